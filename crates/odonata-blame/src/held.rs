@@ -27,6 +27,8 @@ pub struct Hold {
 /// A waiter that takes the resource that he has waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct Taker<L: Fn() -> (Owner, Cause)> {
+    /// Whether he is in the line. One that is not in the books has waited, too, and what he lacked the others have lacked.
+    pub joined: bool,
     /// Whether he waits again when he has had the resource; if not, he leaves.
     pub returns: bool,
     /// Says who had what he lacked while the resource was idle, and what kind of thing that is; asked only if it was.
@@ -71,7 +73,10 @@ impl Ledger {
         if self.lines.get(line).has_more() {
             self.pass_by_further::<M, L>(line, (idle, now), next, taker.as_ref());
         }
-        if let Some(Taker { returns, .. }) = taker {
+        if let Some(Taker {
+            joined: true, returns, ..
+        }) = taker
+        {
             let waited = self.waited.edit::<M>(u32::from(next.holder));
             waited.end(now);
             if returns {
@@ -94,12 +99,17 @@ impl Ledger {
         if idle > 0 {
             self.claims.edit::<M>(waiters.claim).defer(idle * waiters.count);
         }
-        if let Some(Taker { returns, lacked }) = taker {
+        if let Some(Taker {
+            joined,
+            returns,
+            lacked,
+        }) = taker
+        {
             if self.claims.get(waiters.claim).deferred > 0 {
                 let (owner, cause) = lacked();
                 self.clear::<M>(line, waiters, now, owner, cause);
             }
-            if waiters.owner == next.holder {
+            if *joined && waiters.owner == next.holder {
                 left.count -= 1;
                 if !*returns {
                     self.depart::<M>(line, waiters);

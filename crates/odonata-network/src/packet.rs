@@ -30,8 +30,7 @@ pub(crate) struct Packet {
     pub(crate) vc: u8,
     /// Its traffic class.
     pub(crate) class: u8,
-    /// A port has marked it as one that met congestion.
-    pub(crate) marked: bool,
+    pub(crate) flags: PacketFlags,
     /// Routers visited.
     pub(crate) hops: u16,
     /// On what terms it waits for a virtual channel.
@@ -65,7 +64,7 @@ impl Packet {
             traffic: message.traffic,
             vc: 0,
             class: 0,
-            marked: false,
+            flags: PacketFlags::default(),
             hops: 0,
             terms: VcTerms::default(),
         }
@@ -85,6 +84,45 @@ impl Packet {
             level: self.vc,
             terms: self.terms,
         }
+    }
+}
+
+/// What is known of a packet, in bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct PacketFlags(u8);
+
+impl PacketFlags {
+    const MARKED: u8 = 1;
+    const BOOKED: u8 = 2;
+
+    /// Of a packet whose waits are `booked`, if waits are.
+    pub(crate) const fn new(booked: bool) -> PacketFlags {
+        PacketFlags(if booked { Self::BOOKED } else { 0 })
+    }
+
+    /// A port has marked it as one that met congestion.
+    pub(crate) fn is_marked(self) -> bool {
+        self.0 & Self::MARKED != 0
+    }
+
+    pub(crate) fn mark(&mut self) {
+        self.0 |= Self::MARKED;
+    }
+
+    /// Its waits are booked.
+    #[inline(always)]
+    pub(crate) fn is_booked(self) -> bool {
+        self.0 & Self::BOOKED != 0
+    }
+
+    /// As a byte, for other parts.
+    pub(crate) fn byte(self) -> u8 {
+        self.0
+    }
+
+    /// That of a byte; `None` if it is not one of these.
+    pub(crate) fn of_byte(byte: u8) -> Option<PacketFlags> {
+        (byte & !(Self::MARKED | Self::BOOKED) == 0).then_some(PacketFlags(byte))
     }
 }
 

@@ -177,6 +177,8 @@ pub struct RunParams {
     pub series: Option<Time>,
     /// Whether every wait of a packet is charged to whoever it waited for.
     pub blame: bool,
+    /// Of how many packets one is drawn whose waits at routers are charged, that many times.
+    pub blame_sampling: u32,
     /// Whether messages say what they have lost on their way ([`NetworkParams::lost_time`]).
     pub lost_time: bool,
     /// Whether they say where, too.
@@ -230,6 +232,8 @@ pub struct NetworkParams {
     pub series: Option<Time>,
     /// Whether every wait of a packet is charged to whoever it waited for.
     pub blame: bool,
+    /// Of how many packets one is drawn whose waits at routers are charged, that many times; 1: all. Not where routers are pipelined.
+    pub blame_sampling: u32,
     /// Whether messages say what they have lost on their way; only where waits are charged.
     pub lost_time: bool,
     /// Whether they say where, too.
@@ -280,6 +284,7 @@ impl NetworkParams {
             traffics,
             series,
             blame,
+            blame_sampling,
             lost_time,
             lost_places,
             seed,
@@ -305,6 +310,7 @@ impl NetworkParams {
             traffics,
             series,
             blame,
+            blame_sampling,
             lost_time,
             lost_places,
             seed,

@@ -319,6 +319,7 @@ mod tests {
             traffics: 3,
             series: Some(Time(10)),
             blame: false,
+            blame_sampling: 1,
             lost_time: false,
             lost_places: false,
             seed: 0,
@@ -344,7 +345,7 @@ mod tests {
             traffic,
             vc: 0,
             class: 0,
-            marked: false,
+            flags: crate::packet::PacketFlags::default(),
             hops: 3,
             terms: VcTerms::default(),
         }

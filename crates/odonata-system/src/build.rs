@@ -282,6 +282,7 @@ pub(crate) fn network(scenario: &Resolved) -> Result<NetworkParams, String> {
         traffics: 2 * scenario.jobs.len() as u16,
         series: scenario.run.series_interval,
         blame: *scenario.run.blame,
+        blame_sampling: scenario.run.blame_sampling,
         lost_time: scenario.run.lost_time,
         lost_places: scenario.run.lost_time_path > 0,
         seed: scenario.seed,

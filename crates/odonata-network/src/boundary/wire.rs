@@ -5,7 +5,7 @@ use super::remote::{
 };
 use crate::flow::LinkPart;
 use crate::message::{Message, Payload};
-use crate::packet::{Packet, VcTerms};
+use crate::packet::{Packet, PacketFlags, VcTerms};
 use crate::routing::Header;
 use odonata_engine::{NIL, Time, WireFormat};
 
@@ -268,8 +268,8 @@ impl<P: Payload> RemotePacket<P> {
         bytes.extend_from_slice(&p.traffic.to_le_bytes());
         bytes.extend_from_slice(&p.hops.to_le_bytes());
         write_header(p.header, bytes);
-        let flags = [p.marked, m.notify_sent, m.notify_arrived].map(u8::from);
-        bytes.extend_from_slice(&[p.vc, p.class]);
+        let flags = [m.notify_sent, m.notify_arrived].map(u8::from);
+        bytes.extend_from_slice(&[p.vc, p.class, p.flags.byte()]);
         bytes.extend_from_slice(&flags);
         m.content.write(bytes);
     }
@@ -281,7 +281,7 @@ impl<P: Payload> RemotePacket<P> {
         let (source, target, number, home) = (f.word()?, f.word()?, f.word()?, f.word()?);
         let (traffic, hops) = (f.short()?, f.short()?);
         let header = f.header()?;
-        let (vc, class, marked) = (f.byte()?, f.byte()?, f.flag()?);
+        let (vc, class, flags) = (f.byte()?, f.byte()?, PacketFlags::of_byte(f.byte()?)?);
         let message = Message {
             bytes: length,
             created: asked,
@@ -310,7 +310,7 @@ impl<P: Payload> RemotePacket<P> {
             traffic,
             vc,
             class,
-            marked,
+            flags,
             hops,
             terms: VcTerms::default(),
         };
@@ -350,7 +350,7 @@ mod tests {
             traffic: 3,
             vc: 2,
             class: 5,
-            marked: true,
+            flags: PacketFlags::new(true),
             hops: 6,
             terms: VcTerms::default(),
         };

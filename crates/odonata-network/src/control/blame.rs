@@ -27,6 +27,7 @@ use odonata_blame::lost::{LostAt, Vector};
 use odonata_blame::{Cause, Hold, Ledger, Taker};
 use odonata_engine::{Store, Time};
 use odonata_topology::LinkClass;
+use odonata_units::mix64;
 
 /// The link was busy.
 pub(crate) const LINK: Cause = 0;
@@ -56,6 +57,8 @@ pub(crate) struct BlameLedger {
     outputs: u32,
     /// Whether packets wait for room where their port does not count them: in output queues.
     uncounted: bool,
+    /// Of so many packets one is drawn whose waits at routers are booked.
+    sampling: u32,
 }
 odonata_engine::journalled!(BlameLedger { ledger, heads, freed });
 
@@ -111,6 +114,7 @@ impl BlameLedger {
             freed: Store::new(),
             outputs: 0,
             uncounted: false,
+            sampling: 1,
         }
     }
 
@@ -139,7 +143,39 @@ impl BlameLedger {
             freed: Store::filled(links.vcs() as usize, Freed::default()),
             outputs,
             uncounted: params.router == RouterModel::OutputQueued,
+            sampling: params.blame_sampling,
         }
+    }
+
+    /// Whether the waits of the packet that node `source` sends at `start` are booked: no other starts there then.
+    #[inline]
+    pub(crate) fn draws(&self, source: u32, start: Time) -> bool {
+        self.sampling == 1 || {
+            let random = mix64(mix64(u64::from(source)) ^ start.0) >> 32;
+            (random * u64::from(self.sampling)) >> 32 == 0
+        }
+    }
+
+    /// What is booked at a place for waits for a resource stands for: as much at NICs, where messages wait, of which none is left out;
+    /// and of packets, as often as many are.
+    fn stands_for(&self, at_nic: bool, time: Time) -> Time {
+        match at_nic {
+            true => time,
+            false => Time(time.0.saturating_mul(u64::from(self.sampling))),
+        }
+    }
+
+    /// The charges over time.
+    pub(crate) fn series(&self) -> impl Iterator<Item = WaitSeries> + '_ {
+        self.ledger.series().map(|charge| WaitSeries {
+            start: charge.start,
+            place: charge.place,
+            resource: charge.cause,
+            victim: charge.victim,
+            culprit: charge.culprit,
+            // Who waits behind others in a buffer that a NIC feeds is a packet.
+            time: self.stands_for(charge.place == NIC && charge.cause != INPUT, charge.time),
+        })
     }
 
     /// Bytes of the ledger of so many links, sending channels and input buffers of FIFOs, in which nobody has waited yet.
@@ -255,14 +291,14 @@ impl Flow {
     }
 
     /// `packet` of `owner` takes router port `port` from `now` to `until`. If it has waited there, it was for
-    /// virtual channel `waited`. To be called before the port's state changes.
+    /// virtual channel `waited`, and is in the books or not. To be called before the port's state changes.
     #[inline]
     pub(crate) fn hold_port<M: Uses>(
         &mut self,
         port: u32,
         (packet, owner): (u32, Traffic),
         (now, until): (Time, Time),
-        waited: Option<u8>,
+        waited: Option<(u8, bool)>,
     ) {
         let OutPort { free_at, waiting, .. } = *self.port(port);
         self.edit_port::<M>(port).holder = owner;
@@ -281,16 +317,17 @@ impl Flow {
         let first_vc = self.first_vc(port);
         let BlameLedger { ledger, freed, .. } = &mut self.blame;
         let freed = &*freed;
-        let taker = waited.map(|vc| Taker {
+        let taker = waited.map(|(vc, booked)| Taker {
+            joined: booked,
             returns: false,
             lacked: move || (freed.get(first_vc + u32::from(vc)).by, CREDIT),
         });
         ledger.pass::<M, _>(port, (free_at, now), next, taker);
         if self.lost.is_on::<M>() {
-            let lacked = waited.map(|vc| self.lacked(port, vc));
+            let lacked = waited.map(|(vc, _)| self.lacked(port, vc));
             self.lost.idles::<M>(port, (free_at, now), lacked);
             if let Some(lacked) = lacked {
-                let room = waited.and_then(|vc| self.room(port, vc, owner, free_at));
+                let room = waited.and_then(|(vc, _)| self.room(port, vc, owner, free_at));
                 self.lost.leave::<M>(port, who, (now, now), lacked, room);
             }
             self.lost.is_held::<M>(port, now, next);
@@ -382,6 +419,7 @@ impl Flow {
         port.holder = owner;
         let free_at = port.free_at;
         let taker = Taker {
+            joined: true,
             returns,
             lacked: || lacked,
         };
@@ -401,8 +439,16 @@ impl Flow {
         self.lost.room_made(at, owner, made).unwrap_or(Vector::EMPTY)
     }
 
-    /// `packet` of `owner` comes to wait in FIFO `buffer`.
-    pub(crate) fn join_input<M: Uses>(&mut self, buffer: u32, (packet, owner): (u32, Traffic), now: Time) {
+    /// `packet` of `owner`, whose waits are `booked`, comes to wait in FIFO `buffer`.
+    pub(crate) fn join_input<M: Uses>(
+        &mut self,
+        buffer: u32,
+        (packet, owner, booked): (u32, Traffic, bool),
+        now: Time,
+    ) {
+        if !booked {
+            return;
+        }
         let line = self.blame.outputs + buffer;
         let head = *self.blame.heads.get(buffer);
         self.blame.ledger.charge::<M>(line, now, head, INPUT);
@@ -414,10 +460,18 @@ impl Flow {
     }
 
     /// It has come to the front.
-    pub(crate) fn leave_input<M: Uses>(&mut self, buffer: u32, (packet, owner): (u32, Traffic), now: Time) {
+    pub(crate) fn leave_input<M: Uses>(
+        &mut self,
+        buffer: u32,
+        (packet, owner, booked): (u32, Traffic, bool),
+        now: Time,
+    ) {
         let line = self.blame.outputs + buffer;
         let head = *self.blame.heads.get(buffer);
         self.blame.ledger.charge::<M>(line, now, head, INPUT);
+        if !booked {
+            return;
+        }
         self.blame.ledger.leave::<M>(line, now, owner);
         if self.lost.is_on::<M>() {
             let by = (head, INPUT);
@@ -496,6 +550,7 @@ impl Flow {
                     None => self.links.number(charge.line),
                     Some(buffer) => self.links.upstream_link(buffer).map_or(u32::MAX, |(link, _)| link),
                 };
+                let at_nic = (self.links.ports..self.blame.outputs).contains(&charge.line);
                 // What nobody was known to hold yet was room.
                 let resource = if charge.culprit.is_some() { charge.cause } else { CREDIT };
                 LinkCharge {
@@ -503,7 +558,7 @@ impl Flow {
                     resource,
                     victim: charge.victim,
                     culprit: charge.culprit,
-                    time: charge.time,
+                    time: self.blame.stands_for(at_nic, charge.time),
                 }
             })
             .collect();

@@ -224,10 +224,10 @@ impl Congestion {
         let rate = match (self.settings.kind, arrival) {
             (CongestionKind::None, _) | (CongestionKind::PerFlow, None) => return,
             (CongestionKind::Ecn, _) => {
-                if waiting > self.settings.threshold.0 && !packets.get(packet).marked {
-                    packets.edit::<C>(packet).marked = true;
+                if waiting > self.settings.threshold.0 && !packets.get(packet).flags.is_marked() {
+                    packets.edit::<C>(packet).flags.mark();
                 }
-                match packets.get(packet).marked {
+                match packets.get(packet).flags.is_marked() {
                     true => 0.0,
                     false => return,
                 }

@@ -109,14 +109,7 @@ impl<P: Payload> Fabric<P> {
 
     /// The same over time, if a time series is kept.
     pub fn blame_series(&self) -> impl Iterator<Item = WaitSeries> + '_ {
-        self.shared.flow.blame.ledger().series().map(|charge| WaitSeries {
-            start: charge.start,
-            place: charge.place,
-            resource: charge.cause,
-            victim: charge.victim,
-            culprit: charge.culprit,
-            time: charge.time,
-        })
+        self.shared.flow.blame.series()
     }
 
     /// The waits of `traffic` that have ended, added up one by one: what its charges must add up to.

@@ -1,11 +1,11 @@
 //! What NICs and routers share.
 
 use crate::boundary::Boundary;
-use crate::control::{ClassScheduler, Congestion};
+use crate::control::{ClassScheduler, Congestion, Waiter};
 use crate::fabric::Setup;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Flow, Link, Space};
-use crate::packet::{Packet, VcTerms};
+use crate::packet::{Packet, PacketFlags, VcTerms};
 use crate::remote_congestion::RemoteCongestion;
 use crate::route_computation::RouteComputation;
 use crate::routing::Header;
@@ -71,6 +71,18 @@ impl<P: Payload> Shared<P> {
         p.hops = p.hops.saturating_add(1);
     }
 
+    /// `packet` begins to wait for router port `port`.
+    #[inline]
+    pub(crate) fn joins_output<M: Uses>(&mut self, port: u32, packet: u32, now: Time) {
+        if self.flow.is_blamed::<M>() {
+            let Packet { traffic, flags, .. } = *self.packets.get(packet);
+            if flags.is_booked() {
+                let who = (Waiter::Packet(packet), traffic);
+                self.flow.join_output::<M>(port, who, now);
+            }
+        }
+    }
+
     /// A packet of traffic class `class` at the head of its NIC, on this channel of its link, the first of `unsent` bytes of its message.
     #[inline]
     pub(crate) fn new_packet<M: Uses>(
@@ -96,7 +108,7 @@ impl<P: Payload> Shared<P> {
             // In front of pipelined routers this is none of the packet's.
             vc: channel,
             class,
-            marked: false,
+            flags: PacketFlags::new(self.flow.is_blamed::<M>() && self.flow.blame.draws(m.source, injected)),
             hops: 0,
             terms: VcTerms::default(),
         };

@@ -35,7 +35,8 @@ impl<P: Payload> Shared<P> {
         let now = ctx.now();
         let link = self.flow.link(port);
         let p = self.packets.get(packet);
-        let (bytes, tail_in, owner, input) = (p.bytes, p.tail_in, p.traffic, input_port(p));
+        let (bytes, tail_in, owner, input, booked) =
+            (p.bytes, p.tail_in, p.traffic, input_port(p), p.flags.is_booked());
         let alone = link.serialisation(bytes);
         let serialisation = match self.flow.coupling.is_on::<C>() {
             true => self.beside_flows(ctx, port, packet, alone),
@@ -53,7 +54,8 @@ impl<P: Payload> Shared<P> {
         // matter how often a port is looked at.
         let free_at = tail_out.max(Time(now.0 + 1));
         if self.flow.is_blamed::<C>() {
-            self.flow.hold_port::<C>(port, (packet, owner), (now, free_at), waited);
+            self.flow
+                .hold_port::<C>(port, (packet, owner), (now, free_at), waited.map(|vc| (vc, booked)));
         }
         let since = (self.flow).occupy::<C>((port, link.first_vc), vc, flits, input, free_at);
         let sent = Transmission {

@@ -481,7 +481,7 @@ mod tests {
             traffic: 0,
             vc,
             class: 0,
-            marked: false,
+            flags: crate::packet::PacketFlags::default(),
             hops: 0,
             terms: VcTerms::default(),
         }

@@ -14,7 +14,6 @@
 
 use super::WholePackets;
 use super::arbiter::{Arbiter, input_port};
-use crate::control::Waiter;
 use crate::fabric::{Setup, Shared, has_fifos};
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Links, OutPort, Space};
@@ -124,8 +123,8 @@ impl InputQueued {
         }
         shared.count_hop::<C>(packet);
         if shared.flow.is_blamed::<C>() {
-            let owner = shared.packets.get(packet).traffic;
-            shared.flow.join_input::<C>(buffer, (packet, owner), ctx.now());
+            let Packet { traffic, flags, .. } = *shared.packets.get(packet);
+            (shared.flow).join_input::<C>(buffer, (packet, traffic, flags.is_booked()), ctx.now());
         }
         self.push_input::<C>(shared, packet, buffer);
         if input.fifo.is_empty() {
@@ -160,8 +159,8 @@ impl InputQueued {
             return;
         }
         if shared.flow.is_blamed::<C>() {
-            let owner = shared.packets.get(input.fifo.head).traffic;
-            (shared.flow).leave_input::<C>(buffer, (input.fifo.head, owner), ctx.now());
+            let Packet { traffic, flags, .. } = *shared.packets.get(input.fifo.head);
+            (shared.flow).leave_input::<C>(buffer, (input.fifo.head, traffic, flags.is_booked()), ctx.now());
         }
         self.request(ctx, shared, router, (input.fifo.head, 0), true);
     }
@@ -215,11 +214,7 @@ impl InputQueued {
             }
             self.buffers.edit::<C>(p.buffer).requested = true;
         }
-        if shared.flow.is_blamed::<C>() {
-            shared
-                .flow
-                .join_output::<C>(port, (Waiter::Packet(packet), p.traffic), now);
-        }
+        shared.joins_output::<C>(port, packet, now);
         shared.packets.edit::<C>(packet).terms = terms;
         let line = &mut shared.flow.edit_vc::<C>(at).queue;
         self.arbiter.join::<C>(&mut shared.packets, line, packet, served);
@@ -440,7 +435,7 @@ impl InputQueued {
                 let flits = shared.setup.flits(p.bytes);
                 let vc = (at - link.first_vc) as u8;
                 shared.flow.end_wait::<C>(port, (vc, line.is_empty()), flits);
-                if shared.flow.is_blamed::<C>() {
+                if shared.flow.is_blamed::<C>() && p.flags.is_booked() {
                     let vc = (at - link.first_vc) as u8;
                     shared.flow.leave_output::<C>(port, vc, (packet, p.traffic), now);
                 }

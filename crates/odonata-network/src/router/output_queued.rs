@@ -12,7 +12,6 @@
 use super::WholePackets;
 use super::arbiter::{Arbiter, age};
 use crate::Payload;
-use crate::control::Waiter;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::Space;
@@ -59,10 +58,7 @@ impl OutputQueued {
             false => None,
         };
         let Some(vc) = room else {
-            if shared.flow.is_blamed::<C>() {
-                let owner = shared.packets.get(packet).traffic;
-                shared.flow.join_output::<C>(port, (Waiter::Packet(packet), owner), now);
-            }
+            shared.joins_output::<C>(port, packet, now);
             let overflow = &mut shared.flow.edit_vc::<C>(at).overflow;
             let served = self.arbiter.own_order(&shared.packets, *overflow);
             self.arbiter.join::<C>(&mut shared.packets, overflow, packet, served);
@@ -76,10 +72,7 @@ impl OutputQueued {
         if out.free_at <= now && out.waiting == 0 {
             self.transmit(ctx, shared, packet, (port, vc), None);
         } else {
-            if shared.flow.is_blamed::<C>() {
-                let owner = shared.packets.get(packet).traffic;
-                shared.flow.join_output::<C>(port, (Waiter::Packet(packet), owner), now);
-            }
+            shared.joins_output::<C>(port, packet, now);
             self.enqueue::<C>(shared, packet, port, vc);
             let free_at = shared.flow.port(port).free_at;
             if free_at > now {

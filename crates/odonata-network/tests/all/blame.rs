@@ -149,3 +149,51 @@ fn nothing_depends_on_the_books() {
         assert_books_change_nothing(&net, script, context);
     });
 }
+
+/// With a packet in four drawn, what is charged at routers is an estimate of all charges: messages of one packet each wait for `w` in all,
+/// each is drawn by itself with p = 1/4, so the standard error of the sum of `4 w` over those drawn is `sqrt(3 sum of w^2)`. At
+/// NICs messages wait, and all of that is charged.
+#[test]
+fn charges_of_a_sample_of_packets_are_those_of_all_within_their_standard_error() {
+    every_fabric(|net, _, context| {
+        if net.algorithm != Algorithm::Minimal {
+            return;
+        }
+        let mut net = net.clone();
+        net.shape.cables = Some(1);
+        net.params.traffics = 2;
+        let mut script = random_messages(&net, 800, 300, &[1, FLIT, 3 * FLIT, 8 * FLIT], 7);
+        script.iter_mut().for_each(|m| m.traffic = (m.name % 2) as u16);
+        let all = play(&net, script.clone());
+        net.params.blame_sampling = 4;
+        let sample = play(&net, script.clone());
+        let ports = all.fabric.routing().topology().ports();
+        let sums = |model: &Play| {
+            let charges = model.fabric.blame();
+            // Behind others in a buffer that a NIC feeds packets wait.
+            let at_nic =
+                |charge: &&LinkCharge| charge.link >= ports && RESOURCES[usize::from(charge.resource)] != "input";
+            let sum = |nic: bool| {
+                let those = charges.iter().filter(|charge| at_nic(charge) == nic);
+                those.map(|charge| charge.time.0).sum::<u64>()
+            };
+            (sum(true), sum(false))
+        };
+        let ((at_nics, at_routers), (sampled_nics, sampled)) = (sums(&all), sums(&sample));
+        assert_eq!(at_nics, sampled_nics, "{context}");
+        // What a message is late is no less than what its packet waits at routers.
+        let squares: f64 = (script.iter().enumerate())
+            .map(|(i, m)| {
+                assert_eq!(all.arrival(i), sample.arrival(i), "{context}: books change nothing");
+                let late = all.arrival(i) - m.at - alone(&net, Scripted { traffic: 0, ..*m });
+                (late.0 as f64).powi(2)
+            })
+            .sum();
+        let error = (sampled as f64 - at_routers as f64).abs();
+        assert!(at_routers > 0 && sampled != at_routers, "{context}: it is an estimate");
+        assert!(
+            error < 3.0 * (3.0 * squares).sqrt(),
+            "{context}: {sampled} of {at_routers}"
+        );
+    });
+}

@@ -39,6 +39,10 @@ pub struct Run {
     /// Whether every wait of a packet or I/O request is charged to the job it waited for (tables blame and
     /// blame_series). Default: true where there is more than one job.
     pub blame: Filled<bool>,
+    /// Of how many packets one is drawn at random whose waits at routers are charged, that many times: an estimate, which is cheaper
+    /// than all waits. At most 1024; 1, the default: all are charged, exactly. Waits of messages at NICs and of requests at servers
+    /// always are. Not with `lost_time`, nor where routers are pipelined.
+    pub blame_sampling: u32,
     /// Whether it is found out how much later each job ends because of what it waited for, by whose fault: waits are carried
     /// along what depends on them (table lost_time; by iteration lost_time_iterations, with `series_interval` over time
     /// lost_time_series). Needs `blame`.
@@ -76,6 +80,7 @@ impl Default for Run {
             series_interval: None,
             timeline: None,
             blame: Filled::EMPTY,
+            blame_sampling: 1,
             lost_time: false,
             lost_time_path: 0,
             baselines: false,
@@ -90,6 +95,9 @@ impl Default for Run {
 
 /// Most threads of a process: more than any computer of today has, fewer than a slip of the finger asks for.
 const MOST_THREADS: u32 = 4_096;
+
+/// Most packets of which one is drawn: what is left of a run's waits has to say something.
+const MOST_PACKETS_PER_SAMPLE: u32 = 1_024;
 
 /// Most waits of a rank that are kept.
 const MOST_WAITS: u32 = 1_000_000;
@@ -112,6 +120,7 @@ impl Run {
         if let Some(timeline) = &self.timeline {
             timeline.check()?;
         }
+        within("run.blame_sampling", self.blame_sampling, 1, MOST_PACKETS_PER_SAMPLE)?;
         within("run.lost_time_path", self.lost_time_path, 0, MOST_WAITS)?;
         if let Some(interval) = self.checkpoint_interval
             && interval.0 <= 0.0

@@ -1090,6 +1090,28 @@ fn lost_time_is_refused_where_waits_are_not_charged() {
     }
 }
 
+/// A sample is one of packets whose waits are charged, for sums alone.
+#[test]
+fn a_sample_of_waits_is_refused_where_all_are_needed_or_none_are_charged() {
+    for (more, expected) in [
+        ("", "run.blame = true"),
+        ("blame = true\nlost_time = true\n", "run.lost_time = false"),
+        (
+            "blame = true\n[network]\nrouter = \"pipelined\"\nclock = \"1 GHz\"\n",
+            "another network.router",
+        ),
+    ] {
+        let error = error(&with(&format!("[run]\nblame_sampling = 16\n{more}{JOB}")));
+        assert_eq!(at(&error), (Some(7), "run.blame_sampling", Some("16")), "{error}");
+        says(&error, expected, "");
+    }
+    for wrong in ["0", "1025"] {
+        let error = error(&with(&format!("[run]\nblame = true\nblame_sampling = {wrong}\n{JOB}")));
+        assert_eq!(at(&error), (Some(8), "run.blame_sampling", Some(wrong)), "{error}");
+        says(&error, "1024", "");
+    }
+}
+
 #[test]
 fn waits_are_kept_where_it_is_found_out_what_is_lost_by_them() {
     for (waits, message, expected) in [

@@ -127,7 +127,7 @@ impl Pipelined {
         }
         if self.waits.are_charged::<M>() {
             let owner = shared.packets.get(packet).traffic;
-            shared.flow.join_input::<M>(at, (packet, owner), cycle);
+            shared.flow.join_input::<M>(at, (packet, owner, true), cycle);
         }
     }
 
@@ -145,7 +145,7 @@ impl Pipelined {
         if self.waits.are_charged::<M>() {
             let owner = shared.packets.get(packet).traffic;
             let until = self.timing.in_front_since(begin);
-            shared.flow.leave_input::<M>(at, (packet, owner), until);
+            shared.flow.leave_input::<M>(at, (packet, owner, true), until);
         }
         self.come_to_front::<M>(shared, at, packet, begin, way);
     }

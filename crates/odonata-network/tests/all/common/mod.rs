@@ -101,6 +101,7 @@ impl Net {
                 traffics: 1,
                 series: None,
                 blame: true,
+                blame_sampling: 1,
                 lost_time: false,
                 lost_places: false,
                 seed: 1,

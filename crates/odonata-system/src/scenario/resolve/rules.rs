@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use odonata_network::settings::Fidelity;
+use odonata_network::settings::{Fidelity, RouterModel};
 use odonata_units::OneOrMany;
 
 use crate::scenario::error::{Problem, nearest, quoted};
@@ -252,6 +252,24 @@ pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
         return Err(Problem::new("run.lost_time", problem, "false, or run.blame = true"));
     }
     Ok(())
+}
+
+/// A sample of waits is one of packets whose waits are charged, and says nothing of what single messages lose.
+pub(super) fn blame_sampling(resolved: &Resolved) -> Result<(), Problem> {
+    let refused = |problem: &str, expected: &str| Err(Problem::new("run.blame_sampling", problem, expected));
+    match resolved.run.blame_sampling {
+        1 => Ok(()),
+        _ if !*resolved.run.blame => refused("run.blame, which charges waits, is off", "1, or run.blame = true"),
+        _ if resolved.run.lost_time => refused(
+            "run.lost_time needs all waits of all packets",
+            "1, or run.lost_time = false",
+        ),
+        _ if resolved.network.router == RouterModel::Pipelined => refused(
+            "pipelined routers charge the waits of all flits",
+            "1, or another network.router",
+        ),
+        _ => Ok(()),
+    }
 }
 
 fn cycle(jobs: &[Job], path: Vec<usize>) -> Problem {

@@ -70,7 +70,17 @@ impl Author {
         let text = aside.analytic(text);
         let text = aside.failing(text);
         let text = aside.lost_time(text);
-        aside.flows(text)
+        let text = aside.flows(text);
+        aside.sampling(text)
+    }
+
+    /// Some of those in which waits are charged charge those of a few packets.
+    fn sampling(&mut self, text: String) -> String {
+        let refused = text.contains("lost_time") || text.contains("\"pipelined\"");
+        if refused || !text.contains("blame = true\n") || !self.chance(40) {
+            return text;
+        }
+        text.replacen("blame = true\n", "blame = true\nblame_sampling = 3\n", 1)
     }
 
     /// Some of those in which waits are charged ask for what is lost by them.
