@@ -503,6 +503,8 @@ class Summary(TypedDict):
     blame: list[Finding] | None
     """null if the run did not measure blame; else what is worth saying, the largest share first, what
     traffic did to itself last:"""
+    blame_estimate: str | None
+    """null if all waits were charged; else of what they are an estimate:"""
     lost_time: list[LostTime] | None
     """null unless run.lost_time:"""
     slowdown: dict[str, dict[str, Ratio]] | None

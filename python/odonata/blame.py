@@ -145,6 +145,12 @@ def measured(results: Results) -> bool:
     return bool(results.run.get("blame", True)) and offers(results, "blame")
 
 
+def estimate(results: Results) -> str | None:
+    """Of what waits at routers are estimated, in words; None if all are charged."""
+    packets = results.run.get("scenario", {}).get("run", {}).get("blame_sampling", 1)
+    return None if packets == 1 else f"waits at routers are estimated from those of one packet in {packets}"
+
+
 def matrix(
     table: pa.Table, jobs: Sequence[str], chosen: Mapping[str, str | None]
 ) -> dict[str, dict[str, float]]:

@@ -98,6 +98,7 @@ def collect(results: Results) -> Summary:
         "checkpoint_restart": workload_summary.checkpoint_restart(results),
         "training": workload_summary.training(results),
         "blame": _blame(results),
+        "blame_estimate": blame.estimate(results),
         "lost_time": _lost_time(results),
         "slowdown": _slowdowns(results),
         "failed_baselines": results.failed_baselines,

@@ -35,7 +35,7 @@ def show(page: Mapping[str, Any], stream: TextIO | None = None, *, ending: bool 
     if page["slowdown"]:
         _section(out, "Alone and together (x: together / alone)", _slowdowns(page["slowdown"]))
     explain(out, *_missing(page))
-    _findings(out, page["blame"])
+    _findings(out, page["blame"], page["blame_estimate"])
     _lost_time(out, page["lost_time"])
     _section(out, "Latency", _latencies(page["jobs"]))
     _section(out, f"Hottest links (busiest {summary.TOP}, routers' side)", _links(page["links"]))
@@ -106,10 +106,10 @@ def _missing(page: Mapping[str, Any]) -> list[str]:
     return ["", *lines] if lines else []
 
 
-def _findings(out: Console, findings: list[dict[str, Any]] | None) -> None:
+def _findings(out: Console, findings: list[dict[str, Any]] | None, estimate: str | None) -> None:
     if findings is None:
         return
-    explain(out, "", "Who slowed whom")
+    explain(out, "", "Who slowed whom" + (f" ({estimate})" if estimate else ""))
     own = [finding for finding in findings if finding["own"]]
     for finding in findings:
         if not finding["own"]:

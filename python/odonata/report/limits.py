@@ -6,6 +6,7 @@ import math
 
 import pyarrow.compute as pc
 
+from odonata import blame
 from odonata.report.blocks import Section, Text
 from odonata.report.contents import MOST_JOBS, Contents
 from odonata.report.machine import HOTTEST
@@ -39,6 +40,8 @@ def limits(contents: Contents) -> list[str]:
     lines += [f"{job}, alone: {how}." for job, how in contents.results.failed_baselines.items()]
     if not contents.blames:
         lines.append("Who waited for whom: run with --set run.blame=true.")
+    elif estimate := blame.estimate(contents.results):
+        lines.append(f"Who waited for whom, exactly: {estimate}.")
     if settings.get("series_interval") is None:
         lines.append(
             'Anything over time but I/O calls: run with --set run.series_interval="500 us", for example.'

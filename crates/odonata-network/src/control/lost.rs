@@ -187,6 +187,7 @@ impl LostTime {
         self.histories.memory() + self.vectors.memory() + self.incoming.memory() + accounts + links + flits
     }
 
+    #[inline(always)]
     fn account(&self, who: Waiter) -> Account {
         match who {
             Waiter::Packet(slot) => self.packets.get(slot as usize),
@@ -194,6 +195,7 @@ impl LostTime {
         }
     }
 
+    #[inline(always)]
     fn edit_account<M: Mode>(&mut self, who: Waiter) -> &mut Account {
         match who {
             Waiter::Packet(slot) => self.packets.edit::<M>(slot as usize),
