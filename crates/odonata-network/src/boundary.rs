@@ -140,6 +140,12 @@ impl<P: Payload> Shared<P> {
                 part: left.part,
                 load: left.note,
             },
+            RemoteEvent::BehindFlows(of) => FabricEvent::FlowWait {
+                port: self.flow.links.own_number(of.port),
+                wait: of.wait,
+                output: of.output,
+                level: of.level,
+            },
             RemoteEvent::Delivered(message) => FabricEvent::Delivered {
                 message: self.messages.allocate::<M>(message),
             },

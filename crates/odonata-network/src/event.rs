@@ -91,6 +91,17 @@ pub enum FabricEvent {
         /// Flits that they would have waiting.
         load: u16,
     },
+    /// Packets wait so long behind flows, see [`FlowWait`](crate::FlowWait).
+    FlowWait {
+        /// The port, by its own number in the part.
+        port: u32,
+        /// Picoseconds.
+        wait: u32,
+        /// The output.
+        output: u16,
+        /// The level of the routing.
+        level: u8,
+    },
     /// Message `message`, a flow, is at its target.
     Delivered {
         /// Message slot.
@@ -138,6 +149,7 @@ impl FabricEvent {
                 | FabricEvent::LinkUse { .. }
                 | FabricEvent::LinkReport
                 | FabricEvent::LinkShare { .. }
+                | FabricEvent::FlowWait { .. }
         )
     }
 }

@@ -24,7 +24,7 @@ pub(crate) use shared::Shared;
 use crate::analytic::Analytic;
 use crate::boundary::{RemoteEvent, RemoteUpdate};
 use crate::features::{AnyUse, Blamed, Everything, Handler, HandlerContext, Lean, Traced, Variant};
-use crate::flow::Space;
+use crate::flow::{FlowWait, Space};
 use crate::fluid::{self, Fluid};
 use crate::nic::Nics;
 use crate::router::input_queued::InputQueued;
@@ -365,6 +365,17 @@ impl<P: Payload> Fabric<P> {
             match event {
                 FabricEvent::LinkReport => shared.report_links(ctx, lp, delay),
                 FabricEvent::LinkShare { link, part, load } => shared.flow.coupling.flows::<C>(link, part, load),
+                FabricEvent::FlowWait {
+                    port,
+                    wait,
+                    output,
+                    level,
+                } => shared.wait_behind_flows::<C>(FlowWait {
+                    port,
+                    wait,
+                    output,
+                    level,
+                }),
                 _ => return self.fluid.handle(ctx, shared, event),
             }
             return None;

@@ -6,6 +6,7 @@
 mod coupling;
 mod credits;
 mod flit_credit;
+mod flow_waits;
 mod link;
 mod link_traversal;
 mod port;
@@ -15,6 +16,7 @@ pub use coupling::LinkPart;
 pub(crate) use coupling::{Coupling, WHOLE};
 pub(crate) use credits::Space;
 pub(crate) use flit_credit::FlitCredits;
+pub use flow_waits::FlowWait;
 pub(crate) use link::{Link, Links, Upstream, VcNumbers};
 pub(crate) use port::{OutPort, OutVc};
 pub(crate) use vc_ranges::VcRanges;

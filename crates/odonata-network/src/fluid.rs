@@ -25,6 +25,7 @@ mod coupled;
 mod flight;
 mod max_min;
 mod paths;
+mod queues;
 
 use crate::boundary::RemoteEvent;
 use crate::fabric::Shared;
@@ -37,11 +38,13 @@ use crate::statistics::LinkStats;
 use crate::{FabricEvent, Notice, Payload, Traffic};
 use coupled::CoupledLinks;
 use flight::{Flight, goal, schedule};
-use max_min::MaxMin;
+use max_min::{MaxMin, Step};
 use odonata_engine::{GrowableStore, List, NIL, Store, Time};
 use odonata_topology::{LinkClass, Peer};
 use odonata_units::Bandwidth;
-use paths::{Network, Route};
+use paths::Network;
+use queues::FlowQueues;
+pub(crate) use queues::OUTPUTS;
 use std::sync::Arc;
 
 /// The logical process that keeps the rates.
@@ -97,6 +100,7 @@ pub(crate) struct Fluid {
     not_before: Store<Time>,
     /// Where packets go beside them.
     coupled: CoupledLinks,
+    flow_queues: FlowQueues,
     /// Flows that are looked at; empty between events.
     looked_at: Vec<u32>,
 }
@@ -108,7 +112,8 @@ odonata_engine::journalled!(Fluid {
     links,
     to_fill,
     not_before,
-    coupled
+    coupled,
+    flow_queues
 });
 
 impl Fluid {
@@ -142,6 +147,7 @@ impl Fluid {
             to_fill: Store::filled(1, false),
             not_before: Store::filled(1, Time::ZERO),
             coupled: CoupledLinks::new(params, links),
+            flow_queues: FlowQueues::new(params, routing, links),
             looked_at: Vec::new(),
         }
     }
@@ -168,7 +174,7 @@ impl Fluid {
 
     pub(crate) fn memory(&self) -> usize {
         let of_messages = self.flights.memory() + self.queues.memory() + self.under_way.memory();
-        self.rates.memory() + of_messages + self.links.memory() + self.coupled.memory()
+        self.rates.memory() + of_messages + self.links.memory() + self.coupled.memory() + self.flow_queues.memory()
     }
 
     /// A message is handed over at its source: to where rates are kept.
@@ -264,8 +270,7 @@ impl Fluid {
             for route in &paths.routes {
                 until += route.part;
                 let end = (until * message.bytes as f64).round() as u64;
-                let links = route.links.iter().map(|&link| (link, route.part));
-                let flow = self.rates.start::<C>(demand, links);
+                let flow = self.rates.start::<C>(demand, route.steps(route.part));
                 *self.flights.edit::<C>(flow as usize) = Flight {
                     message: slot,
                     told: paths.routes.len() > 1,
@@ -276,6 +281,7 @@ impl Fluid {
                     bytes: end - from,
                     left: (end - from) as f64,
                     since: now,
+                    filled: now,
                     latency: paths.latency,
                     laid: now,
                     ..Flight::default()
@@ -351,28 +357,27 @@ impl Fluid {
         }
         self.flights.edit::<C>(flow as usize).laid = now;
         let message = shared.messages.get(flight.message);
-        let old: Vec<(u32, f64)> = self.rates.path(flow).collect();
+        let old: Vec<Step> = self.rates.path(flow).collect();
         let highest = |rates: &MaxMin| {
-            let demands = rates.path(flow).filter(|&(link, _)| inside(link));
-            demands.map(|(link, _)| rates.demand(link, 0.0)).fold(0.0, f64::max)
+            let demands = rates.path(flow).filter(|step| inside(step.link));
+            demands.map(|step| rates.demand(step.link, 0.0)).fold(0.0, f64::max)
         };
         let before = highest(&self.rates);
         let (part, demand) = (flight.part, flight.demand / flight.part);
-        self.rates.move_to::<C>(flow, demand, std::iter::empty());
+        self.rates.move_to::<C>(flow, demand, std::iter::empty::<Step>());
         let ends = (message.source, message.target);
         // One of its packets is asked for.
         let paths = self
             .network(shared)
             .paths(ends, 1, flight.demand, now.0 ^ flight.from.rotate_left(40));
-        let Route { links, latency, .. } = &paths.routes[0];
-        self.rates
-            .move_to::<C>(flow, demand, links.iter().map(|&link| (link, part)));
+        let route = &paths.routes[0];
+        self.rates.move_to::<C>(flow, demand, route.steps(part));
         if highest(&self.rates) < WORTH * before {
             let moved = self.flights.edit::<C>(flow as usize);
             let gone = moved.bytes.saturating_sub(moved.left as u64 + moved.counted);
-            (moved.latency, moved.counted) = (Time(*latency), moved.counted + gone);
+            (moved.latency, moved.counted) = (Time(route.latency), moved.counted + gone);
             let packets = gone.div_ceil(shared.setup.params.packet);
-            self.count::<C>(gone, old.into_iter().map(|(link, _)| link), packets);
+            self.count::<C>(gone, old.into_iter().map(|step| step.link), packets);
         } else {
             self.rates.move_to::<C>(flow, demand, old.into_iter());
         }
@@ -400,7 +405,7 @@ impl Fluid {
             return tell(ctx, shared, delay, slot);
         }
         let ended = std::mem::take(flight);
-        let path: Vec<u32> = self.rates.path(flow).map(|(link, _)| link).collect();
+        let path: Vec<u32> = self.rates.path(flow).map(|step| step.link).collect();
         let rest = ended.bytes - ended.counted;
         self.count::<C>(rest, path.into_iter(), rest.div_ceil(packet).max(1));
         self.note(ctx, delay, flow);

@@ -70,7 +70,7 @@ pub use context::FabricContext;
 pub use control::blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
 pub use event::{FabricEvent, Notice};
 pub use fabric::{Blueprint, Extent, FLIT_CREDIT_BYTES, Fabric, Footprint, MESSAGE_BYTES, PACKET_BYTES};
-pub use flow::LinkPart;
+pub use flow::{FlowWait, LinkPart};
 pub use fluid::hand_over_of;
 pub use message::{Message, Payload, Traffic};
 pub use nic::{HALT_QUEUE, Overflow, outputs};

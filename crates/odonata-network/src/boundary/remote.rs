@@ -4,7 +4,7 @@
 
 use crate::Traffic;
 use crate::control::Notification;
-use crate::flow::LinkPart;
+use crate::flow::{FlowWait, LinkPart};
 use crate::message::Message;
 use crate::packet::Packet;
 use crate::routing::Header;
@@ -31,6 +31,8 @@ pub enum RemoteEvent<P> {
     TakenByPackets(LinkPart),
     /// What flows leave of a link to packets.
     LeftByFlows(LinkPart),
+    /// How long packets wait behind flows.
+    BehindFlows(FlowWait),
 }
 
 impl<P> RemoteEvent<P> {
@@ -45,7 +47,8 @@ impl<P> RemoteEvent<P> {
             | RemoteEvent::Notification(_)
             | RemoteEvent::Sent(_)
             | RemoteEvent::TakenByPackets(_)
-            | RemoteEvent::LeftByFlows(_) => None,
+            | RemoteEvent::LeftByFlows(_)
+            | RemoteEvent::BehindFlows(_) => None,
         }
     }
 }

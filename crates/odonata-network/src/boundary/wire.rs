@@ -3,7 +3,7 @@
 use super::remote::{
     RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteLoss, RemoteNotification, RemotePacket, RemoteUpdate,
 };
-use crate::flow::LinkPart;
+use crate::flow::{FlowWait, LinkPart};
 use crate::message::{Message, Payload};
 use crate::packet::{Packet, PacketFlags, VcTerms};
 use crate::routing::Header;
@@ -18,6 +18,7 @@ const SENT: u8 = 5;
 const DELIVERED: u8 = 6;
 const TAKEN_BY_PACKETS: u8 = 7;
 const LEFT_BY_FLOWS: u8 = 8;
+const BEHIND_FLOWS: u8 = 9;
 
 const CREDIT: u8 = 0;
 const LOAD: u8 = 1;
@@ -180,6 +181,13 @@ impl<P: Payload> WireFormat for RemoteEvent<P> {
                 bytes.push(LEFT_BY_FLOWS);
                 write_part(part, bytes);
             }
+            RemoteEvent::BehindFlows(of) => {
+                bytes.push(BEHIND_FLOWS);
+                bytes.extend_from_slice(&of.port.to_le_bytes());
+                bytes.extend_from_slice(&of.wait.to_le_bytes());
+                bytes.extend_from_slice(&of.output.to_le_bytes());
+                bytes.push(of.level);
+            }
         }
     }
 
@@ -204,6 +212,12 @@ impl<P: Payload> WireFormat for RemoteEvent<P> {
             DELIVERED => RemoteEvent::Delivered(read_message(&mut f)?),
             TAKEN_BY_PACKETS => RemoteEvent::TakenByPackets(read_part(&mut f)?),
             LEFT_BY_FLOWS => RemoteEvent::LeftByFlows(read_part(&mut f)?),
+            BEHIND_FLOWS => RemoteEvent::BehindFlows(FlowWait {
+                port: f.word()?,
+                wait: f.word()?,
+                output: f.short()?,
+                level: f.byte()?,
+            }),
             _ => return None,
         };
         *bytes = f.0;
@@ -322,7 +336,7 @@ impl<P: Payload> RemotePacket<P> {
 mod tests {
     use super::*;
 
-    fn remote_events() -> [RemoteEvent<[u32; 9]>; 9] {
+    fn remote_events() -> [RemoteEvent<[u32; 9]>; 10] {
         let part = LinkPart {
             link: 4_000_000_000,
             part: 1 << 31,
@@ -374,6 +388,12 @@ mod tests {
             RemoteEvent::Delivered(Message { number: 0, ..message }),
             RemoteEvent::TakenByPackets(part),
             RemoteEvent::LeftByFlows(part),
+            RemoteEvent::BehindFlows(FlowWait {
+                port: 4_000_000_000,
+                wait: 3_000_000_000,
+                output: 40_000,
+                level: 5,
+            }),
         ]
     }
 

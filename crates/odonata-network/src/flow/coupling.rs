@@ -11,6 +11,7 @@
 //! once a link is idle it says so and reports no more, so that an idle network comes to its end. A packet that starts is slowed down
 //! by what was last heard of the flows.
 
+use super::flow_waits::FlowWaits;
 use super::link::Links;
 use crate::FabricEvent;
 use crate::features::{HandlerContext, Uses};
@@ -87,6 +88,8 @@ impl Side {
 pub(crate) struct Coupling {
     interval: Time,
     links: Store<Side>,
+    /// What packets find of the queues of flows.
+    pub(super) waits: FlowWaits,
     /// When each router reports next, if that lies in the future.
     next: Store<Time>,
     first_router: u32,
@@ -94,13 +97,14 @@ pub(crate) struct Coupling {
     of_routers: Vec<u32>,
     begins: Vec<u32>,
 }
-odonata_engine::journalled!(Coupling { links, next });
+odonata_engine::journalled!(Coupling { links, waits, next });
 
 impl Coupling {
     pub(crate) fn new(params: &NetworkParams, links: &Links, routers: std::ops::Range<u32>) -> Coupling {
         let mut coupling = Coupling {
             interval: Time::NEVER,
             links: Store::new(),
+            waits: FlowWaits::new(links, params.mixed.is_some()),
             next: Store::new(),
             first_router: routers.start,
             of_routers: Vec::new(),
@@ -127,7 +131,7 @@ impl Coupling {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        self.links.memory() + self.next.memory()
+        self.links.memory() + self.waits.memory() + self.next.memory()
     }
 
     /// Flits that flows would have waiting for `link`.

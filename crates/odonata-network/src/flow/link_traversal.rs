@@ -2,12 +2,14 @@
 
 use super::Space;
 use super::coupling::LinkPart;
+use super::flow_waits::FlowWait;
 use crate::boundary::RemoteEvent;
 use crate::control::Departure;
 use crate::fabric::Shared;
-use crate::features::HandlerContext;
-use crate::fluid::KEEPER;
+use crate::features::{HandlerContext, Uses};
+use crate::fluid::{KEEPER, OUTPUTS};
 use crate::message::EXPECTED;
+use crate::packet::Packet;
 use crate::router::input_port;
 use crate::settings::Switching;
 use crate::statistics::Transmission;
@@ -33,13 +35,17 @@ impl<P: Payload> Shared<P> {
         queued: u64,
     ) -> Time {
         let now = ctx.now();
-        let link = self.flow.link(port);
+        let mut link = self.flow.link(port);
         let p = self.packets.get(packet);
         let (bytes, tail_in, owner, input, booked) =
             (p.bytes, p.tail_in, p.traffic, input_port(p), p.flags.is_booked());
         let alone = link.serialisation(bytes);
         let serialisation = match self.flow.coupling.is_on::<C>() {
-            true => self.beside_flows(ctx, port, packet, alone),
+            true => {
+                let (time, wait) = self.beside_flows(ctx, (port, link.first_vc + u32::from(vc)), packet, alone);
+                link.latency += wait;
+                time
+            }
             false => alone,
         };
         let setup = &self.setup;
@@ -103,13 +109,38 @@ impl<P: Payload> Shared<P> {
         free_at
     }
 
-    /// How long `packet`, which starts on `link` now and would take `alone`, takes beside the flows there.
+    /// How long `packet`, which starts on a virtual channel of `link` now and would take `alone`, takes beside the flows there, and how
+    /// long it waits behind what they have in the buffers.
     // Not compiled into those who send where there are none.
     #[inline(never)]
-    fn beside_flows<C: HandlerContext>(&mut self, ctx: &mut C, link: u32, packet: u32, alone: Time) -> Time {
-        let source = self.messages.get(self.packets.get(packet).message).source;
+    fn beside_flows<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        (link, channel): (u32, u32),
+        packet: u32,
+        alone: Time,
+    ) -> (Time, Time) {
+        let &Packet { message, buffer, .. } = self.packets.get(packet);
+        let source = self.messages.get(message).source;
         let router = self.flow.links.sender(link);
-        (self.flow.coupling).packet(ctx, (link, router), source, alone)
+        let coupling = &mut self.flow.coupling;
+        let time = coupling.packet(ctx, (link, router), source, alone);
+        (time, coupling.waits.packet(ctx, buffer, (link, channel), time))
+    }
+
+    /// Packets wait so long behind flows from now on; `port` is an own one.
+    pub(crate) fn wait_behind_flows<M: Uses>(&mut self, of: FlowWait) {
+        let (link, router) = (self.flow.link(of.port), self.flow.links.sender(of.port));
+        let ports = self.routes.routing.topology().ports_of_routers(router..router + 1);
+        let output = self.flow.links.own_number(ports.start) + u32::from(of.output) / OUTPUTS as u32;
+        // A port's input buffers have the numbers of its channels.
+        for vc in self.setup.vcs.of(link.class, of.level, 0) {
+            let (channel, waits) = (link.first_vc + u32::from(vc), &mut self.flow.coupling.waits);
+            match of.output {
+                FlowWait::TURN => waits.set_turn::<M>(channel, of.wait),
+                which => waits.set_wait::<M>(channel, usize::from(which) % OUTPUTS, (output, of.wait)),
+            }
+        }
     }
 
     /// What the links of `router` have carried in an interval goes to where rates of flows are kept.

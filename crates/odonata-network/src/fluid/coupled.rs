@@ -6,6 +6,7 @@
 //! flows of weight W that take f, max(C - f, C n / (n + W)). The second is the least that fairness gives them: they have it at once,
 //! and not only when they have been seen to need it.
 
+use super::max_min::{MaxMin, Step};
 use super::{Fluid, KEEPER};
 use crate::boundary::RemoteEvent;
 use crate::fabric::Shared;
@@ -83,6 +84,22 @@ impl CoupledLinks {
         self.links.memory()
     }
 
+    /// Other flows wait for `link` now, or behind it.
+    pub(super) fn queue_has_changed<M: Uses>(&mut self, link: u32) {
+        if self.links.get(link).known {
+            self.has_changed::<M>(link);
+        }
+    }
+
+    /// What packets take on `link`, bytes per picosecond, and their sources.
+    pub(super) fn packets_on(&self, rates: &MaxMin, link: u32) -> (f64, u32) {
+        let cell = self.links.get(link);
+        match cell.flow {
+            NIL => (0.0, 0),
+            flow => (rates.rate(flow).0 * f64::from(cell.sources), u32::from(cell.sources)),
+        }
+    }
+
     fn has_changed<M: Uses>(&mut self, link: u32) {
         if self.links.get(link).next_changed != NIL {
             return;
@@ -98,6 +115,7 @@ impl Fluid {
     pub(super) fn hear<C: HandlerContext>(&mut self, ctx: &mut C, delay: Time, of: LinkPart) {
         let (link, own) = (of.link, self.links.len() as u32 + of.link);
         let (capacity, (sources, busy)) = (self.rates.capacity(link), of.packets());
+        self.meet::<C>();
         let old = *self.coupled.links.get(link);
         let cell = self.coupled.links.edit::<C>(link);
         (cell.sources, cell.known) = (sources.max(1), true);
@@ -136,7 +154,7 @@ impl Fluid {
             return;
         }
         let mut any = false;
-        for (link, _) in self.rates.path(flow) {
+        for Step { link, .. } in self.rates.path(flow) {
             if self.coupled.links.get(link).known {
                 self.coupled.has_changed::<C>(link);
                 any = true;
@@ -167,6 +185,9 @@ impl Fluid {
         delay: Time,
     ) {
         *self.coupled.to_tell.edit::<C>(0) = false;
+        if self.tell_queues(ctx, shared, delay) {
+            self.ask_to_tell(ctx, delay);
+        }
         let at = ctx.now() + delay;
         let mut link = std::mem::replace(self.coupled.changed.edit::<C>(0), NIL);
         while link != NIL {
@@ -201,12 +222,11 @@ impl Fluid {
 
     /// What flows leave of `link`, with the flits that they would have waiting for it; and how many of these make no difference.
     ///
-    /// In packets they would have on their way what they send in a round trip, and a full buffer waiting where they want twice what
-    /// there is.
+    /// In packets they would have on their way what they send in a round trip, and waiting what lies in their queues.
     fn left<P: Payload>(&self, shared: &Shared<P>, link: u32) -> (LinkPart, u16) {
         let cell = self.coupled.links.get(link);
         let (capacity, sources) = (self.rates.capacity(link), f64::from(cell.sources.max(1)));
-        let (taken, weights, demand) = self.rates.without(link, cell.flow);
+        let (taken, weights, _) = self.rates.without(link, cell.flow);
         let least = capacity * sources / (sources + weights);
         let part = (capacity - taken).max(least) / capacity;
         let (topology, params) = (shared.routes.routing.topology(), &shared.setup.params);
@@ -217,7 +237,7 @@ impl Fluid {
         let of_class = params.link(class);
         let (buffer, flit) = (of_class.buffer.0 as f64, params.flit as f64);
         let round_trip = (of_class.latency.0 + of_class.credit_delay.0) as f64;
-        let waiting = (demand / capacity - 1.0).clamp(0.0, 1.0) * buffer;
+        let waiting = self.flow_queues.load(link);
         let load = ((taken * round_trip).min(buffer) + waiting) / flit;
         let told = LinkPart {
             link,

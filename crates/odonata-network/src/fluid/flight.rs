@@ -5,6 +5,9 @@ use crate::FabricEvent;
 use crate::features::HandlerContext;
 use odonata_engine::{NIL, Time};
 
+/// A rate that is lower than the demand by no more than this part of it is rounded.
+const ROUNDING: f64 = 1e-6;
+
 /// A message under way, or the part of it on one path.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Flight {
@@ -26,6 +29,9 @@ pub(super) struct Flight {
     pub(super) counted: u64,
     pub(super) left: f64,
     pub(super) since: Time,
+    /// Bytes in the buffers before its bottleneck, as of `filled`.
+    pub(super) backlog: f64,
+    pub(super) filled: Time,
     /// When as many are left as `told` asks for, and the next event of it.
     pub(super) due: Time,
     pub(super) scheduled: Time,
@@ -48,6 +54,8 @@ impl Default for Flight {
             counted: 0,
             left: 0.0,
             since: Time::ZERO,
+            backlog: 0.0,
+            filled: Time::ZERO,
             due: Time::NEVER,
             scheduled: Time::NEVER,
             latency: Time::ZERO,
@@ -59,8 +67,25 @@ impl Default for Flight {
 impl Flight {
     /// Counts what has left until `now`.
     pub(super) fn advance(&mut self, now: Time) {
+        self.fill_buffers(now);
         let sent = self.rate * now.saturating_sub(self.since).0 as f64;
         (self.left, self.since) = ((self.left - sent).max(0.0), now);
+    }
+
+    /// Whether its source would send more than its bottleneck lets it.
+    pub(super) fn is_backlogged(&self) -> bool {
+        self.rate < self.demand * (1.0 - ROUNDING)
+    }
+
+    /// Counts what its source has sent until `now` beyond what has gone on from its bottleneck.
+    pub(super) fn fill_buffers(&mut self, now: Time) {
+        let left = self.left - self.rate * now.saturating_sub(self.since).0 as f64;
+        let more = (self.demand - self.rate) * now.saturating_sub(self.filled).0 as f64;
+        self.backlog = match self.is_backlogged() {
+            true => (self.backlog + more).min(left.max(0.0)),
+            false => 0.0,
+        };
+        self.filled = now;
     }
 
     /// When no more than `goal` bytes are left.

@@ -62,6 +62,20 @@ struct FlowState {
     next: u32,
 }
 
+/// Part of a path: a link, what part of its rate a flow takes on it, and on which level of the routing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) link: u32,
+    pub(crate) weight: f64,
+    pub(crate) level: u8,
+}
+
+impl From<(u32, f64)> for Step {
+    fn from((link, weight): (u32, f64)) -> Step {
+        Step { link, weight, level: 0 }
+    }
+}
+
 /// A flow on a link.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Use {
@@ -69,6 +83,7 @@ struct Use {
     demand: u64,
     flow: u32,
     link: u32,
+    level: u8,
     /// The others of the link.
     before: u32,
     after: u32,
@@ -136,7 +151,7 @@ impl MaxMin {
 
     /// A flow that would have rate `demand` alone, and takes these parts of it on links, each of which is there once. It has rate 0 until
     /// [`fill`](Self::fill).
-    pub(crate) fn start<M: Mode>(&mut self, demand: f64, path: impl Iterator<Item = (u32, f64)>) -> u32 {
+    pub(crate) fn start<M: Mode>(&mut self, demand: f64, path: impl Iterator<Item: Into<Step>>) -> u32 {
         let flow = self.flows.allocate::<M>(FlowState {
             rate: 0.0,
             bottleneck: NIL,
@@ -149,9 +164,10 @@ impl MaxMin {
     }
 
     /// Lays `flow`, which is on no links, over these.
-    fn lay<M: Mode>(&mut self, flow: u32, demand: f64, path: impl Iterator<Item = (u32, f64)>) {
+    fn lay<M: Mode>(&mut self, flow: u32, demand: f64, path: impl Iterator<Item: Into<Step>>) {
         let rate = self.flows.get(flow).rate;
-        for (link, weight) in path {
+        for step in path {
+            let Step { link, weight, level } = step.into();
             let state = *self.links.get(link);
             let demand = demand_on(demand, weight);
             let next = self.flows.get(flow).first;
@@ -160,6 +176,7 @@ impl MaxMin {
                 demand,
                 flow,
                 link,
+                level,
                 before: NIL,
                 after: state.first,
                 next,
@@ -211,7 +228,7 @@ impl MaxMin {
     }
 
     /// `flow` goes over other links from now on.
-    pub(crate) fn move_to<M: Mode>(&mut self, flow: u32, demand: f64, path: impl Iterator<Item = (u32, f64)>) {
+    pub(crate) fn move_to<M: Mode>(&mut self, flow: u32, demand: f64, path: impl Iterator<Item: Into<Step>>) {
         self.lift::<M>(flow);
         self.flows.edit::<M>(flow).bottleneck = NIL;
         self.lay::<M>(flow, demand, path);
@@ -239,13 +256,19 @@ impl MaxMin {
         (state.rate, state.bottleneck)
     }
 
-    /// The links of `flow` and its weight on each.
-    pub(crate) fn path(&self, flow: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
+    /// The path of `flow`, in the order in which it was laid or the other way round.
+    pub(crate) fn path(&self, flow: u32) -> impl Iterator<Item = Step> + '_ {
         let mut at = self.flows.get(flow).first;
         std::iter::from_fn(move || {
-            let of = (at != NIL).then(|| self.uses.get(at))?;
-            at = of.next;
-            Some((of.link, of.weight))
+            let &Use {
+                link,
+                weight,
+                level,
+                next,
+                ..
+            } = (at != NIL).then(|| self.uses.get(at))?;
+            at = next;
+            Some(Step { link, weight, level })
         })
     }
 

@@ -4,7 +4,7 @@
 //! are drawn, so that flows meet on links as packets do. Where it compares loads it is told the demand for a port as a part of its
 //! capacity, the packets before it included; what exceeds the capacity fills the buffer behind the port.
 
-use super::max_min::MaxMin;
+use super::max_min::{MaxMin, Step};
 use crate::params::{Knowledge, NetworkParams};
 use crate::routing::{Choice, Header, NOWHERE, Path, Routing};
 use odonata_topology::{LinkClass, Peer, Topology};
@@ -31,6 +31,8 @@ pub(super) struct Paths {
 #[derive(Debug)]
 pub(super) struct Route {
     pub(super) links: Vec<u32>,
+    /// The level of the routing on each.
+    pub(super) levels: Vec<u8>,
     /// The part of the message on it.
     pub(super) part: f64,
     /// What is added to the time that the bytes take, picoseconds: links and routers, and a flit on every link but the slowest.
@@ -38,15 +40,28 @@ pub(super) struct Route {
 }
 
 impl Paths {
-    fn add(&mut self, links: Vec<u32>, part: f64, latency: impl FnOnce(&[u32]) -> u64) {
-        match self.routes.iter_mut().find(|route| route.links == links) {
+    fn add(&mut self, (links, levels): (Vec<u32>, Vec<u8>), part: f64, latency: impl FnOnce(&[u32]) -> u64) {
+        match self
+            .routes
+            .iter_mut()
+            .find(|route| route.links == links && route.levels == levels)
+        {
             Some(route) => route.part += part,
             None => self.routes.push(Route {
                 latency: latency(&links),
                 links,
+                levels,
                 part,
             }),
         }
+    }
+}
+
+impl Route {
+    /// Its links, each with this part of the rate of a flow.
+    pub(super) fn steps(&self, weight: f64) -> impl Iterator<Item = Step> + '_ {
+        let steps = self.links.iter().zip(&self.levels);
+        steps.map(move |(&link, &level)| Step { link, weight, level })
     }
 }
 
@@ -103,10 +118,11 @@ impl Network<'_> {
             };
             let mut header = Header::new(target);
             let mut router = topology.node_router(source);
-            let mut links = vec![Self::nic(topology, source)];
+            let (mut links, mut levels) = (vec![Self::nic(topology, source)], vec![0]);
             while links.len() < LONGEST {
                 let decision = self.routing.decide(router, &mut header, &mut asking);
                 links.push(decision.port);
+                levels.push(decision.level);
                 match topology.peer(decision.port) {
                     Peer::Router { router: far, .. } => router = far,
                     Peer::Node(_) | Peer::Free => break,
@@ -116,7 +132,7 @@ impl Network<'_> {
             paths.adaptive |= adaptive;
             if number == 0 && !asked && !adaptive {
                 // There is only one.
-                paths.add(links, 1.0, |links| self.latency(links, head));
+                paths.add((links, levels), 1.0, |links| self.latency(links, head));
                 break;
             }
             for &link in &links {
@@ -125,7 +141,7 @@ impl Network<'_> {
                     None => taken.push((link, 1)),
                 }
             }
-            paths.add(links, part, |links| self.latency(links, head));
+            paths.add((links, levels), part, |links| self.latency(links, head));
         }
         if let [only] = &mut paths.routes[..] {
             only.part = 1.0;

@@ -2,6 +2,8 @@
 //!
 //! Traffic 0 goes in packets and traffic 1 as flows. A link carries a flit in a cycle, C = 1.
 
+mod queues;
+
 use crate::common::{
     CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SIZES, SWITCHINGS, Scripted, assert_equal_divided,
     assert_goes_on_from_what_was_saved, every_fabric,

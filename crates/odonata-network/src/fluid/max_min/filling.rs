@@ -1,6 +1,6 @@
 //! Filling: new rates for some of the flows, while all others keep theirs.
 
-use super::{MaxMin, RATE_UNIT, ROUNDING, taken_on, uses_of};
+use super::{MaxMin, RATE_UNIT, ROUNDING, Step, taken_on, uses_of};
 use odonata_engine::NIL;
 use std::collections::BinaryHeap;
 
@@ -135,7 +135,7 @@ impl Filling {
             return;
         }
         let (old, path) = (*of.flows.get(flow), self.paths.len() as u32);
-        for (link, weight) in of.path(flow) {
+        for Step { link, weight, .. } in of.path(flow) {
             let place = self.touch(link);
             let touched = &mut self.links[place as usize];
             touched.taken += taken_on(old.rate, weight);

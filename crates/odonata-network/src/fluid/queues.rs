@@ -1,0 +1,237 @@
+//! Queues of flows: what backlogged flows have in the buffers before their bottlenecks (tree saturation), and how long packets wait there.
+//!
+//! A flow is *backlogged* if its source could send faster than its bottleneck lets it. In packets the source would send all the same,
+//! until credits stop it: buffers before the bottleneck fill up, the nearest first, and so on upstream. Of a flow that would send d
+//! and gets r, before link l:
+//!
+//! ```text
+//! backlog    dq/dt = d - r;  q <= what its source has left, q <= its room
+//! room       behind a link with a buffer of B bytes on a level: B r / R, with R what all backlogged flows and packets take on it
+//! wait       in a buffer, of what is to go over l: q / R of the flows that do, and the packets beside them (Little's law)
+//! turn       of another buffer, in which there is nothing for l: N P / R, if N buffers have packets of P bytes for it
+//! rate       r; where packets share its bottleneck no less than a turn there: S / M, if M flows and sources that are held take S together
+//! ```
+//!
+//! So a packet waits for what lies before it in its own input buffer, and for a turn of the others where its own has nothing: routers
+//! serve their inputs in turns. Where l is the bottleneck itself its bandwidth is shared already (see `coupled`), and there are no turns to add;
+//! where the queue is due to a link beyond, only packets of the same level wait, which need the same credits.
+
+mod told;
+
+use super::max_min::Step;
+use crate::params::NetworkParams;
+use crate::routing::Routing;
+use odonata_engine::{NIL, Store};
+use told::Told;
+
+pub(crate) use told::OUTPUTS;
+
+/// What flows have waiting somewhere, and the rate at which it goes on, bytes per picosecond.
+#[derive(Clone, Copy, Debug, Default)]
+struct Queue {
+    bytes: f64,
+    rate: f64,
+}
+
+/// The backlogged flows whose bottleneck a link is: how many, and what they take together, bytes per picosecond.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    flows: u32,
+    rate: f64,
+}
+
+impl Held {
+    fn add(&mut self, rate: f64) {
+        self.flows += 1;
+        self.rate += rate;
+    }
+}
+
+/// What lies in a buffer for one output.
+#[derive(Clone, Copy, Debug)]
+struct Ahead {
+    /// The output, and the level on it; NIL: none.
+    next: u32,
+    level: u8,
+    /// Whether the output is the bottleneck of all that lies here for it.
+    last: bool,
+    queue: Queue,
+}
+
+impl Ahead {
+    const NONE: Ahead = Ahead {
+        next: NIL,
+        level: 0,
+        last: true,
+        queue: Queue { bytes: 0.0, rate: 0.0 },
+    };
+
+    fn is(&self, next: (u32, u8)) -> bool {
+        (self.next, self.level) == next
+    }
+}
+
+/// The buffer behind a link on a level, and the queue for a place there.
+#[derive(Clone, Copy, Debug)]
+struct Buffer {
+    /// Of the backlogged flows that go on from here.
+    rate: f64,
+    /// The first outputs that they have.
+    outputs: [Ahead; OUTPUTS],
+    /// How many buffers have packets waiting that need a place here, and how fast these come.
+    inputs: u32,
+    entering: f64,
+    listed: bool,
+}
+
+impl Buffer {
+    const EMPTY: Buffer = Buffer {
+        rate: 0.0,
+        outputs: [Ahead::NONE; OUTPUTS],
+        inputs: 0,
+        entering: 0.0,
+        listed: false,
+    };
+}
+
+/// Queues of flows, by links and levels; nothing where packets and flows do not meet.
+#[derive(Debug)]
+pub(super) struct FlowQueues {
+    /// Levels of a link.
+    levels: usize,
+    /// By links and levels what was told.
+    told: Store<Told>,
+    /// The first place of which anything but nothing was told.
+    first_told: Store<u32>,
+    /// Whether packets and flows have met.
+    met: Store<bool>,
+    /// What follows from the flows of the moment, by links and levels; those which are not empty.
+    buffers: Vec<Buffer>,
+    listed: Vec<u32>,
+    /// By links, the backlogged flows whose bottleneck it is.
+    holds: Vec<Held>,
+    /// By links, bytes that flows have in the buffers behind it and waiting for it.
+    loads: Vec<f64>,
+    /// The paths of backlogged flows up to their bottlenecks, one after the other; each flow with its rate and the end of its path.
+    flows: Vec<(u32, f64, usize)>,
+    steps: Vec<(u32, u8)>,
+}
+odonata_engine::journalled!(FlowQueues { told, first_told, met });
+
+impl FlowQueues {
+    pub(super) fn new(params: &NetworkParams, routing: &Routing, links: usize) -> FlowQueues {
+        let links = if params.mixed.is_some() { links } else { 0 };
+        let levels = usize::from(routing.virtual_channels().into_iter().max().unwrap_or(1).max(1));
+        FlowQueues {
+            levels,
+            told: Store::filled(links * levels, Told::NOTHING),
+            first_told: Store::filled(1, NIL),
+            met: Store::filled(1, false),
+            buffers: vec![Buffer::EMPTY; links * levels],
+            listed: Vec::new(),
+            holds: vec![Held::default(); links],
+            loads: vec![0.0; links],
+            flows: Vec::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        let of_places = self.buffers.capacity() * size_of::<Buffer>()
+            + self.holds.capacity() * size_of::<Held>()
+            + self.loads.capacity() * size_of::<f64>();
+        self.told.memory() + of_places + self.steps.capacity() * size_of::<(u32, u8)>()
+    }
+
+    /// Bytes that flows have in the buffers behind `link`, or waiting for it.
+    pub(super) fn load(&self, link: u32) -> f64 {
+        self.loads[link as usize]
+    }
+
+    fn place(&self, (link, level): (u32, u8)) -> usize {
+        link as usize * self.levels + usize::from(level)
+    }
+
+    fn list(&mut self, step: (u32, u8)) -> &mut Buffer {
+        let place = self.place(step);
+        let buffer = &mut self.buffers[place];
+        if !buffer.listed {
+            buffer.listed = true;
+            self.listed.push(place as u32);
+        }
+        buffer
+    }
+
+    fn clear(&mut self) {
+        for place in self.listed.drain(..) {
+            self.buffers[place as usize] = Buffer::EMPTY;
+            let link = place as usize / self.levels;
+            (self.loads[link], self.holds[link]) = (0.0, Held::default());
+        }
+        self.flows.clear();
+        self.steps.clear();
+    }
+
+    /// Takes in `flow` of `rate` on this path, which ends with its bottleneck.
+    fn add(&mut self, flow: u32, rate: f64, path: impl Iterator<Item = Step>) {
+        let start = self.steps.len();
+        self.steps.extend(path.map(|Step { link, level, .. }| (link, level)));
+        for at in start..self.steps.len() {
+            let (step, next) = (self.steps[at], self.steps.get(at + 1).copied());
+            let buffer = self.list(step);
+            let Some(next) = next else {
+                continue;
+            };
+            buffer.rate += rate;
+            let own = |output: &&mut Ahead| output.next == NIL || output.is(next);
+            if let Some(output) = buffer.outputs.iter_mut().find(own) {
+                (output.next, output.level) = next;
+                output.queue.rate += rate;
+            }
+        }
+        self.flows.push((flow, rate, self.steps.len()));
+    }
+
+    /// Lays `backlog` bytes of a flow of `rate`, whose path lies at `start..end`, into the buffers before its bottleneck; returns what
+    /// has found no room. `packets`: what these take on a link; `capacity`: bytes of a buffer.
+    fn lay(
+        &mut self,
+        mut backlog: f64,
+        rate: f64,
+        (start, end): (usize, usize),
+        packets: impl Fn(u32) -> f64,
+        capacity: impl Fn(u32, u8) -> f64,
+    ) -> f64 {
+        for at in (start..end - 1).rev() {
+            let (step, next) = (self.steps[at], self.steps[at + 1]);
+            let place = self.place(step);
+            let buffer = &mut self.buffers[place];
+            let laid = backlog.min(capacity(step.0, step.1) * rate / (buffer.rate + packets(step.0)));
+            if let Some(output) = buffer.outputs.iter_mut().find(|output| output.is(next)) {
+                output.queue.bytes += laid;
+                output.last &= at + 2 == end;
+            }
+            self.loads[step.0 as usize] += laid;
+            self.loads[next.0 as usize] += laid;
+            backlog -= laid;
+            if backlog <= 0.0 {
+                return 0.0;
+            }
+        }
+        backlog
+    }
+
+    /// Counts the inputs of each queue.
+    fn count_inputs(&mut self) {
+        for at in 0..self.listed.len() {
+            for output in self.buffers[self.listed[at] as usize].outputs {
+                if output.queue.bytes > 0.0 && !output.last {
+                    let next = self.place((output.next, output.level));
+                    let buffer = &mut self.buffers[next];
+                    buffer.inputs += 1;
+                    buffer.entering += output.queue.rate;
+                }
+            }
+        }
+    }
+}

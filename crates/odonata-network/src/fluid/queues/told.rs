@@ -1,0 +1,256 @@
+//! Waits behind flows, as the routers of packets are told of them: once in a coupling interval, and only what has changed.
+
+use crate::boundary::RemoteEvent;
+use crate::fabric::Shared;
+use crate::features::{HandlerContext, Uses};
+use crate::flow::FlowWait;
+use crate::fluid::Fluid;
+use crate::{FabricEvent, Payload};
+use odonata_engine::{NIL, Time};
+use odonata_topology::{LinkClass, Peer, Topology};
+
+/// Outputs of a buffer for which waits are told: few buffers have flows for more.
+pub(crate) const OUTPUTS: usize = 2;
+
+/// Longest wait that is told: what fits.
+const LONGEST: f64 = u32::MAX as f64;
+
+/// What changes by less than this part of a wait is not told, ..
+const UNTOLD: u32 = 16;
+
+/// .. nor by less than this part of the time that a packet takes on the link.
+const UNTOLD_OF_A_PACKET: f64 = 4.0;
+
+/// What is told of the buffer behind a link, on a level, and of the queue for a place there.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Told {
+    /// The outputs, and the wait for each, picoseconds.
+    outputs: [(u32, u32); OUTPUTS],
+    /// A turn of the queue for the link.
+    turn: u32,
+    /// The next place of which something was told; itself if it is the last; NIL if it is none.
+    next: u32,
+}
+
+impl Told {
+    pub(super) const NOTHING: Told = Told {
+        outputs: [(NIL, 0); OUTPUTS],
+        turn: 0,
+        next: NIL,
+    };
+
+    fn is_nothing(&self) -> bool {
+        self.turn == 0 && self.outputs.iter().all(|&(_, wait)| wait == 0)
+    }
+}
+
+/// Whether it is worth telling that a wait is `new` and not `old` any more.
+fn differs(new: u32, old: u32, least: u32) -> bool {
+    new.abs_diff(old) > (old / UNTOLD).max(least) || (new == 0 && old > 0)
+}
+
+impl Fluid {
+    /// Packets and flows meet from now on.
+    pub(in crate::fluid) fn meet<M: Uses>(&mut self) {
+        if !*self.flow_queues.met.get(0) {
+            *self.flow_queues.met.edit::<M>(0) = true;
+        }
+    }
+
+    /// Reckons out the queues of flows, and tells routers how long packets wait, where that has changed. Whether there are any, or were.
+    pub(in crate::fluid) fn tell_queues<C: HandlerContext, P: Payload>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<P>,
+        delay: Time,
+    ) -> bool {
+        if !*self.flow_queues.met.get(0) {
+            return false;
+        }
+        self.find_queues::<C, P>(shared, ctx.now());
+        // Those of which something was told first; others that have anything follow.
+        let mut places = Vec::new();
+        let mut place = std::mem::replace(self.flow_queues.first_told.edit::<C>(0), NIL);
+        while place != NIL {
+            places.push(place);
+            let next = std::mem::replace(&mut self.flow_queues.told.edit::<C>(place).next, place);
+            place = if next == place { NIL } else { next };
+        }
+        let queues = &self.flow_queues;
+        places.extend(
+            queues
+                .listed
+                .iter()
+                .filter(|&&place| queues.told.get(place).next == NIL),
+        );
+        for &place in &places {
+            self.tell_of(ctx, shared, ctx.now() + delay, place);
+        }
+        !places.is_empty()
+    }
+
+    /// Tells what there is to be told of `place`.
+    fn tell_of<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, at: Time, place: u32) {
+        let queues = &self.flow_queues;
+        let (link, level) = (place / queues.levels as u32, (place % queues.levels as u32) as u8);
+        let packet = shared.setup.params.packet as f64;
+        let least = (packet / self.rates.capacity(link) / UNTOLD_OF_A_PACKET) as u32;
+        let old = *queues.told.get(place);
+        let mut new = self.waits(place, packet);
+        let topology = shared.routes.routing.topology();
+        let (router, port) = far_port(topology, link);
+        let first = topology.ports_of_routers(router..router + 1).start;
+        let own = (link < topology.ports()).then(|| topology.router_of_port(link));
+        let mut changed = false;
+        for (number, (output, known)) in new.outputs.iter_mut().zip(old.outputs).enumerate() {
+            if !differs(output.1, known.1, least) && (output.0 == known.0 || output.1 == 0) {
+                *output = known;
+                continue;
+            }
+            changed = true;
+            let next = if output.1 == 0 { 0 } else { output.0 - first };
+            let told = FlowWait {
+                port,
+                level,
+                output: next as u16 * OUTPUTS as u16 + number as u16,
+                wait: output.1,
+            };
+            tell(ctx, shared, (router, at), told);
+        }
+        match own {
+            Some(own) if differs(new.turn, old.turn, least) => {
+                changed = true;
+                let told = FlowWait {
+                    port: link,
+                    level,
+                    output: FlowWait::TURN,
+                    wait: new.turn,
+                };
+                tell(ctx, shared, (own, at), told);
+            }
+            _ => new.turn = old.turn,
+        }
+        let queues = &mut self.flow_queues;
+        new.next = NIL;
+        if !new.is_nothing() {
+            let head = queues.first_told.edit::<C>(0);
+            new.next = if *head == NIL { place } else { *head };
+            *head = place;
+        }
+        if new != old {
+            *queues.told.edit::<C>(place) = new;
+        }
+        if changed {
+            self.coupled.queue_has_changed::<C>(link);
+        }
+    }
+
+    /// How long packets wait at `place`.
+    fn waits(&self, place: u32, packet: f64) -> Told {
+        let queues = &self.flow_queues;
+        let (link, buffer) = (place / queues.levels as u32, &queues.buffers[place as usize]);
+        let mut told = Told::NOTHING;
+        for (told, of) in told.outputs.iter_mut().zip(&buffer.outputs) {
+            if of.queue.bytes > 0.0 {
+                let packets = self.of_packets(link).min(self.of_packets(of.next));
+                *told = (
+                    of.next,
+                    (of.queue.bytes / (of.queue.rate + packets)).min(LONGEST) as u32,
+                );
+            }
+        }
+        if buffer.inputs > 0 {
+            told.turn = (f64::from(buffer.inputs) * packet / buffer.entering).min(LONGEST) as u32;
+        }
+        told
+    }
+
+    /// Reckons out the queues of flows at `now`.
+    fn find_queues<C: HandlerContext, P: Payload>(&mut self, shared: &Shared<P>, now: Time) {
+        let (topology, setup) = (shared.routes.routing.topology(), &shared.setup);
+        let mut queues = std::mem::take(&mut self.flow_queues.flows);
+        self.flow_queues.clear();
+        queues.clear();
+        let ports = topology.ports();
+        let rates = &self.rates;
+        let backlogged = self.flights.iter().filter_map(|(flow, flight)| {
+            let bottleneck = rates.rate(flow as u32).1;
+            (flight.is_backlogged() && bottleneck < ports).then_some((flow, flight, bottleneck))
+        });
+        let backlogged: Vec<_> = backlogged.collect();
+        for &(_, flight, bottleneck) in &backlogged {
+            self.flow_queues.holds[bottleneck as usize].add(flight.rate);
+        }
+        let mut path = Vec::new();
+        for (flow, flight, bottleneck) in backlogged {
+            path.clear();
+            path.extend(rates.path(flow as u32));
+            if path[0].link < ports {
+                path.reverse();
+            }
+            let upstream = path.iter().take_while(|step| step.link != bottleneck).count();
+            let path = path.iter().copied().take(upstream + 1);
+            // Beside packets, whose sources weigh as much as whole messages: a router gives turns to all, however small a part a flow is.
+            let (taken, sources) = self.coupled.packets_on(rates, bottleneck);
+            let held = self.flow_queues.holds[bottleneck as usize];
+            let turn = match sources {
+                0 => 0.0,
+                _ => (held.rate + taken) / f64::from(held.flows + sources),
+            };
+            self.flow_queues.add(flow as u32, flight.rate.max(turn), path);
+        }
+        let capacity = |link: u32, level: u8| {
+            let (class, channels) = match link < ports {
+                true => (topology.class(link), setup.vcs.of(topology.class(link), level, 0).len()),
+                false => (LinkClass::Terminal, 1),
+            };
+            setup.params.link(class).buffer.0 as f64 * channels as f64
+        };
+        std::mem::swap(&mut queues, &mut self.flow_queues.flows);
+        let mut start = 0;
+        for &(flow, rate, end) in &queues {
+            let mut flight = self.flights.get(flow as usize);
+            flight.fill_buffers(now);
+            let coupled = &self.coupled;
+            let packets = |link| coupled.packets_on(rates, link).0;
+            let rest = (self.flow_queues).lay(flight.backlog, rate, (start, end), packets, capacity);
+            flight.backlog -= rest;
+            *self.flights.edit::<C>(flow as usize) = flight;
+            start = end;
+        }
+        self.flow_queues.flows = queues;
+        self.flow_queues.count_inputs();
+    }
+
+    /// What packets take on `link`.
+    fn of_packets(&self, link: u32) -> f64 {
+        self.coupled.packets_on(&self.rates, link).0
+    }
+}
+
+/// The router to which `link` leads, and its port there. A link to a node leads nowhere: its own.
+fn far_port(topology: &Topology, link: u32) -> (u32, u32) {
+    match link.checked_sub(topology.ports()) {
+        Some(node) => (topology.node_router(node), topology.node_port(node)),
+        None => match topology.peer(link) {
+            Peer::Router { router, port } => (router, port),
+            Peer::Node(_) | Peer::Free => (topology.router_of_port(link), link),
+        },
+    }
+}
+
+/// Tells the router `lp`.
+fn tell<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, (lp, at): (u32, Time), of: FlowWait) {
+    if shared.setup.routers.contains(&lp) {
+        let event = FabricEvent::FlowWait {
+            port: shared.flow.links.own_number(of.port),
+            wait: of.wait,
+            output: of.output,
+            level: of.level,
+        };
+        ctx.send(lp, at, event.into());
+    } else {
+        let events = &mut shared.boundary.send_buffer.events;
+        events.push((lp, at, RemoteEvent::BehindFlows(of)));
+    }
+}
