@@ -18,7 +18,8 @@ struct Pair {
 
 row! {
     /// Who waited for whom, and where: one row per link or server, resource, victim and culprit; empty unless
-    /// run.blame. All waits are in it, those for the own job too: the rows of a victim add up to what it waited.
+    /// run.blame. All waits are in it, those for the own job too: the rows of a victim add up to what it waited. With
+    /// run.blame_sampling, what packets waited at routers is an estimate.
     "blame" => pub struct BlameRow {
         /// Job that waited.
         victim: String,
