@@ -1,12 +1,13 @@
 """Who slowed whom: the table blame in words and as a matrix."""
 
+import io
 import tomllib
 
 import pyarrow as pa
 import pytest
 
 import odonata
-from odonata import Results, blame
+from odonata import Results, blame, summary_page
 
 COLUMNS = (
     "victim",
@@ -209,3 +210,37 @@ workload = { checkpoint = { iterations = 2, total = "16 MB", interval = "100 us"
     charged = done.blame_matrix(resource="reserve")
     assert charged["saver"]["other"] > 0.01
     assert charged["other"] == {"saver": 0.0, "other": 0.0}
+
+
+def test_a_sample_of_packets_says_about_what_all_say_and_that_it_is_one(tmp_path):
+    """With one packet in 4, the sum of n waits of about the same length has a standard error of sqrt(3 / n) of it."""
+    sender = {"ranks": 32, "placement": "random"}
+    scenario = {
+        "machine": {
+            "dragonfly": {
+                "groups": 5,
+                "routers_per_group": 4,
+                "nodes_per_router": 4,
+                "global_ports_per_router": 1,
+            }
+        },
+        "run": {"blame": True},
+        "jobs": [
+            sender | {"name": name, "workload": {"alltoall": {"bytes": "64 KiB", "iterations": 2}}}
+            for name in ("one", "other")
+        ],
+    }
+    at_routers = {}
+    for packets in (1, 4):
+        run = {"run.blame_sampling": packets}
+        done = odonata.run(scenario, tmp_path / str(packets), overrides=run)
+        rows = [row for row in done.rows("blame") if row["place"] != "nic"]
+        at_routers[packets] = sum(row["waited_s"] for row in rows)
+        estimate = "waits at routers are estimated from those of one packet in 4"
+        page = io.StringIO()
+        summary_page.show(done.summary(), page)
+        assert (estimate in " ".join(page.getvalue().split())) == (packets == 4)
+        assert done.summary()["blame_estimate"] == (estimate if packets == 4 else None)
+    # 60,000 packets that wait once each or more.
+    assert at_routers[4] == pytest.approx(at_routers[1], rel=0.05)
+    assert at_routers[4] != at_routers[1]
