@@ -4375,6 +4375,13 @@ class Run(Table):
     blame_series). Default: true where there is more than one job.
     """
 
+    blame_sampling: Annotated[int, Field(ge=0)] = 1
+    """Of how many packets one is drawn at random whose waits at routers are charged, that many times: an
+    estimate, which is cheaper than all waits. At most 1024; 1, the default: all are charged, exactly.
+    Waits of messages at NICs and of requests at servers always are. Not with `lost_time`, nor where
+    routers are pipelined.
+    """
+
     checkpoint_interval: WallTime | None = None
     """Wall time between two snapshots of the run, e.g. "10 min", from which it goes on after its computer
     has failed (`odonata run --resume`). They lie beside the result folder until it is complete. Default:

@@ -446,27 +446,43 @@ impl Stamp {
         add(&mut self.losses, Loss { time, ..loss });
     }
 
-    /// It waits until `own` happens, for one of its own job that had what it waits for, and that it would have waited for alone, too;
-    /// what it loses to itself by that counts under `name`. Without others both would have been earlier, this one not before that.
-    pub fn waits_for_own(&mut self, own: &Stamp, name: (Owner, Kind, LostAt)) {
-        let mine = std::mem::replace(self, own.clone());
-        self.belongs_to(mine.job);
-        (self.alone, self.undisturbed) = (self.alone.max(mine.alone), mine.undisturbed);
-        self.takes_own_of(&mine);
-        let (others, job) = (self.to_others(), self.job);
-        scale_those(&mut self.losses, others, |loss| !loss.is_of(job));
-        let (culprit, kind, place) = name;
-        let known = total_of(&self.losses, |loss| loss.is_of(job));
-        let time = self.to_itself() - known;
-        add(
-            &mut self.losses,
-            Loss {
-                culprit,
-                kind,
+    /// It waits at `place` until `own` happens, for one of its own job that had what it waits for, and that it would have waited for alone,
+    /// too; what it loses to itself by that is of this `kind`. Without others both would have been earlier, this one not before that.
+    ///
+    /// Of what that one had lost to others, this one had lost a part before, where it did; the rest it loses here.
+    pub fn waits_for_own(&mut self, own: &Stamp, (culprit, kind, place): (Owner, Kind, LostAt)) {
+        let job = self.job;
+        self.at = own.at;
+        self.alone = self.alone.max(own.alone);
+        let mut to_others: Vec<Loss> = own.losses.iter().filter(|loss| !loss.is_of(job)).copied().collect();
+        without_places(&mut to_others);
+        scale(&mut to_others, self.to_others());
+        let before = std::mem::take(&mut self.losses);
+        for loss in to_others {
+            let mut rest = loss.time;
+            let alike = |known: &&Loss| (known.culprit, known.kind) == (loss.culprit, loss.kind);
+            for known in before.iter().filter(alike) {
+                let time = known.time.min(rest);
+                add(&mut self.losses, Loss { time, ..*known });
+                rest -= time;
+            }
+            let here = Loss {
                 place,
-                time,
-            },
-        );
+                time: rest,
+                ..loss
+            };
+            add(&mut self.losses, here);
+        }
+        let to_itself: Vec<Loss> = before.into_iter().filter(|loss| loss.is_of(job)).collect();
+        let missing = Loss {
+            culprit,
+            kind,
+            place,
+            time: self.to_itself() - total(&to_itself),
+        };
+        to_itself.into_iter().for_each(|loss| add(&mut self.losses, loss));
+        add(&mut self.losses, missing);
+        bound_places(&mut self.losses);
     }
 
     /// What it has lost to itself is what `other` has. Of another origin it is not known where that was.
