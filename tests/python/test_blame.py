@@ -213,7 +213,7 @@ workload = { checkpoint = { iterations = 2, total = "16 MB", interval = "100 us"
 
 
 def test_a_sample_of_packets_says_about_what_all_say_and_that_it_is_one(tmp_path):
-    """With one packet in 4, the sum of n waits of about the same length has a standard error of sqrt(3 / n) of it."""
+    """With one packet in 4, the sum of n waits of one length has a standard error of sqrt(3 / n) of it."""
     sender = {"ranks": 32, "placement": "random"}
     scenario = {
         "machine": {

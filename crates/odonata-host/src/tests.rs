@@ -316,6 +316,7 @@ impl Setup {
             traffics: 2 * self.jobs.len() as u16,
             series: None,
             blame: self.params.lost_time,
+            blame_sampling: 1,
             lost_time: self.params.lost_time,
             lost_places: self.params.lost_time_path > 0,
             seed: 3,
