@@ -21,7 +21,7 @@ row! {
         culprit_class: &'static str,
         /// What was waited for: link (it was sending), buffer (the one behind the link was full, or a packet in front in
         /// the same FIFO; the link of an I/O node to a file system outside counts as one), memory, space or device of a storage
-        /// server, lock (on a range of a file), metadata (a thread of a metadata server, or a directory); or start: the job's own,
+        /// server (it served something else, or sought because of that), lock (on a range of a file), metadata (a thread of a metadata server, or a directory); or start: the job's own,
         /// of which the culprit held something, of whatever kind, that a job before it or the stage-in waited for.
         kind: &'static str,
         /// How much later the job ended: of its rank that ended last, less what slack of other ranks takes up. Of kind start: how
