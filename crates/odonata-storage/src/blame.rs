@@ -17,10 +17,9 @@
 //! job that wrote its first byte.
 
 use crate::Servers;
-use crate::positions::Positions;
+use crate::accesses::{Accesses, DeviceAccess};
 use crate::request::{Request, Wait};
 use odonata_blame::{Cause, Histories, Ledger, Place};
-use odonata_device::{Access, DeviceModel};
 use odonata_engine::{List, Mode, NIL, Pool, Store, Time};
 
 /// Space on the device.
@@ -83,7 +82,7 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    fn of(request: &Request) -> Waiter {
+    pub(crate) fn of(request: &Request) -> Waiter {
         let what = request.what;
         Waiter {
             place: request.place,
@@ -162,25 +161,6 @@ pub struct RequestLoss {
     pub until: Time,
 }
 
-/// A device begins, or ends, to serve a piece of a request whose client waits for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceAccess {
-    /// Who has made the request.
-    pub client: u32,
-    /// Its name for it.
-    pub token: u64,
-    /// The piece, by its slot.
-    pub piece: u32,
-    /// The server.
-    pub server: u32,
-    /// The device.
-    pub device: u32,
-    /// The job.
-    pub owner: u16,
-    /// Of one that ends: the job that has made it seek, which it would not have alone, and how long that took.
-    pub seek: Option<(u16, Time)>,
-}
-
 /// Bytes in the order of writing, all of one job.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Extent {
@@ -203,12 +183,10 @@ pub(crate) struct Books {
     extents: Pool<Extent>,
     /// Who had what, by the lines of the ledger; empty where nobody asks whom a single request has waited for.
     histories: Histories,
-    /// Where jobs have left the devices, kept with the histories.
-    positions: Positions,
-    /// What requests have waited, and which pieces of them devices have begun and ended to serve; empty between inputs.
+    /// Who accesses the devices, kept in mind with the histories.
+    pub(crate) accesses: Accesses,
+    /// What requests have waited; empty between inputs.
     losses: Vec<RequestLoss>,
-    begun: Vec<DeviceAccess>,
-    ended: Vec<DeviceAccess>,
 }
 odonata_engine::journalled!(Books {
     ledger,
@@ -216,7 +194,7 @@ odonata_engine::journalled!(Books {
     written,
     extents,
     histories,
-    positions
+    accesses
 });
 
 impl Books {
@@ -227,10 +205,8 @@ impl Books {
             written: Store::new(),
             extents: Pool::new(),
             histories: Histories::new(false),
-            positions: Positions::of(0),
+            accesses: Accesses::of(0),
             losses: Vec::new(),
-            begun: Vec::new(),
-            ended: Vec::new(),
         }
     }
 
@@ -294,44 +270,6 @@ impl Books {
     pub(crate) fn served<M: Mode>(&mut self, owner: u16, time: Time) {
         if self.is_on() {
             *self.service.edit::<M>(u32::from(owner)) += u128::from(time.0);
-        }
-    }
-
-    /// `device`, which is one of `model`, is handed `access` of `owner`: [who has made it seek](Positions::accessed).
-    #[inline]
-    pub(crate) fn accesses<M: Mode>(
-        &mut self,
-        device: u32,
-        model: &DeviceModel,
-        owner: u16,
-        access: Access,
-    ) -> Option<u16> {
-        self.positions.accessed::<M>(device, model, owner, access)
-    }
-
-    /// `device` begins to serve `piece` of `request`, or ends, after it has sought for so long because of somebody.
-    pub(crate) fn device_serves(
-        &mut self,
-        (server, device, piece): (u32, u32, u32),
-        request: &Request,
-        ended: Option<(Option<u16>, Time)>,
-    ) {
-        let Waiter { owner, name, .. } = Waiter::of(request);
-        let (true, Some((client, token))) = (self.histories.is_on(), name) else {
-            return;
-        };
-        let access = DeviceAccess {
-            client,
-            token,
-            piece,
-            server,
-            device,
-            owner,
-            seek: ended.and_then(|(by, time)| Some((by?, time))),
-        };
-        match ended {
-            None => self.begun.push(access),
-            Some(_) => self.ended.push(access),
         }
     }
 }
@@ -426,12 +364,7 @@ impl Servers {
             ledger: Ledger::new(lines, self.tiers, jobs, causes, interval),
             service: Store::filled(usize::from(jobs), 0),
             written: Store::filled(n, List::EMPTY),
-            extents: Pool::new(),
-            histories: Histories::new(false),
-            positions: Positions::of(0),
-            losses: Vec::new(),
-            begun: Vec::new(),
-            ended: Vec::new(),
+            ..Books::off()
         };
         self
     }
@@ -440,7 +373,7 @@ impl Servers {
     pub fn with_losses(mut self) -> Self {
         if self.books.is_on() {
             self.books.histories = Histories::new(true);
-            self.books.positions = Positions::of(self.devices.len() as usize);
+            self.books.accesses = Accesses::of(self.devices.len() as usize);
         }
         self
     }
@@ -456,8 +389,7 @@ impl Servers {
 
     /// What devices have begun and what they have ended to serve in the input that was handled last, where that is kept in mind.
     pub fn take_accesses(&mut self) -> (Vec<DeviceAccess>, Vec<DeviceAccess>) {
-        let Books { begun, ended, .. } = &mut self.books;
-        (std::mem::take(begun), std::mem::take(ended))
+        self.books.accesses.take()
     }
 
     /// The line of those who wait for `cause` at `device` of `server`.

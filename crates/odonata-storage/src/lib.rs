@@ -91,6 +91,7 @@
 //! tier below), `sync`, `remove`, `blame` and `audit`; `faults` for what makes devices and metadata servers slow for a while,
 //! and `failure` for servers that fail.
 
+mod accesses;
 mod action;
 mod audit;
 mod below;
@@ -109,7 +110,6 @@ mod metadata;
 mod observe;
 mod occupancy;
 mod params;
-mod positions;
 mod remove;
 mod request;
 mod server;
@@ -119,12 +119,13 @@ mod sharing;
 mod stage;
 mod sync;
 
+pub use accesses::DeviceAccess;
 pub use action::{Action, Actions, NewRequest};
 pub use audit::BlockedWrite;
 pub use below::{TierContents, TierMetrics};
 pub use blame::{
-    DIRECTORY, DeviceAccess, FAULT, LOCK, METADATA_FAULT, RESERVED, RESOURCES, RequestLoss, SERVER_RESOURCES,
-    ServerCharge, ServerWaitSeries, THREAD,
+    DIRECTORY, FAULT, LOCK, METADATA_FAULT, RESERVED, RESOURCES, RequestLoss, SERVER_RESOURCES, ServerCharge,
+    ServerWaitSeries, THREAD,
 };
 pub use extents::{Extent, Extents, Place};
 pub use failure::Losses;

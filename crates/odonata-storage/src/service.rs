@@ -37,7 +37,7 @@ impl Servers {
             let cell = self.requests.edit::<M>(request);
             cell.at_device -= 1;
             cell.in_service += 1;
-            self.books.device_serves((server, device, slot), cell, None);
+            self.books.accesses.begins((server, device, slot), cell);
             self.reconsider::<M>(now, request);
         } else if piece.kind == PieceKind::Drain && !dead {
             self.block_moves::<M>(now, &piece, Some(Block::Queued), Some(Block::Served));
@@ -94,8 +94,8 @@ impl Servers {
             let cell = self.requests.edit::<M>(request);
             cell.in_service -= 1;
             let waits = !cell.write_back && !cell.answered;
-            let ended = Some((moved_by, self.devices.seek(device, service)));
-            self.books.device_serves((server, device, slot), cell, ended);
+            let seek = moved_by.map(|by| (by, self.devices.seek(device, service)));
+            self.books.accesses.ends((server, device, slot), cell, seek);
             self.books.served::<M>(cell.what.owner, service);
             if waits {
                 self.served_in_fault::<M>(now, device, since, owner);
@@ -185,9 +185,8 @@ impl Servers {
                 bytes,
             };
             let Service { begin, finish } = self.devices.serve::<M>(device, now, access);
-            let moved_by = self
-                .books
-                .accesses::<M>(device, &self.devices.params(device).model, owner, access);
+            let model = &self.devices.params(device).model;
+            let moved_by = self.books.accesses.accessed::<M>(device, model, owner, access);
             if moved_by.is_some() {
                 self.pieces.edit::<M>(slot).moved_by = moved_by;
             }

@@ -461,6 +461,10 @@ impl Hosts {
             ];
             let of_metadata = self.io.metadata.take_losses();
             let (begun, ended) = self.io.servers.servers.take_accesses();
+            let waits = of_servers.iter().chain([&of_metadata]);
+            if waits.into_iter().all(Vec::is_empty) && begun.is_empty() && ended.is_empty() {
+                return;
+            }
             let servers = &self.io.servers;
             let at = |server| LostAt::server(servers.number(server));
             // An access that ends lets others begin, who have waited for it.

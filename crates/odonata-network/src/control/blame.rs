@@ -69,6 +69,13 @@ struct Freed {
     by: Traffic,
 }
 
+impl Freed {
+    /// Who had that room until then, of those who have lacked it.
+    fn lacked(&self) -> (Traffic, Cause) {
+        (self.by, CREDIT)
+    }
+}
+
 /// What packets of one traffic have waited for those of another at one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct LinkCharge {
@@ -286,8 +293,7 @@ impl Flow {
 
     /// Who had the room that a waiter for virtual channel `vc` of `link` has lacked, now that there is some.
     fn lacked(&self, link: u32, vc: u8) -> (Traffic, Cause) {
-        let at = self.first_vc(link) + u32::from(vc);
-        (self.blame.freed.get(at).by, CREDIT)
+        self.blame.freed.get(self.first_vc(link) + u32::from(vc)).lacked()
     }
 
     /// `packet` of `owner` takes router port `port` from `now` to `until`. If it has waited there, it was for
@@ -320,7 +326,7 @@ impl Flow {
         let taker = waited.map(|(vc, booked)| Taker {
             joined: booked,
             returns: false,
-            lacked: move || (freed.get(first_vc + u32::from(vc)).by, CREDIT),
+            lacked: move || freed.get(first_vc + u32::from(vc)).lacked(),
         });
         ledger.pass::<M, _>(port, (free_at, now), next, taker);
         if self.lost.is_on::<M>() {

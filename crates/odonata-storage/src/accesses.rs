@@ -1,5 +1,5 @@
-//! Head positions: where each job's last access has left a device, which tells whether an access seeks because another job has
-//! accessed the device meanwhile.
+//! Accesses of devices, as lost time asks for them: when each begins and ends for whose request, and head positions: where each job's last
+//! access has left a device, which tells whether an access seeks because another job has accessed the device meanwhile.
 //!
 //! Two jobs that each write one file from end to end do not seek when alone; where a device serves them in turns, every access
 //! does. That is no wait for anybody, but time lost to the one who was there last.
@@ -9,6 +9,10 @@
 
 use odonata_device::{Access, DeviceModel, Rate};
 use odonata_engine::{Mode, NIL, Pool, Store};
+use odonata_units::Time;
+
+use crate::blame::Waiter;
+use crate::request::Request;
 
 /// The owner of nothing.
 const NOBODY: u16 = u16::MAX;
@@ -33,24 +37,83 @@ struct Position {
 
 odonata_engine::slots!(Position);
 
-/// The positions of some devices; of none where nobody asks.
+/// A device begins, or ends, to serve a piece of a request whose client waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceAccess {
+    /// Who has made the request.
+    pub client: u32,
+    /// Its name for it.
+    pub token: u64,
+    /// The piece, by its slot.
+    pub piece: u32,
+    /// The server.
+    pub server: u32,
+    /// The device.
+    pub device: u32,
+    /// The job.
+    pub owner: u16,
+    /// Of one that ends: the job that has made it seek, which it would not have alone, and how long that took.
+    pub seek: Option<(u16, Time)>,
+}
+
+/// The accesses of some devices; of none where nobody asks.
 #[derive(Debug)]
-pub(crate) struct Positions {
+pub(crate) struct Accesses {
     heads: Store<Head>,
     positions: Pool<Position>,
+    /// Those of requests that have begun, and that have ended; empty between inputs.
+    begun: Vec<DeviceAccess>,
+    ended: Vec<DeviceAccess>,
 }
-odonata_engine::journalled!(Positions { heads, positions });
+odonata_engine::journalled!(Accesses { heads, positions });
 
-impl Positions {
-    pub(crate) fn of(devices: usize) -> Positions {
+impl Accesses {
+    pub(crate) fn of(devices: usize) -> Accesses {
         let untouched = Head {
             first: NIL,
             last: NOBODY,
         };
-        Positions {
+        Accesses {
             heads: Store::filled(devices, untouched),
             positions: Pool::new(),
+            begun: Vec::new(),
+            ended: Vec::new(),
         }
+    }
+
+    /// `device` of `server` begins to serve `piece` of `request`.
+    pub(crate) fn begins(&mut self, at: (u32, u32, u32), request: &Request) {
+        self.begun.extend(self.of_request(at, request, None));
+    }
+
+    /// It has served it; who has made it seek, and how long that took.
+    pub(crate) fn ends(&mut self, at: (u32, u32, u32), request: &Request, seek: Option<(u16, Time)>) {
+        self.ended.extend(self.of_request(at, request, seek));
+    }
+
+    /// The access of a piece of `request`, if its client waits for it and somebody asks.
+    fn of_request(
+        &self,
+        (server, device, piece): (u32, u32, u32),
+        request: &Request,
+        seek: Option<(u16, Time)>,
+    ) -> Option<DeviceAccess> {
+        let Waiter { owner, name, .. } = Waiter::of(request);
+        let (client, token) = name.filter(|_| !self.heads.is_empty())?;
+        Some(DeviceAccess {
+            client,
+            token,
+            piece,
+            server,
+            device,
+            owner,
+            seek,
+        })
+    }
+
+    /// Those that have begun and those that have ended in the input that was handled last.
+    pub(crate) fn take(&mut self) -> (Vec<DeviceAccess>, Vec<DeviceAccess>) {
+        (std::mem::take(&mut self.begun), std::mem::take(&mut self.ended))
     }
 
     /// `device`, which is one of `model`, is handed `access` of `owner`. Who has made it seek, if it would not have without others.
@@ -121,8 +184,8 @@ mod tests {
     use super::*;
     use odonata_engine::Plain;
 
-    fn moved(accesses: &[(u16, u64, u64)]) -> Vec<Option<u16>> {
-        let mut positions = Positions::of(1);
+    fn moved(made: &[(u16, u64, u64)]) -> Vec<Option<u16>> {
+        let mut accesses = Accesses::of(1);
         let model = DeviceModel::Rate(Rate::default());
         let access = |&(owner, object, offset): &(u16, u64, u64)| {
             let access = Access {
@@ -131,9 +194,9 @@ mod tests {
                 offset,
                 bytes: 10,
             };
-            positions.accessed::<Plain>(0, &model, owner, access)
+            accesses.accessed::<Plain>(0, &model, owner, access)
         };
-        accesses.iter().map(access).collect()
+        made.iter().map(access).collect()
     }
 
     #[test]
