@@ -66,6 +66,8 @@ const _: () = assert!(size_of::<OutPort>() == 64);
 pub(crate) struct OutVc {
     /// Flits of the far buffer that are taken.
     pub(crate) used: u32,
+    /// Input-queued only: the input port whose packet was sent last of those that asked for this virtual channel.
+    pub(crate) last_input: u32,
     /// Packets waiting for this virtual channel. Input-queued: a line of requests, see
     /// [`arbiter`](crate::router::arbiter). Output-queued: packets with a claim on buffer space, linked by `next`.
     pub(crate) queue: List,
@@ -76,7 +78,14 @@ pub(crate) struct OutVc {
 impl OutVc {
     pub(crate) const IDLE: OutVc = OutVc {
         used: 0,
+        last_input: NOBODY,
         queue: List::EMPTY,
         overflow: List::EMPTY,
     };
+
+    /// Input-queued: the line of requests for it, and the input port that was served last of it.
+    #[inline(always)]
+    pub(crate) fn requests(&self) -> (List, u32) {
+        (self.queue, self.last_input)
+    }
 }

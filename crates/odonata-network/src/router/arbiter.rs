@@ -41,7 +41,7 @@ pub(crate) struct Arbiter {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     pub(crate) packet: u32,
-    /// How it compares with those of other lines of the output: the least goes first; equal ones, by virtual channel.
+    /// How it compares with the others of its line: the least goes first.
     pub(crate) rank: (u64, u64),
     /// What stands for it in the line: the last of its queue; and what stands before that.
     place: u32,
@@ -98,7 +98,7 @@ impl Arbiter {
         }
     }
 
-    /// `packet` joins `line`, the input port `served` having been served last at the output.
+    /// `packet` joins `line`, the input port `served` having been served last of it.
     #[inline]
     pub(crate) fn join<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, packet: u32, served: u32) {
         if self.is_first_come() {
@@ -221,8 +221,7 @@ impl Arbiter {
         if self.queues { packets.get(place).next } else { place }
     }
 
-    /// The request of `line`, which is not empty, whose turn it is, the input port `served` having been served last at the
-    /// output.
+    /// The request of `line`, which is not empty, whose turn it is, the input port `served` having been served last of it.
     #[inline]
     pub(crate) fn next(self, packets: &Pool<Packet>, line: List, served: u32) -> Turn {
         match self.arbitration {
@@ -269,6 +268,15 @@ impl Arbiter {
                     before,
                 }
             }
+        }
+    }
+
+    /// How `turn` compares with those of the other channels of its output, at which input port `served` was served last.
+    #[inline]
+    pub(crate) fn among_channels(self, packets: &Pool<Packet>, turn: Turn, served: u32) -> (u64, u64) {
+        match self.arbitration {
+            Arbitration::RoundRobin => (turns(input_port(packets.get(turn.packet)), served).into(), 0),
+            _ => turn.rank,
         }
     }
 

@@ -188,11 +188,7 @@ impl InputQueued {
         // A port that others wait for is passed by only if it has looked at them and can serve none.
         let idle = out.free_at <= now && (out.waiting == 0 || out.awaits_credit);
         let wanted = wanted(&shared.setup, flits, terms);
-        let served = match shared.classes.is_on::<C>() {
-            true => shared.classes.last_input(port, p.class),
-            false => out.last_input,
-        };
-        let line = shared.flow.vc(at).queue;
+        let (line, served) = shared.flow.vc(at).requests();
         if idle
             && (line.is_empty() || self.arbiter.is_first(&shared.packets, line, (packet, terms), served))
             && let Some(vc) = shared.room_for::<C>(port, asked, wanted, now)
@@ -200,6 +196,7 @@ impl InputQueued {
             if in_fifo {
                 self.pop_input::<C>(shared, p.buffer);
             }
+            shared.flow.edit_vc::<C>(at).last_input = input_port(&p);
             let free_at = self.send_from_input(ctx, shared, router, (packet, flits), (port, vc), None);
             if out.waiting > 0 {
                 // Those passed by are looked at again before anybody else passes.
@@ -301,6 +298,9 @@ impl InputQueued {
     /// Sends the next packet that can go on `port`, by the channels from `first` on, `last_vc` of them having been served last,
     /// and for input port `served`; returns when the port is free again, if one goes. `reroute`: one that could not go wants to
     /// be decided upon again.
+    ///
+    /// Each channel has a round of its own, and the channels' turns are compared in the round of the output: where a channel
+    /// rarely has room, which of its inputs is next must not hang on whom the other channels have served meanwhile.
     #[inline]
     fn serve_channels<C: HandlerContext>(
         &mut self,
@@ -323,14 +323,14 @@ impl InputQueued {
         let all = shared.flow.port(port).waiting_vcs;
         let mut turns = Turns::new(all, (first, channels), last_vc, link.vcs);
         while let Some(asked) = turns.next() {
-            let line = shared.flow.vc(link.first_vc + u32::from(asked)).queue;
+            let (line, last) = shared.flow.vc(link.first_vc + u32::from(asked)).requests();
             if line.is_empty() {
                 continue;
             }
             if self.looks_for_room && shared.room_for::<C>(port, asked, 1, now).is_none() {
                 continue;
             }
-            let mut turn = arbiter.next(&shared.packets, line, served);
+            let mut turn = arbiter.next(&shared.packets, line, last);
             let p = shared.packets.get(turn.packet);
             let (terms, flits) = (p.terms, shared.setup.flits(p.bytes));
             let needed = wanted(&shared.setup, flits, terms);
@@ -344,7 +344,7 @@ impl InputQueued {
                 }
                 // Packets that go on in a ring do not wait behind those that want to enter it.
                 let goes_on = |p: &Packet| !p.terms.bubble();
-                let Some(other) = arbiter.next_of(&shared.packets, line, served, goes_on) else {
+                let Some(other) = arbiter.next_of(&shared.packets, line, last, goes_on) else {
                     continue;
                 };
                 turn = other;
@@ -352,8 +352,9 @@ impl InputQueued {
                 room = shared.room_for::<C>(port, asked, flits, now);
             }
             let Some(vc) = room else { continue };
-            if best.is_none_or(|(_, rank)| turn.rank < rank) {
-                best = Some(((asked, vc, turn), turn.rank));
+            let rank = arbiter.among_channels(&shared.packets, turn, served);
+            if best.is_none_or(|(_, least)| rank < least) {
+                best = Some(((asked, vc, turn), rank));
             }
             if arbiter.is_first_come() {
                 break;
@@ -365,7 +366,8 @@ impl InputQueued {
         let flits = shared.setup.flits(p.bytes);
         let mut line = shared.flow.vc(link.first_vc + u32::from(asked)).queue;
         arbiter.leave::<C>(&mut shared.packets, &mut line, turn);
-        shared.flow.edit_vc::<C>(link.first_vc + u32::from(asked)).queue = line;
+        let cell = shared.flow.edit_vc::<C>(link.first_vc + u32::from(asked));
+        (cell.queue, cell.last_input) = (line, input_port(&p));
         shared.flow.end_wait::<C>(port, (asked, line.is_empty()), flits);
         shared.flow.set_awaits_credit::<C>(port, false);
         if self.has_fifos::<C>() {
@@ -387,10 +389,9 @@ impl InputQueued {
                 let mut fits = false;
                 let mut waits = false;
                 for vc in class * width..(class + 1) * width {
-                    let line = shared.flow.vc(link.first_vc + u32::from(vc)).queue;
+                    let (line, last) = shared.flow.vc(link.first_vc + u32::from(vc)).requests();
                     if !line.is_empty() {
-                        let served = shared.classes.last_input(port, class);
-                        let turn = self.arbiter.next(&shared.packets, line, served);
+                        let turn = self.arbiter.next(&shared.packets, line, last);
                         let head = *shared.packets.get(turn.packet);
                         let wanted = wanted(&shared.setup, shared.setup.flits(head.bytes), head.terms);
                         let room = shared.room_for::<M>(port, vc, wanted, now);
@@ -417,13 +418,11 @@ impl InputQueued {
         let link = shared.flow.link(port);
         for at in link.first_vc..link.first_vc + u32::from(link.vcs) {
             loop {
-                let line = shared.flow.vc(at).queue;
+                let (line, last) = shared.flow.vc(at).requests();
                 if line.is_empty() {
                     break;
                 }
-                let turn = self
-                    .arbiter
-                    .next(&shared.packets, line, shared.flow.port(port).last_input);
+                let turn = self.arbiter.next(&shared.packets, line, last);
                 let packet = turn.packet;
                 let p = *shared.packets.get(packet);
                 if !p.terms.reroutes() {

@@ -111,6 +111,40 @@ fn under_age_all_get_the_same_whatever_the_buffers() {
     everywhere(Arbitration::Age, [1.0 / 7.0; 7]);
 }
 
+/// Two groups send to a node of the first one through the same router R, which sends on to the node's router over a link that four
+/// nodes of its own keep busy on another channel. The node takes a quarter of what the link sends, so that the channel to it has room
+/// once in four packets; whose packet goes then is the turn of its own inputs, whatever was sent on the other channel meanwhile: both
+/// groups get half.
+#[test]
+fn a_channel_that_rarely_has_room_serves_its_inputs_in_turns_of_their_own() {
+    const AT_R: u32 = 0;
+    const BUSY: u32 = 4;
+    let (group, slots) = (2 * BUSY, 2_000);
+    let (target, sources) = (BUSY, [group, 2 * group]);
+    let pairs: Vec<(u32, u32)> = (sources.map(|source| (source, target)).into_iter())
+        .chain((AT_R..AT_R + BUSY).map(|node| (node, 3 * group + node)))
+        .collect();
+    let script: Vec<Scripted> = (0..slots)
+        .flat_map(|slot| pairs.iter().map(move |&(from, to)| (32 * slot, from, to)))
+        .map(|(cycle, from, to)| Scripted {
+            traffic: (from / group) as u16,
+            ..message(Time((1 + cycle) * CYCLE.0), from, to, PACKET)
+        })
+        .collect();
+    for router in ROUTERS {
+        let mut net = Net::round(shape(5, 2, BUSY, 2)).with(router);
+        net.params.links = links([link(4, 2, 64, 1), link(1, 5, 64, 2), link(1, 20, 128, 4)]);
+        net.params.traffics = 5;
+        let mut run = Sequential::new(Play::new(&net, named(script.clone())));
+        run.run(Time(32 * slots * CYCLE.0), u64::MAX);
+        let stats = run.model().fabric.traffic_stats();
+        let delivered: Vec<u64> = stats.iter().map(|t| t.bytes / PACKET).collect();
+        let [first, second] = [delivered[1], delivered[2]];
+        assert!(first + second > slots * 9 / 10, "{router:?}: {delivered:?}");
+        assert!(first.abs_diff(second) <= 8, "{router:?}: {delivered:?}");
+    }
+}
+
 /// Requests stand in line by packets, so that a port's share is that of its packets in the buffers: with four times as much
 /// buffer for what comes along the line, the farthest node gets many times as much.
 #[test]

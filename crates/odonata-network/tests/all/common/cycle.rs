@@ -19,7 +19,8 @@
 //! An idle output takes one candidate of every virtual channel for which there is room. First come: the packet that asked first,
 //! of the next virtual channel after the last that was served. Else it is that of the most urgent input port or packet, and the
 //! virtual channel decides among equals; of the packets of an input port (FIFOs: of a buffer) only the one that asked first takes
-//! part.
+//! part. Round robin: the candidate of a virtual channel is of the next input port after the last that was served of it, and the most
+//! urgent candidate that of the next after the last of all.
 //!
 //! With virtual output queues every packet of a buffer asks, and any number of them may be read at once. A FIFO
 //! has one read port, held until the last flit is out, and only its oldest packet asks.
@@ -45,7 +46,8 @@ struct Output {
     /// All waiting packets were tried since the output became idle, and found no room.
     tried: bool,
     last: usize,
-    /// The input port that was served last.
+    /// The input port that was served last, of each virtual channel and of all.
+    served_of: Vec<Option<usize>>,
     served: Option<usize>,
     sending: Option<Sending>,
 }
@@ -150,6 +152,7 @@ impl<'a> Machine<'a> {
                 waiting: vec![VecDeque::new(); vcs],
                 tried: false,
                 last: 0,
+                served_of: vec![None; vcs],
                 served: None,
                 sending: None,
             }
@@ -392,6 +395,13 @@ impl<'a> Machine<'a> {
         let candidates = (1..=n).filter_map(|turn| {
             let vc = (after + turn) % n;
             let (rank, packet) = self.candidate(output, vc)?;
+            let rank = match self.arbitration {
+                Arbitration::RoundRobin => {
+                    let port = self.input_port(self.packets[packet].buffer);
+                    (self.turns(port, output.served), 0)
+                }
+                _ => rank,
+            };
             (output.room[vc] >= self.packets[packet].flits as u64).then_some((rank, vc, packet))
         });
         // Of equally urgent ones the first.
@@ -407,9 +417,14 @@ impl<'a> Machine<'a> {
         self.first_buffer.partition_point(|&first| first <= buffer) - 1
     }
 
+    /// How many turns after that of input port `served` the one of `port` is.
+    fn turns(&self, port: usize, served: Option<usize>) -> u64 {
+        let ports = self.first_buffer.len();
+        served.map_or(port, |served| (port + ports - served - 1) % ports) as u64
+    }
+
     /// Whose turn it is among those who wait for virtual channel `vc` of `output`, and how urgent it is there.
     fn candidate(&self, output: &Output, vc: usize) -> Option<((u64, u64), usize)> {
-        let ports = self.first_buffer.len();
         let mut seen = Vec::new();
         let mut open = Vec::new();
         for &packet in &output.waiting[vc] {
@@ -418,10 +433,7 @@ impl<'a> Machine<'a> {
                 Arbitration::FirstCome => (0, 0),
                 Arbitration::LowestFirst => (port as u64, 0),
                 Arbitration::Age => self.packets[packet].age,
-                Arbitration::RoundRobin => match output.served {
-                    None => (port as u64, 0),
-                    Some(served) => (((port + ports - served - 1) % ports) as u64, 0),
-                },
+                Arbitration::RoundRobin => (self.turns(port, output.served_of[vc]), 0),
             };
             let first = match self.arbitration {
                 Arbitration::FirstCome => 0,
@@ -459,7 +471,7 @@ impl<'a> Machine<'a> {
         output.room[vc] -= self.packets[packet].flits as u64;
         output.tried = false;
         output.last = vc;
-        output.served = served;
+        (output.served_of[vc], output.served) = (served, served);
         output.sending = Some(Sending {
             packet,
             vc,
