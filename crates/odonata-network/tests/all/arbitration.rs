@@ -131,7 +131,8 @@ fn a_channel_that_rarely_has_room_serves_its_inputs_in_turns_of_their_own() {
             ..message(Time((1 + cycle) * CYCLE.0), from, to, PACKET)
         })
         .collect();
-    for router in ROUTERS {
+    let pipelined = (RouterModel::Pipelined, ROUTERS[0].1);
+    for router in ROUTERS.into_iter().chain([pipelined]) {
         let mut net = Net::round(shape(5, 2, BUSY, 2)).with(router);
         net.params.links = links([link(4, 2, 64, 1), link(1, 5, 64, 2), link(1, 20, 128, 4)]);
         net.params.traffics = 5;
