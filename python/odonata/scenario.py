@@ -3108,8 +3108,8 @@ class Job(Table):
     """
 
     fidelity: Fidelity | None = None
-    """How its messages are carried, "packet" or "flow", where `network.fidelity` is one of them: the packets
-    of some jobs and the flows of others take bandwidth of links from each other. Default:
+    """How its messages are carried: the packets of some jobs and the flows of others take bandwidth of links
+    from each other; messages that go by the analytic model leave all others alone. Default:
     `network.fidelity`.
     """
 
@@ -3711,8 +3711,9 @@ class Mpi(Table):
 
 
 class Analytic(Table):
-    """The parameters of the LogGP model that are the network's; only with `network.fidelity = "analytic"`.
-    Those of the hosts, o and S, are `mpi.send_overhead`, `mpi.recv_overhead` and `mpi.eager_threshold`.
+    """The parameters of the LogGP model that are the network's; only where `network.fidelity`, or that of a
+    job, is "analytic". Those of the hosts, o and S, are `mpi.send_overhead`, `mpi.recv_overhead` and
+    `mpi.eager_threshold`.
     """
 
     gap: Time = "0 s"

@@ -84,7 +84,7 @@ def compare(task: runner.Task, tiers: Sequence[str] | None, packet_until: str | 
         tiers = [tier for tier in TIERS if tier != "mixed" or _is_mixed(task)]
     check(tiers)
     if "mixed" in tiers and _is_mixed(task) is False:
-        expected = 'jobs with fidelity = "flow" and others with "packet"'
+        expected = "jobs whose fidelity differs"
         raise InputError("no job has a fidelity of its own", key="tiers", value="mixed", expected=expected)
     answers = []
     for tier in tiers:
@@ -122,7 +122,7 @@ def check(tiers: Sequence[str]) -> None:
 
 
 def _is_mixed(task: runner.Task) -> bool | None:
-    """Whether some jobs are to go in packets and others as flows; None: the scenario is wrong as it is."""
+    """Whether jobs are to go in different ways; None: the scenario is wrong as it is."""
     try:
         resolved = task.scenario()
     except InputError:
@@ -141,8 +141,8 @@ def _settings(task: runner.Task, tier: str) -> runner.Task:
     found = []
     network, jobs = content.get("network"), content.get("jobs")
     if isinstance(network, dict):
-        others = {"analytic": "analytic", "coupling_interval": "mixed"}
-        found += [network.pop(key, None) for key, own in others.items() if tier != own]
+        of_tiers = {"analytic": ("analytic", "mixed"), "coupling_interval": ("mixed",)}
+        found += [network.pop(key, None) for key, of in of_tiers.items() if tier not in of]
     if tier != "mixed":
         tables = [job for job in jobs if isinstance(job, dict)] if isinstance(jobs, list) else []
         found += [job.pop("fidelity", None) for job in tables]

@@ -80,6 +80,17 @@ def test_mixed_is_a_tier_where_jobs_say_so():
         assert [job["elapsed_s"] for job in again[name]["jobs"]] == [job["elapsed_s"] for job in tier["jobs"]]
 
 
+def test_a_job_by_the_analytic_model_beside_packets_is_mixed_too():
+    scenario = two_jobs(fidelity="analytic", placement="random")
+    scenario["network"] = {"analytic": {"latency": "1 us"}}
+    tiers = by_tier(odonata.fidelity(scenario))
+    assert [tier["refused"] for tier in tiers.values()] == [None] * 4
+    first, second = tiers["mixed"]["jobs"]
+    assert second["elapsed_s"] == tiers["analytic"]["jobs"][1]["elapsed_s"]
+    # What the first one waits for in packets is not there.
+    assert first["elapsed_s"] < tiers["packet"]["jobs"][0]["elapsed_s"]
+
+
 def test_mixed_needs_jobs_that_differ():
     with pytest.raises(odonata.InputError, match="no job has a fidelity of its own"):
         odonata.fidelity(two_jobs(), tiers=["packet", "mixed"])

@@ -30,9 +30,9 @@ use crate::nic::Nics;
 use crate::router::input_queued::InputQueued;
 use crate::router::output_queued::OutputQueued;
 use crate::router::pipelined::{Freed, LAG, Pipelined};
-use crate::settings::RouterModel;
+use crate::settings::{Fidelity, RouterModel};
 use crate::statistics::{LinkPeriod, Sampling};
-use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
+use crate::{FabricContext, FabricEvent, Fidelities, Message, Notice, Payload};
 use odonata_blame::lost::{Carried, Vector};
 use odonata_engine::{Context, Mode, SendBuffer, Time};
 use odonata_topology::Peer;
@@ -99,11 +99,12 @@ impl<P: Payload> Fabric<P> {
     /// The smallest delay between two routers: a head's or a credit's way over a cable between them, or what they publish
     /// for their group; where messages go without packets, theirs.
     pub fn lookahead(&self, from: u32, to: u32) -> Time {
-        if let Some(model) = self.analytic.params() {
-            return model.latency;
-        }
-        let flows = self.fluid.hand_over();
-        if let Some(delay) = flows.filter(|_| self.params().flows) {
+        let messages = [
+            self.analytic.params().map(|model| model.latency),
+            self.fluid.hand_over(),
+        ];
+        let messages = messages.into_iter().flatten().min();
+        if let Some(delay) = messages.filter(|_| !self.params().fidelities.has(Fidelity::Packet)) {
             return delay;
         }
         let topology = self.routing().topology();
@@ -118,7 +119,7 @@ impl<P: Payload> Fabric<P> {
             .filter(|&port| matches!(topology.peer(port), Peer::Router { router, .. } if router == to))
             .map(delay)
             .chain(told.map(|(_, delay)| delay))
-            .chain(flows)
+            .chain(messages)
             .min()
             .unwrap_or(Time::NEVER)
     }
@@ -187,25 +188,31 @@ impl<P: Payload> Fabric<P> {
     /// A message reaches the interface of its source.
     #[inline]
     fn enqueue<C: HandlerContext>(&mut self, ctx: &mut C, message: u32) -> Option<Notice> {
-        let traffic = self.shared.messages.get(message).traffic;
-        if let Some(delay) = self.fluid.hand_over_of(traffic) {
-            return self.fluid.enqueue(ctx, &mut self.shared, delay, message);
-        }
-        match self.analytic.params() {
-            Some(model) => self.analytic.enqueue(ctx, &mut self.shared, model, message),
-            None => (self.nics).enqueue(ctx, &mut self.shared, &mut self.pipelined, message),
+        let ways = (self.fluid.hand_over(), self.analytic.params());
+        match (self.fidelity(message), ways) {
+            (Fidelity::Flow, (Some(delay), _)) => self.fluid.enqueue(ctx, &mut self.shared, delay, message),
+            (Fidelity::Analytic, (_, Some(model))) => self.analytic.enqueue(ctx, &mut self.shared, model, message),
+            _ => (self.nics).enqueue(ctx, &mut self.shared, &mut self.pipelined, message),
         }
     }
 
     /// The host has taken note of [`Notice::Sent`] of message `slot`, and does not look at it again.
     #[inline]
     pub fn told_sent<M: Mode>(&mut self, slot: u32) {
-        if self.analytic.params().is_some() {
-            self.analytic.told::<AnyUse<M>, P>(&mut self.shared, slot);
+        match self.fidelity(slot) {
+            Fidelity::Packet => {}
+            Fidelity::Flow => fluid::told::<AnyUse<M>, P>(&mut self.shared, slot),
+            Fidelity::Analytic => self.analytic.told::<AnyUse<M>, P>(&mut self.shared, slot),
         }
-        let traffic = self.shared.messages.get(slot).traffic;
-        if self.fluid.hand_over_of(traffic).is_some() {
-            fluid::told::<AnyUse<M>, P>(&mut self.shared, slot);
+    }
+
+    /// How message `slot` goes.
+    #[inline]
+    fn fidelity(&self, slot: u32) -> Fidelity {
+        let fidelities = &self.shared.setup.params.fidelities;
+        match fidelities {
+            Fidelities::Same(fidelity) => *fidelity,
+            Fidelities::Of(_) => fidelities.of(self.shared.messages.get(slot).traffic),
         }
     }
 
@@ -360,32 +367,29 @@ impl<P: Payload> Fabric<P> {
     /// The same of messages that do not go in packets, and of what packets know of them.
     #[inline(never)]
     fn handle_message<C: HandlerContext>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) -> Option<Notice> {
-        if let Some(delay) = self.fluid.hand_over() {
-            let shared = &mut self.shared;
-            match event {
-                FabricEvent::LinkReport => shared.report_links(ctx, lp, delay),
-                FabricEvent::LinkShare { link, part, load } => shared.flow.coupling.flows::<C>(link, part, load),
-                FabricEvent::FlowWait {
-                    port,
-                    wait,
-                    output,
-                    level,
-                } => shared.wait_behind_flows::<C>(FlowWait {
-                    port,
-                    wait,
-                    output,
-                    level,
-                }),
-                _ => return self.fluid.handle(ctx, shared, event),
-            }
-            return None;
-        }
-        let model = self.analytic.params()?;
+        let shared = &mut self.shared;
         match event {
-            FabricEvent::Incoming { message } => self.analytic.receive(ctx, &mut self.shared, model, message),
-            FabricEvent::Sent { message } => Some(Notice::Sent { message }),
-            _ => None,
+            FabricEvent::Sent { message } => return Some(Notice::Sent { message }),
+            FabricEvent::Incoming { message } => {
+                let model = self.analytic.params()?;
+                return self.analytic.receive(ctx, shared, model, message);
+            }
+            FabricEvent::LinkReport => shared.report_links(ctx, lp, self.fluid.hand_over()?),
+            FabricEvent::LinkShare { link, part, load } => shared.flow.coupling.flows::<C>(link, part, load),
+            FabricEvent::FlowWait {
+                port,
+                wait,
+                output,
+                level,
+            } => shared.wait_behind_flows::<C>(FlowWait {
+                port,
+                wait,
+                output,
+                level,
+            }),
+            _ => return self.fluid.handle(ctx, shared, event),
         }
+        None
     }
 
     /// A cycle of pipelined router `lp`.

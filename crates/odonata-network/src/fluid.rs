@@ -34,8 +34,9 @@ use crate::flow::LinkPart;
 use crate::nic::send_queues;
 use crate::params::NetworkParams;
 use crate::routing::Routing;
+use crate::settings::Fidelity;
 use crate::statistics::LinkStats;
-use crate::{FabricEvent, Notice, Payload, Traffic};
+use crate::{FabricEvent, Notice, Payload};
 use coupled::CoupledLinks;
 use flight::{Flight, goal, schedule};
 use max_min::{MaxMin, Step};
@@ -45,7 +46,6 @@ use odonata_units::Bandwidth;
 use paths::Network;
 use queues::FlowQueues;
 pub(crate) use queues::OUTPUTS;
-use std::sync::Arc;
 
 /// The logical process that keeps the rates.
 pub(crate) const KEEPER: u32 = 0;
@@ -81,10 +81,8 @@ pub fn hand_over_of(terminal: Time, router: Time) -> Time {
 /// The flows of a machine: all in the part that has the first router, nothing in others.
 #[derive(Debug)]
 pub(crate) struct Fluid {
-    /// D, if messages go as flows.
+    /// D, if some messages go as flows.
     hand_over: Option<Time>,
-    /// By traffic whether it does, where others go in packets.
-    only: Option<Arc<[bool]>>,
     rates: MaxMin,
     /// By the numbers of flows.
     flights: GrowableStore<Flight>,
@@ -119,7 +117,7 @@ odonata_engine::journalled!(Fluid {
 impl Fluid {
     /// Of a part whose nodes have so many queues each, which `keeps` the rates if it has the first router.
     pub(crate) fn new(params: &NetworkParams, routing: &Routing, send_queues: u8, keeps: bool) -> Fluid {
-        let hand_over = params.has_flows().then(|| hand_over(params));
+        let hand_over = params.fidelities.has(Fidelity::Flow).then(|| hand_over(params));
         let topology = routing.topology();
         let (ports, nodes) = match keeps && hand_over.is_some() {
             true => (topology.ports(), topology.nodes()),
@@ -133,11 +131,10 @@ impl Fluid {
         let links = (ports + nodes) as usize;
         let queues = nodes as usize * usize::from(send_queues);
         // Behind the links those that hold the packets of each to what they take.
-        let of_packets = std::iter::repeat_n(0.0, params.mixed.as_ref().map_or(0, |_| links));
+        let of_packets = std::iter::repeat_n(0.0, params.coupling_interval.map_or(0, |_| links));
         let capacities = (0..ports).map(capacity).chain((0..nodes).map(nic)).chain(of_packets);
         Fluid {
             hand_over,
-            only: params.mixed.as_ref().map(|mixed| mixed.flows.clone()),
             rates: MaxMin::new(capacities.map(|rate| rate * 1e-12)),
             flights: GrowableStore::new(),
             send_queues,
@@ -152,19 +149,10 @@ impl Fluid {
         }
     }
 
-    /// D, if messages go as flows.
+    /// D, if some messages go as flows.
     #[inline]
     pub(crate) fn hand_over(&self) -> Option<Time> {
         self.hand_over
-    }
-
-    /// D, if messages of `traffic` go as flows.
-    #[inline]
-    pub(crate) fn hand_over_of(&self, traffic: Traffic) -> Option<Time> {
-        match &self.only {
-            None => self.hand_over,
-            Some(only) => self.hand_over.filter(|_| only[usize::from(traffic)]),
-        }
     }
 
     /// What links have carried, router ports first, then NICs; nothing unless rates are kept here.
@@ -216,7 +204,6 @@ impl Fluid {
             FabricEvent::FlowEnd { flow } => self.advance(ctx, shared, delay, flow),
             FabricEvent::FlowTell => self.tell_links(ctx, shared, delay),
             FabricEvent::LinkUse { link, part, note } => self.hear(ctx, delay, LinkPart { link, part, note }),
-            FabricEvent::Sent { message } => return Some(Notice::Sent { message }),
             FabricEvent::Delivered { message } => return deliver(ctx, shared, message),
             _ => debug_assert!(false, "{event:?} is none of flows"),
         }

@@ -76,7 +76,7 @@ pub use message::{Message, Payload, Traffic};
 pub use nic::{HALT_QUEUE, Overflow, outputs};
 pub use odonata_blame::Waited;
 pub use params::{
-    Broadcast, Detour, Knowledge, MOST_CLASSES, Mixed, NetworkParams, RunParams, TrafficClasses, VirtualChannels,
+    Broadcast, Detour, Fidelities, Knowledge, MOST_CLASSES, NetworkParams, RunParams, TrafficClasses, VirtualChannels,
 };
 pub use settings::{
     AdaptiveRequests, Allocator, Arbitration, Comparison, CongestionControl, InjectionVc, InputQueues, Link, Nic,

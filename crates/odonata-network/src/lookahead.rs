@@ -17,7 +17,8 @@
 //! as well, whether there is a cable between them or not. Nodes are never cut from their router, so
 //! terminal links do not count.
 
-use crate::NetworkParams;
+use crate::settings::Fidelity;
+use crate::{Fidelities, NetworkParams};
 use odonata_engine::{Partition, Time};
 use odonata_topology::{LinkClass, Peer, Topology};
 
@@ -53,19 +54,16 @@ impl LinkDelays {
         LinkDelays { groups, ..self }
     }
 
-    /// With messages that go from any router to any other, without packets, as
-    /// [`NetworkParams::analytic`] says, or as flows.
-    pub fn with_messages(self, everywhere: Option<Time>) -> LinkDelays {
+    /// With messages that go from any router to any other without packets, in `flow` as flows and in `analytic` by the LogGP model, if
+    /// some do; `fidelities` says which ways there are.
+    pub fn with_messages(self, fidelities: &Fidelities, flow: Time, analytic: Time) -> LinkDelays {
+        let ways = [(Fidelity::Flow, flow), (Fidelity::Analytic, analytic)];
+        let used = ways.into_iter().filter(|&(way, _)| fidelities.has(way));
         LinkDelays {
-            everywhere,
-            packets: everywhere.is_none(),
+            everywhere: used.map(|(_, delay)| delay).min(),
+            packets: fidelities.has(Fidelity::Packet),
             ..self
         }
-    }
-
-    /// The same, where others go in packets ([`NetworkParams::mixed`]).
-    pub fn beside_packets(self) -> LinkDelays {
-        LinkDelays { packets: true, ..self }
     }
 
     /// The lookahead over a cut cable of `class`.
@@ -77,14 +75,9 @@ impl LinkDelays {
 impl From<&NetworkParams> for LinkDelays {
     fn from(params: &NetworkParams) -> LinkDelays {
         let links = params.links.map(|link| (*link.latency, *link.credit_delay));
-        let delays = LinkDelays::new(links, params.routing_delay()).with_messages(
-            (params.analytic.map(|model| model.latency))
-                .or_else(|| params.has_flows().then(|| crate::fluid::hand_over(params))),
-        );
-        match params.mixed {
-            Some(_) => delays.beside_packets(),
-            None => delays,
-        }
+        let analytic = params.analytic.map_or(Time::NEVER, |model| model.latency);
+        let flow = crate::fluid::hand_over(params);
+        LinkDelays::new(links, params.routing_delay()).with_messages(&params.fidelities, flow, analytic)
     }
 }
 

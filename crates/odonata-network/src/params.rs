@@ -169,6 +169,8 @@ impl TrafficClasses {
 /// What a run adds to the settings of its network.
 #[derive(Clone, Debug)]
 pub struct RunParams {
+    /// How messages go.
+    pub fidelities: Fidelities,
     /// The traffic classes, and which traffic is of which.
     pub classes: TrafficClasses,
     /// Number of (job, MPI or I/O) kinds of traffic to keep statistics for.
@@ -240,21 +242,41 @@ pub struct NetworkParams {
     pub lost_places: bool,
     /// Seed of the routing's random choices.
     pub seed: u64,
-    /// How messages go, where they do not go in packets.
+    /// How messages go.
+    pub fidelities: Fidelities,
+    /// The parameters of those that go by the LogGP model, if any do.
     pub analytic: Option<LogGp>,
-    /// Whether all messages go as flows with max-min fair rates.
-    pub flows: bool,
-    /// Which do, where others go in packets; not with pipelined routers, traffic classes or congestion control.
-    pub mixed: Option<Mixed>,
+    /// How often packets and flows hear of each other, where there are both; positive. Not with pipelined routers, traffic classes or congestion
+    /// control.
+    pub coupling_interval: Option<Time>,
 }
 
-/// Flows beside packets.
+/// How messages go: all alike, or by traffic.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mixed {
-    /// By traffic whether it goes as flows.
-    pub flows: Arc<[bool]>,
-    /// How often packets and flows hear of each other; positive.
-    pub interval: Time,
+pub enum Fidelities {
+    /// All alike.
+    Same(Fidelity),
+    /// By traffic.
+    Of(Arc<[Fidelity]>),
+}
+
+impl Fidelities {
+    /// How messages of `traffic` go.
+    #[inline]
+    pub fn of(&self, traffic: crate::Traffic) -> Fidelity {
+        match self {
+            Fidelities::Same(fidelity) => *fidelity,
+            Fidelities::Of(each) => each[usize::from(traffic)],
+        }
+    }
+
+    /// Whether some go like this.
+    pub fn has(&self, fidelity: Fidelity) -> bool {
+        match self {
+            Fidelities::Same(same) => *same == fidelity,
+            Fidelities::Of(each) => each.contains(&fidelity),
+        }
+    }
 }
 
 impl NetworkParams {
@@ -272,14 +294,10 @@ impl NetworkParams {
         self.nic.rate.is_some() || self.nic_rates.is_some()
     }
 
-    /// Whether some messages go as flows.
-    pub(crate) fn has_flows(&self) -> bool {
-        self.flows || self.mixed.is_some()
-    }
-
     /// Of a network whose settings are resolved.
     pub fn new(network: &Network, nic: &Nic, run: RunParams) -> NetworkParams {
         let RunParams {
+            fidelities,
             classes,
             traffics,
             series,
@@ -314,13 +332,14 @@ impl NetworkParams {
             lost_time,
             lost_places,
             seed,
-            analytic: (network.fidelity == Fidelity::Analytic).then(|| LogGp {
+            analytic: fidelities.has(Fidelity::Analytic).then(|| LogGp {
                 latency: *network.analytic.latency,
                 gap: network.analytic.gap,
                 gap_per_byte: *network.analytic.gap_per_byte,
             }),
-            flows: network.fidelity == Fidelity::Flow,
-            mixed: None,
+            coupling_interval: (network.coupling_interval)
+                .filter(|_| fidelities.has(Fidelity::Packet) && fidelities.has(Fidelity::Flow)),
+            fidelities,
         }
     }
 

@@ -307,14 +307,15 @@ impl Statistics {
 mod tests {
     use super::*;
     use crate::packet::VcTerms;
-    use crate::params::{RunParams, TrafficClasses};
+    use crate::params::{Fidelities, RunParams, TrafficClasses};
     use crate::routing::Header;
-    use crate::settings::{Network, Nic};
+    use crate::settings::{Fidelity, Network, Nic};
     use odonata_engine::{NIL, Plain};
 
     /// Of two ports and a NIC, two nodes and three kinds of traffic, with intervals of 10 ps.
     fn statistics() -> Statistics {
         let run = RunParams {
+            fidelities: Fidelities::Same(Fidelity::Packet),
             classes: TrafficClasses::default(),
             traffics: 3,
             series: Some(Time(10)),

@@ -11,7 +11,7 @@ use odonata_host::{
 use odonata_machine::Machine;
 use odonata_network::routing::Routing;
 use odonata_network::settings::{Fidelity, NicRates};
-use odonata_network::{Blueprint, LinkPeriod, Mixed, NetworkParams, RunParams, TrafficClasses, VirtualChannels};
+use odonata_network::{Blueprint, LinkPeriod, NetworkParams, RunParams, TrafficClasses, VirtualChannels};
 use odonata_storage::settings::{DrainPolicy, Storage};
 use odonata_storage::{FileLayout, Metadata, ServerParams, Servers};
 use odonata_topology::{LinkClass, Topology};
@@ -36,10 +36,10 @@ pub fn routing_on(machine: &resolved::Machine, r: &resolved::Routing) -> Result<
     Routing::on(machine.build()?, r)
 }
 
-/// The parameters of the LogGOPS model, if messages go by it.
-fn loggops(scenario: &Resolved) -> Option<LogGops> {
+/// The parameters of the LogGOPS model, if messages of `job` go by it.
+fn loggops(scenario: &Resolved, job: &resolved::Job) -> Option<LogGops> {
     let (mpi, model) = (&scenario.mpi, &scenario.network.analytic);
-    (scenario.network.fidelity == Fidelity::Analytic).then(|| LogGops {
+    (scenario.fidelity_of(job) == Fidelity::Analytic).then(|| LogGops {
         latency: *model.latency,
         send_overhead: mpi.send_overhead,
         recv_overhead: mpi.recv_overhead,
@@ -278,6 +278,7 @@ fn traffic_classes(scenario: &Resolved) -> Result<TrafficClasses, String> {
 /// As [`Plan::new`].
 pub(crate) fn network(scenario: &Resolved) -> Result<NetworkParams, String> {
     let run = RunParams {
+        fidelities: scenario.fidelities(),
         classes: traffic_classes(scenario)?,
         traffics: 2 * scenario.jobs.len() as u16,
         series: scenario.run.series_interval,
@@ -287,24 +288,8 @@ pub(crate) fn network(scenario: &Resolved) -> Result<NetworkParams, String> {
         lost_places: scenario.run.lost_time_path > 0,
         seed: scenario.seed,
     };
-    let of_jobs = || {
-        scenario
-            .jobs
-            .iter()
-            .map(|job| scenario.fidelity_of(job) == Fidelity::Flow)
-    };
     Ok(NetworkParams {
         nic_rates: nic_rates(scenario),
-        flows: scenario.fidelity() == Some(Fidelity::Flow),
-        mixed: (scenario
-            .network
-            .coupling_interval
-            .filter(|_| scenario.fidelity().is_none()))
-        .map(|interval| Mixed {
-            // MPI and I/O.
-            flows: of_jobs().flat_map(|flows| [flows; 2]).collect(),
-            interval,
-        }),
         ..NetworkParams::new(&scenario.network, &scenario.nic, run)
     })
 }
@@ -476,7 +461,7 @@ fn program(scenario: &Resolved, job: &resolved::Job) -> Result<JobProgram, Strin
     }
     match job.program()? {
         Some(program) => {
-            let as_a_whole = loggops(scenario).and_then(|params| program.under_loggops(&params));
+            let as_a_whole = loggops(scenario, job).and_then(|params| program.under_loggops(&params));
             Ok(JobProgram::Program(as_a_whole.unwrap_or(program)))
         }
         None => Err(format!("job {:?} has no program", job.name)),

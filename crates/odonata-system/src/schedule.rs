@@ -20,7 +20,6 @@ use crate::scenario::run::Optimism;
 use odonata_engine::{Partition, Time};
 use odonata_network::hand_over_of;
 use odonata_network::lookahead::{self, LinkDelays};
-use odonata_network::settings::Fidelity;
 use odonata_topology::{LinkClass, Topology, partition};
 
 /// Bytes of a part that is to stay in a core's caches while it runs, where cuts cost something. Running 83,000 nodes group by
@@ -137,13 +136,9 @@ impl<'a> Survey<'a> {
         let groups = scenario.network.routing.knowledge_delay.map(|delay| (size, delay));
         let network = &scenario.network;
         let delays = LinkDelays::new(delays, network.router_delay).with_groups(groups);
-        let flows = Some(hand_over_of(*links.terminal.latency, network.router_delay));
-        let delays = match scenario.fidelity() {
-            Some(Fidelity::Packet) => delays,
-            Some(Fidelity::Analytic) => delays.with_messages(Some(*network.analytic.latency)),
-            Some(Fidelity::Flow) => delays.with_messages(flows),
-            None => delays.with_messages(flows).beside_packets(),
-        };
+        let flow = hand_over_of(*links.terminal.latency, network.router_delay);
+        let analytic = network.analytic.latency.given().copied().unwrap_or(Time::NEVER);
+        let delays = delays.with_messages(&scenario.fidelities(), flow, analytic);
         let mut survey = Survey {
             topology,
             estimate,

@@ -24,6 +24,7 @@ use look::Look;
 use odonata_engine::{HALT_GRID, Pause, Scheduler, Time};
 use odonata_host::Interrupt;
 use odonata_machine::Machine;
+use odonata_network::Fidelities;
 use odonata_network::settings::Fidelity;
 use start::share_of;
 pub(crate) use start::{ranges, start};
@@ -306,7 +307,7 @@ impl Simulation {
     fn expected_share(&self) -> f64 {
         const MOST: f64 = 0.95;
         let expected = self.schedule.estimate.events();
-        if self.scenario.fidelity() == Some(Fidelity::Packet) && expected > 0.0 {
+        if self.scenario.fidelities() == Fidelities::Same(Fidelity::Packet) && expected > 0.0 {
             (self.scheduler.events() as f64 / expected).min(MOST)
         } else {
             0.0

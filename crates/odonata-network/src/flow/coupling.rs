@@ -104,16 +104,16 @@ impl Coupling {
         let mut coupling = Coupling {
             interval: Time::NEVER,
             links: Store::new(),
-            waits: FlowWaits::new(links, params.mixed.is_some()),
+            waits: FlowWaits::new(links, params.coupling_interval.is_some()),
             next: Store::new(),
             first_router: routers.start,
             of_routers: Vec::new(),
             begins: Vec::new(),
         };
-        let Some(mixed) = &params.mixed else {
+        let Some(interval) = params.coupling_interval else {
             return coupling;
         };
-        coupling.interval = mixed.interval;
+        coupling.interval = interval;
         coupling.links = Store::filled(links.len() as usize, Side::IDLE);
         coupling.next = Store::filled(routers.len(), Time::ZERO);
         coupling.of_routers = (0..links.len()).collect();

@@ -66,8 +66,8 @@ odonata_engine::journalled!(CoupledLinks {
 impl CoupledLinks {
     pub(super) fn new(params: &NetworkParams, links: usize) -> CoupledLinks {
         CoupledLinks {
-            interval: params.mixed.as_ref().map_or(Time::NEVER, |mixed| mixed.interval),
-            links: match params.mixed {
+            interval: params.coupling_interval.unwrap_or(Time::NEVER),
+            links: match params.coupling_interval {
                 Some(_) => Store::filled(links, Coupled::FREE),
                 None => Store::new(),
             },

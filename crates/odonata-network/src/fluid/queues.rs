@@ -120,7 +120,7 @@ odonata_engine::journalled!(FlowQueues { told, first_told, met });
 
 impl FlowQueues {
     pub(super) fn new(params: &NetworkParams, routing: &Routing, links: usize) -> FlowQueues {
-        let links = if params.mixed.is_some() { links } else { 0 };
+        let links = if params.coupling_interval.is_some() { links } else { 0 };
         let levels = usize::from(routing.virtual_channels().into_iter().max().unwrap_or(1).max(1));
         FlowQueues {
             levels,

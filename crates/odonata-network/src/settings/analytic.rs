@@ -26,7 +26,7 @@ impl Fidelity {
     }
 }
 
-/// The parameters of the LogGP model that are the network's; only with `network.fidelity = "analytic"`. Those of the hosts, o and S,
+/// The parameters of the LogGP model that are the network's; only where `network.fidelity`, or that of a job, is "analytic". Those of the hosts, o and S,
 /// are `mpi.send_overhead`, `mpi.recv_overhead` and `mpi.eager_threshold`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -51,16 +51,8 @@ impl Analytic {
     /// Checks the values.
     ///
     /// # Errors
-    /// There are some without a use, or no latency.
-    pub fn check(&self, fidelity: Fidelity) -> Result<(), Problem> {
-        if fidelity != Fidelity::Analytic && !self.is_none() {
-            let problem = match fidelity {
-                Fidelity::Flow => "flows do not go by the parameters of the LogGP model",
-                _ => "packets do not go by the parameters of the LogGP model",
-            };
-            let expected = "no such table, or network.fidelity = \"analytic\"";
-            return Err(Problem::new("network.analytic", problem, expected));
-        }
+    /// There is no latency.
+    pub fn check(&self) -> Result<(), Problem> {
         self.latency.given().map_or(Ok(()), |&latency| {
             positive("network.analytic.latency", latency).map(|_| ())
         })

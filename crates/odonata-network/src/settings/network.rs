@@ -154,12 +154,12 @@ impl Network {
         self.links.fill(least)
     }
 
-    /// Checks what goes with the fidelity, and with it only.
+    /// Checks what goes with the fidelity.
     ///
     /// # Errors
-    /// A parameter is out of its range or has no use, or something is asked for that only packets have.
+    /// A parameter is out of its range, or something is asked for that only packets have.
     pub fn check_fidelity(&self) -> Result<(), Problem> {
-        self.analytic.check(self.fidelity)?;
+        self.analytic.check()?;
         match self.fidelity {
             Fidelity::Packet => Ok(()),
             other => self.check_without_packets(other),

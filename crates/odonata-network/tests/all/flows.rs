@@ -7,11 +7,12 @@ use crate::common::{
 use crate::common::{random_messages, shape};
 use odonata_engine::random::Purpose;
 use odonata_engine::{Stream, Time};
-use odonata_network::RouterModel;
+use odonata_network::settings::Fidelity;
+use odonata_network::{Fidelities, RouterModel};
 
 fn flows(net: &Net) -> Net {
     let mut net = net.clone();
-    net.params.flows = true;
+    net.params.fidelities = Fidelities::Same(Fidelity::Flow);
     net.params.blame = false;
     net
 }

@@ -11,9 +11,9 @@ use crate::common::{
 use crate::common::{message, named, play, random_messages, shape};
 use odonata_engine::random::Purpose;
 use odonata_engine::{RollbackCheck, Stream, Time};
-use odonata_network::{Mixed, RouterModel};
+use odonata_network::settings::Fidelity;
+use odonata_network::{Fidelities, RouterModel};
 use odonata_units::Bandwidth;
-use std::sync::Arc;
 
 const INTERVAL: Time = Time(500 * CYCLE.0);
 
@@ -23,10 +23,9 @@ const LATER: Time = Time(5_000 * CYCLE.0);
 fn mixed(net: &Net, flows: [bool; 2], interval: Time) -> Net {
     let mut net = net.clone();
     net.params.traffics = 2;
-    net.params.mixed = Some(Mixed {
-        flows: Arc::new(flows),
-        interval,
-    });
+    let fidelities = flows.map(|flow| if flow { Fidelity::Flow } else { Fidelity::Packet });
+    net.params.fidelities = Fidelities::Of(fidelities.into());
+    net.params.coupling_interval = Some(interval);
     net
 }
 
@@ -142,9 +141,7 @@ fn a_nic_is_shared() {
 fn a_shorter_interval_is_nearer() {
     let error = |interval: u64| {
         let mut net = group(&[(4, 0.5)]);
-        if let Some(mixed) = &mut net.params.mixed {
-            mixed.interval = Time(interval * CYCLE.0);
-        }
+        net.params.coupling_interval = Some(Time(interval * CYCLE.0));
         let script = vec![
             of(0, message(LATER, 2, 0, 8_000 * FLIT)),
             of(1, message(CYCLE, 4, 0, 1_000_000 * FLIT)),
@@ -160,9 +157,8 @@ fn a_shorter_interval_is_nearer() {
 fn one_kind_alone_is_as_ever() {
     every_network(|net, context| {
         let script: Vec<_> = random_messages(net, 150, 300, &SIZES, 5);
-        let (mut packets, mut flows) = (net.clone(), net.clone());
-        (packets.params.mixed, flows.params.mixed) = (None, None);
-        flows.params.flows = true;
+        let (packets, mut flows) = (net.clone(), net.clone());
+        flows.params.fidelities = Fidelities::Same(Fidelity::Flow);
         for (one, all) in [([false, true], packets), ([true, false], flows)] {
             let found = play(&mixed(net, one, INTERVAL), script.clone()).digest();
             assert_eq!(found, play(&all, script.clone()).digest(), "{context}");

@@ -7,7 +7,10 @@ use crate::common::{
 use odonata_engine::random::Purpose;
 use odonata_engine::{Stream, Time};
 use odonata_network::routing::{RailAlgorithm, RailRouting, Routing, Up};
-use odonata_network::{Blueprint, InputQueues, NetworkParams, RouterModel, SendQueues, TrafficClass, TrafficClasses};
+use odonata_network::settings::Fidelity;
+use odonata_network::{
+    Blueprint, Fidelities, InputQueues, NetworkParams, RouterModel, SendQueues, TrafficClass, TrafficClasses,
+};
 use odonata_topology::family::rail_optimized::HostLinks;
 use odonata_topology::{LinkClass, RailOptimized, RailOptimizedShape};
 
@@ -23,7 +26,8 @@ fn rails(links: HostLinks, queues: SendQueues, flows: bool) -> (NetworkParams, R
     params.links[LinkClass::Local as usize] = link(2, 5, 32, 2);
     params.links[LinkClass::Column as usize] = link(20, 5, 32, 2);
     params.nic.send_queues = queues;
-    (params.flows, params.blame) = (flows, !flows);
+    let fidelity = if flows { Fidelity::Flow } else { Fidelity::Packet };
+    (params.fidelities, params.blame) = (Fidelities::Same(fidelity), !flows);
     let cluster = RailOptimized::new(RailOptimizedShape {
         pods: 1,
         hosts: 2,

@@ -64,8 +64,8 @@ pub struct Job {
     /// The traffic classes of the job's messages, by name. Default: the first of `network.traffic_classes`.
     #[serde(default, skip_serializing_if = "JobClasses::are_first")]
     pub traffic_class: JobClasses,
-    /// How its messages are carried, "packet" or "flow", where `network.fidelity` is one of them: the packets of some jobs and the
-    /// flows of others take bandwidth of links from each other. Default: `network.fidelity`.
+    /// How its messages are carried: the packets of some jobs and the flows of others take bandwidth of links from each other; messages
+    /// that go by the analytic model leave all others alone. Default: `network.fidelity`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fidelity: Option<Fidelity>,
     /// The job's files: where they are, who else has them, and what a write waits for.

@@ -15,7 +15,7 @@ mod traffic_classes;
 mod workload;
 mod worst_case;
 
-use odonata_network::settings::{Links, Network};
+use odonata_network::settings::{Fidelity, Links, Network};
 use odonata_units::{Bytes, Time, check_name, within};
 
 use crate::memory;
@@ -37,7 +37,6 @@ pub(super) fn resolve(
     let (machine, layout) = machine::machine(written.machine, folder, &available)?;
     let mut network = written.network;
     self::network(&mut network, document, &machine.kind)?;
-    analytic::fill(&mut network, &machine)?;
     if !machine.failed_links.is_empty() {
         let refuse = |problem| Problem::new("machine.failed_links", problem, "cables that leave the routing a way");
         crate::build::routing_on(&machine, &network.routing).map_err(refuse)?;
@@ -70,6 +69,9 @@ pub(super) fn resolve(
         rules::timeline(timeline, &resolved.jobs)?;
     }
     rules::fidelity(&mut resolved)?;
+    if resolved.has_fidelity(Fidelity::Analytic) {
+        analytic::fill(&mut resolved.network, &resolved.machine)?;
+    }
     storage::files(&resolved)?;
     resolved.run.blame.fill(resolved.jobs.len() > 1);
     rules::lost_time(&resolved)?;
@@ -95,7 +97,9 @@ pub(super) fn hardware(
     let (machine, layout) = machine::machine(written.machine, folder, &available)?;
     let mut network = written.network;
     self::network(&mut network, document, &machine.kind)?;
-    analytic::fill(&mut network, &machine)?;
+    if network.fidelity == Fidelity::Analytic {
+        analytic::fill(&mut network, &machine)?;
+    }
     Ok(r::Hardware {
         name: name("name", written.name.unwrap_or_else(|| stem.into()))?,
         preset: written.preset,

@@ -13,6 +13,7 @@ pub use crate::placement::{FreeNodes, PlacementRule};
 use crate::placement::{JobPlacement, Placement};
 pub use odonata_device::DeviceModel;
 pub use odonata_host::settings::{Collectives, Mpi, Progress};
+use odonata_network::Fidelities;
 pub use odonata_network::routing::{Divert, Intermediate, Selection, Up, VcRule};
 pub use odonata_network::settings::*;
 pub use odonata_storage::settings::{Assignment, Device, Position, Storage};
@@ -58,11 +59,18 @@ impl Resolved {
         job.fidelity.unwrap_or(self.network.fidelity)
     }
 
-    /// How all messages are carried; `None` if those of some jobs go in packets and those of others as flows.
-    pub fn fidelity(&self) -> Option<Fidelity> {
+    /// Whether the messages of some job are carried like this.
+    pub fn has_fidelity(&self, fidelity: Fidelity) -> bool {
+        self.jobs.iter().any(|job| self.fidelity_of(job) == fidelity)
+    }
+
+    /// How messages are carried, by traffic: MPI and I/O of each job.
+    pub fn fidelities(&self) -> Fidelities {
         let mut of_jobs = self.jobs.iter().map(|job| self.fidelity_of(job));
-        let first = of_jobs.next().unwrap_or(self.network.fidelity);
-        of_jobs.all(|other| other == first).then_some(first)
+        match of_jobs.next() {
+            Some(first) if of_jobs.all(|other| other == first) => Fidelities::Same(first),
+            _ => Fidelities::Of(self.jobs.iter().flat_map(|job| [self.fidelity_of(job); 2]).collect()),
+        }
     }
 
     /// Which servers the files of `job` are on, on a machine with so many.

@@ -131,6 +131,27 @@ fn ranks_of_a_schedule_end_when_the_loggops_model_says() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Of a job that goes by the model, beside one in packets.
+#[test]
+fn a_schedule_goes_by_the_loggops_model_beside_packets_too() {
+    let folder = folder("beside");
+    let whole = goal_job(&folder);
+    let other =
+        "[[jobs]]\nname = \"other\"\nranks = 8\nplacement = \"random\"\nworkload.alltoall = { bytes = \"64 KiB\" }\n";
+    let mixed = whole
+        .replace("fidelity = \"analytic\"\n", "")
+        .replace("trace = \"s.goal\"\n", "trace = \"s.goal\"\nfidelity = \"analytic\"\n")
+        + other;
+    let ends = |text: &str| -> Vec<f64> {
+        let results = run_in(&folder, text, &[]);
+        assert_eq!(*results.outcome(), Outcome::Completed);
+        let ranks = results.rows().ranks.iter().filter(|row| row.job != "other");
+        ranks.map(|row| row.elapsed_s).collect()
+    };
+    assert_eq!(ends(&mixed), ends(&whole));
+    fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn a_schedule_runs_in_packets_too_and_no_rank_ends_sooner_than_its_calculations() {
     let folder = folder("packets");

@@ -1,4 +1,5 @@
-//! Some jobs in packets, others as flows: what they leave each other, one digest on every scheduler, and what is refused.
+//! Some jobs in packets, others as flows or by the analytic model: what they leave each other, one digest on every scheduler, and what is
+//! refused.
 
 use crate::everywhere::{JOBS, assert_one_digest};
 use odonata_system::{Outcome, Results, Simulation, scenario};
@@ -85,6 +86,79 @@ fn storage_and_messages_have_one_digest_on_every_scheduler() {
     }
 }
 
+/// A job by the analytic model takes the time that it takes where all go by it, and leaves the packets or flows of another alone, on any router
+/// and with what only packets have.
+#[test]
+fn a_job_by_the_analytic_model_is_in_nobody_s_way() {
+    let analytic = "fidelity = \"analytic\"\n";
+    let parameters = "analytic = { latency = \"700 ns\", gap = \"10 ns\" }";
+    let times = |network: &str, first: &str, second: &str| {
+        let by_model = first.contains("analytic");
+        let network = format!("{network}\n{}", if by_model { parameters } else { "" });
+        // Pipelined routers have none.
+        let text = text(&network, &two_pairs(first, second));
+        let text = if network.contains("pipelined") {
+            text.replace("router_delay = \"90 ns\"\n", "")
+        } else {
+            text
+        };
+        let results = run(&text, &[]);
+        let jobs = &results.rows().jobs;
+        (jobs[0].elapsed_s, jobs[1].elapsed_s)
+    };
+    let (expected, _) = times("", analytic, analytic);
+    for network in [
+        "",
+        "router = \"output-queued\"",
+        "router = \"pipelined\"\nclock = \"1 GHz\"",
+        "traffic_classes = [{ name = \"a\", share = 0.5 }, { name = \"b\", share = 0.5 }]",
+        "congestion_control = { kind = \"ecn\", threshold = \"64 KiB\" }",
+    ] {
+        let (model, packets) = times(network, analytic, "");
+        assert_eq!(model, expected, "{network}");
+        let text = text(&format!("{network}\n{parameters}"), &two_pairs(analytic, ""));
+        let text = if network.contains("pipelined") {
+            text.replace("router_delay = \"90 ns\"\n", "")
+        } else {
+            text
+        };
+        let scenario = scenario::load(&text, "s.toml", &[], None, "").unwrap();
+        let mut simulation = Simulation::new(scenario.alone("packets", None).unwrap().unwrap()).unwrap();
+        while !simulation.advance(Duration::from_secs(60)).finished {}
+        assert_eq!(simulation.finish(false).rows().jobs[0].elapsed_s, packets, "{network}");
+    }
+    let (model, flows) = times("", analytic, "fidelity = \"flow\"\n");
+    assert_eq!(model, expected);
+    // Two of them share a cable that has room for both.
+    let (_, both) = times("", "fidelity = \"flow\"\n", "fidelity = \"flow\"\n");
+    assert_eq!(flows, both);
+}
+
+/// Jobs in packets, as flows and by the analytic model, MPI and I/O.
+#[test]
+fn three_ways_have_one_digest_on_every_scheduler() {
+    let ways = ["", "fidelity = \"flow\"\n", "fidelity = \"analytic\"\n"];
+    let pairs = "[[jobs]]\nname = \"pairs\"\nranks = 4\nplacement = \"random\"\n\
+                 workload.ping-pong = { bytes = \"100 KiB\", iterations = 3 }\n";
+    let three = JOBS.replace("name = \"io\"\nranks = 12", "name = \"io\"\nranks = 8") + pairs;
+    for turn in 0..3 {
+        let mut place = turn;
+        let jobs = three.split_inclusive("[[jobs]]\n").fold(String::new(), |sum, part| {
+            place += 1;
+            sum + part
+                + if part.ends_with("[[jobs]]\n") {
+                    ways[place % 3]
+                } else {
+                    ""
+                }
+        });
+        let text = text("", &jobs);
+        assert_one_digest(&format!("turn {turn}"), |overrides| {
+            run(&text, overrides).digest().to_owned()
+        });
+    }
+}
+
 /// Every byte that leaves a NIC comes to a node, and is counted on the links between, however it goes.
 #[test]
 fn what_nics_send_comes_to_nodes() {
@@ -138,8 +212,16 @@ fn what_does_not_go_together_is_refused() {
         }
     };
     let flow = "fidelity = \"flow\"\n";
-    assert_eq!(refused("", "", "fidelity = \"analytic\"\n", ""), "jobs.1.fidelity");
-    assert_eq!(refused("fidelity = \"analytic\"", flow, "", ""), "jobs.0.fidelity");
+    let analytic = "fidelity = \"analytic\"\n";
+    assert_eq!(refused("analytic.gap = \"1 ns\"", flow, "", ""), "network.analytic");
+    let classes = "traffic_classes = [{ name = \"a\", share = 0.5 }, { name = \"b\", share = 0.5 }]";
+    let class = format!("{analytic}traffic_class = {{ mpi = \"b\" }}\n");
+    assert_eq!(refused(classes, &class, "", ""), "jobs.0.traffic_class");
+    assert_eq!(refused(classes, analytic, analytic, ""), "network.traffic_classes");
+    assert_eq!(
+        refused("", analytic, "", "[run]\nblame = true\nlost_time = true\n"),
+        "run.lost_time"
+    );
     for interval in ["99 ns", "2 s"] {
         let interval = format!("coupling_interval = {interval:?}");
         assert_eq!(refused(&interval, flow, "", ""), "network.coupling_interval");
@@ -147,7 +229,6 @@ fn what_does_not_go_together_is_refused() {
     let interval = "coupling_interval = \"1 us\"";
     assert_eq!(refused(interval, "", "", ""), "network.coupling_interval");
     assert_eq!(refused(interval, flow, flow, ""), "network.coupling_interval");
-    let classes = "traffic_classes = [{ name = \"a\", share = 0.5 }, { name = \"b\", share = 0.5 }]";
     assert_eq!(refused(classes, flow, "", ""), "network.traffic_classes");
     assert_eq!(
         refused("router = \"pipelined\"\nclock = \"1 GHz\"", flow, "", ""),

@@ -6,6 +6,8 @@
 use super::{INTERVAL, LATER, assert_takes, cycles, group, of};
 use crate::common::{CYCLE, FLIT, Net, Scripted, link, links, message, named, play};
 use odonata_engine::Time;
+use odonata_network::Fidelities;
+use odonata_network::settings::Fidelity;
 
 const PACKET: u64 = 8;
 
@@ -65,7 +67,8 @@ fn a_packet_waits_for_its_turn_where_nothing_lies_before_it() {
 fn packets_that_take_turns_get_as_much_as_the_flow() {
     let (net, flits) = (net(32), 40_000);
     let mut packets = net.clone();
-    packets.params.mixed = None;
+    packets.params.fidelities = Fidelities::Same(Fidelity::Packet);
+    packets.params.coupling_interval = None;
     for n in 2..=4 {
         let others = flows(n, 200_000);
         let script: Vec<_> = std::iter::once(message(LATER, 3, 1, flits * FLIT))

@@ -1,17 +1,14 @@
 //! The parameters of the LogGP model that follow from the machine: L and G.
 
-use odonata_network::settings::{Fidelity, Network};
+use odonata_network::settings::Network;
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::{PerByte, Time};
 
 use super::super::error::Problem;
 use super::super::resolved as r;
 
-/// Fills in what was left out of `network.analytic`, if messages go by it.
+/// Fills in what was left out of `network.analytic`.
 pub(super) fn fill(n: &mut Network, machine: &r::Machine) -> Result<(), Problem> {
-    if n.fidelity != Fidelity::Analytic {
-        return Ok(());
-    }
     if n.analytic.latency.is_empty() {
         let graph = machine
             .build()

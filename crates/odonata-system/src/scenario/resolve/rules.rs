@@ -202,27 +202,29 @@ fn no_cycle(jobs: &[Job]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Some jobs may go in packets and others as flows.
+/// The messages of each job may go in a way of their own.
 pub(super) fn fidelity(resolved: &mut Resolved) -> Result<(), Problem> {
-    let expected = "\"packet\" or \"flow\"";
-    for job in &resolved.jobs {
-        let key = format!("jobs.{}.fidelity", job.entry);
-        match (job.fidelity, resolved.network.fidelity) {
-            (Some(Fidelity::Analytic), _) => {
-                let problem = "the analytic model goes for the whole network";
-                let error = Problem::new(key, problem, expected);
-                return Err(error.hint("network.fidelity = \"analytic\""));
-            }
-            (Some(_), Fidelity::Analytic) => {
-                let problem = "all messages go by the analytic model";
-                return Err(Problem::new(key, problem, "none, or another network.fidelity"));
-            }
-            (Some(Fidelity::Flow), Fidelity::Packet) => resolved.network.check_without_packets(Fidelity::Flow)?,
-            (Some(_), _) | (None, _) => {}
-        }
+    let [packet, flow, analytic] =
+        [Fidelity::Packet, Fidelity::Flow, Fidelity::Analytic].map(|fidelity| resolved.has_fidelity(fidelity));
+    let network = &resolved.network;
+    if flow {
+        network.check_without_packets(Fidelity::Flow)?;
     }
-    let mixed = resolved.fidelity().is_none();
-    resolved.network.fill_coupling(mixed)
+    if analytic && !packet {
+        network.check_without_packets(Fidelity::Analytic)?;
+    }
+    if !analytic && !network.analytic.is_none() {
+        let problem = "no messages go by the parameters of the LogGP model";
+        let expected = "no such table, or fidelity = \"analytic\" of the network or of a job";
+        return Err(Problem::new("network.analytic", problem, expected));
+    }
+    let in_packets = |job: &Job| resolved.fidelity_of(job) == Fidelity::Packet;
+    if let Some(job) = (resolved.jobs.iter()).find(|job| !in_packets(job) && !job.traffic_class.are_first()) {
+        let key = format!("jobs.{}.traffic_class", job.entry);
+        let problem = "its messages do not go in packets, which alone have a share of a link";
+        return Err(Problem::new(key, problem, "none, or fidelity = \"packet\""));
+    }
+    resolved.network.fill_coupling(packet && flow)
 }
 
 /// Lost time is found from waits that are charged to jobs, one by one.
@@ -241,10 +243,10 @@ pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
         };
     }
     let refused = |problem: &str| Err(Problem::new("run.lost_time", problem, "false"));
-    if resolved.network.fidelity == Fidelity::Analytic {
+    if resolved.has_fidelity(Fidelity::Analytic) {
         return refused("messages that go by the analytic model wait for nobody on their way");
     }
-    if resolved.fidelity() != Some(Fidelity::Packet) {
+    if resolved.has_fidelity(Fidelity::Flow) {
         return refused("flows share links: none waits for another");
     }
     if !*resolved.run.blame {

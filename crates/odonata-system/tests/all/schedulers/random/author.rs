@@ -71,7 +71,26 @@ impl Author {
         let text = aside.failing(text);
         let text = aside.lost_time(text);
         let text = aside.flows(text);
-        aside.sampling(text)
+        let text = aside.sampling(text);
+        aside.analytic_job(text)
+    }
+
+    /// Some scenarios have a job that goes by the analytic model beside packets, flows or both.
+    fn analytic_job(&mut self, text: String) -> String {
+        let refused = ["lost_time", "traffic_class", "network]\nfidelity"];
+        let mut parts: Vec<String> = text.split("[[jobs]]\n").map(str::to_owned).collect();
+        let of_network: Vec<usize> = (1..parts.len())
+            .filter(|&job| !parts[job].contains("fidelity"))
+            .collect();
+        // Some packets stay where they are coupled with flows or controlled.
+        let packets = ["coupling_interval", "congestion_control"];
+        let fewest = 1 + usize::from(packets.iter().any(|key| text.contains(key)));
+        if refused.iter().any(|key| text.contains(key)) || of_network.len() < fewest || !self.chance(12) {
+            return text;
+        }
+        let job = of_network[self.chance(50) as usize % of_network.len()];
+        parts[job].insert_str(0, "fidelity = \"analytic\"\n");
+        parts.join("[[jobs]]\n")
     }
 
     /// Some of those in which waits are charged charge those of a few packets.
