@@ -13,11 +13,8 @@ import argparse
 import resource
 import statistics
 import subprocess
-from pathlib import Path
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent
-EXAMPLE = ROOT / "target/release/examples/packet_hops"
+from hop_costs import EXAMPLE, ROOT, build
 
 BLAME = ["run.blame=true", "run.lost_time=false"]
 LOST = ["run.blame=true", "run.lost_time=true", "run.lost_time_path=0"]
@@ -72,8 +69,7 @@ def main() -> None:
     chosen = parser.parse_args()
     if unknown := set(chosen.cases) - set(CASES):
         parser.error(f"no case {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
-    build = ["cargo", "build", "--release", "--locked", "--quiet"]
-    subprocess.run([*build, "-p", "odonata-system", "--example", "packet_hops"], cwd=ROOT, check=True)
+    build()
     for case in chosen.cases or CASES:
         scenario, common, ways = CASES[case]
         rounds = [

@@ -61,18 +61,7 @@ def main() -> int:
     chosen = parser.parse_args()
     if shutil.which("valgrind") is None:
         sys.exit("valgrind is missing (Debian: apt install valgrind)")
-    command = [
-        "cargo",
-        "build",
-        "--release",
-        "--locked",
-        "--quiet",
-        "-p",
-        "odonata-system",
-        "--example",
-        "packet_hops",
-    ]
-    subprocess.run(command, cwd=ROOT, check=True)
+    build()
     with ThreadPoolExecutor(2) as pool:
         figures = dict(zip(LENGTHS, pool.map(costs, LENGTHS), strict=True))
     before = recorded()
@@ -85,6 +74,12 @@ def main() -> int:
         print("where that is meant: .venv/bin/python benches/hop_costs.py --record 'why'")
         return 1
     return 0
+
+
+def build() -> None:
+    """Builds the example that runs a scenario and says how many hops it had."""
+    command = ["cargo", "build", "--release", "--locked", "--quiet"]
+    subprocess.run([*command, "-p", "odonata-system", "--example", EXAMPLE.name], cwd=ROOT, check=True)
 
 
 def costs(case: str) -> dict[str, float]:
