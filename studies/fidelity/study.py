@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 # study_tools, which all studies share.
 sys.path.append(str(HERE.parent))
 
+from others import OTHERS  # noqa: E402
 from study_tools import command  # noqa: E402
 from study_tools.table import Table  # noqa: E402
 
@@ -114,6 +115,10 @@ def scenarios() -> Iterator[tuple[str, str, dict[str, Any]]]:
                 **more,
             }
             yield f"{machine}: {workload}", kind, content
+    for name, (graph, network, jobs) in OTHERS.items():
+        named = [{"name": f"job{number}", **job} for number, job in enumerate(jobs)]
+        content = {"seed": 1, "machine": graph, "network": network, "run": {"blame": False}, "jobs": named}
+        yield name, "other sizes", content
 
 
 def measure(names: list[str]) -> None:
@@ -165,7 +170,7 @@ def text() -> str:
         return found
 
     header = ["", "flow, mean", "flow, worst", "analytic, mean", "analytic, worst"]
-    kinds = Table("", ["traffic", *header[1:]], rows(["bulk", "storage", "latency"]))
+    kinds = Table("", ["traffic", *header[1:]], rows(["bulk", "storage", "latency", "other sizes"]))
     workloads = Table("", ["workload", *header[1:]], rows([f": {name}" for name in WORKLOADS]))
     machines = Table("", ["machine and routing", *header[1:]], rows([f"{name}:" for name in MACHINES]))
     cpu = {

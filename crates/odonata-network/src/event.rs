@@ -64,6 +64,11 @@ pub enum FabricEvent {
     },
     /// Make the rates of flows max-min fair again.
     FlowFill,
+    /// Of the message in this slot the last packet has perhaps left its source.
+    FlowSent {
+        /// Message slot.
+        message: u32,
+    },
     /// Perhaps flow `flow` ends now. A wake-up: rates may have changed since.
     FlowEnd {
         /// Flow.
@@ -144,6 +149,7 @@ impl FabricEvent {
         matches!(
             self,
             FabricEvent::FlowFill
+                | FabricEvent::FlowSent { .. }
                 | FabricEvent::FlowEnd { .. }
                 | FabricEvent::FlowTell
                 | FabricEvent::LinkUse { .. }

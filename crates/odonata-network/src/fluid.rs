@@ -1,9 +1,10 @@
 //! The flow-level form of a fabric: messages as flows with max-min fair rates over the links of their paths.
 //!
-//! Of the messages of a node one is under way at a time, in the order in which they were handed over, as in the queue of a NIC (of
-//! those in each queue, where a NIC has several). It
+//! A NIC sends the messages of a node one after the other, in the order in which they were handed over (those of each queue, where it
+//! has several), and what it has sent fills buffers before its bottleneck ([`sending`]). A message
 //! goes over the paths that its packets would take ([`paths`]), each of which is a flow with the bytes of its packets ([`flight`]); all
-//! flows of the machine share the links max-min fairly, weighted by their part of the message ([`max_min`]). When the last byte has left
+//! flows of the machine share the links max-min fairly, weighted by their part of the message ([`max_min`]), once
+//! what lies in buffers before them has gone ([`ahead`]). When the last byte has left
 //! the source, it is delivered after what links and routers of the paths add.
 //!
 //! Rates are the machine's, so one logical process keeps them: router 0. Others hand messages to it and get notices back:
@@ -21,31 +22,33 @@
 //! than these take: on a large machine whose links are full every end of a flow changes all rates a little, and filling for each of them
 //! would take time in the square of the flows.
 
+mod ahead;
 mod coupled;
 mod flight;
 mod max_min;
 mod paths;
 mod queues;
+mod sending;
 
 use crate::boundary::RemoteEvent;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::LinkPart;
-use crate::nic::send_queues;
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::settings::Fidelity;
 use crate::statistics::LinkStats;
 use crate::{FabricEvent, Notice, Payload};
 use coupled::CoupledLinks;
-use flight::{Flight, goal, schedule};
+use flight::{Flight, schedule};
 use max_min::{MaxMin, Step};
-use odonata_engine::{GrowableStore, List, NIL, Store, Time};
+use odonata_engine::{GrowableStore, NIL, Store, Time};
 use odonata_topology::{LinkClass, Peer};
 use odonata_units::Bandwidth;
 use paths::Network;
 use queues::FlowQueues;
 pub(crate) use queues::OUTPUTS;
+use sending::{SendQueue, Sending};
 
 /// The logical process that keeps the rates.
 pub(crate) const KEEPER: u32 = 0;
@@ -88,9 +91,9 @@ pub(crate) struct Fluid {
     flights: GrowableStore<Flight>,
     /// Queues of each node.
     send_queues: u8,
-    /// The messages of each queue of each node, the first of which is under way, and how many of its flights are.
-    queues: Store<List>,
-    under_way: Store<u32>,
+    /// The messages of each queue of each node, and by slots those that are under way.
+    queues: Store<SendQueue>,
+    sendings: GrowableStore<Sending>,
     /// Of every link of the machine.
     links: Store<LinkStats>,
     /// Whether rates are to be filled, which is an event on its way; and not before when.
@@ -106,7 +109,7 @@ odonata_engine::journalled!(Fluid {
     rates,
     flights,
     queues,
-    under_way,
+    sendings,
     links,
     to_fill,
     not_before,
@@ -138,8 +141,8 @@ impl Fluid {
             rates: MaxMin::new(capacities.map(|rate| rate * 1e-12)),
             flights: GrowableStore::new(),
             send_queues,
-            queues: Store::filled(queues, List::EMPTY),
-            under_way: Store::filled(queues, 0),
+            queues: Store::filled(queues, SendQueue::EMPTY),
+            sendings: GrowableStore::new(),
             links: Store::filled(links, LinkStats::default()),
             to_fill: Store::filled(1, false),
             not_before: Store::filled(1, Time::ZERO),
@@ -161,7 +164,7 @@ impl Fluid {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        let of_messages = self.flights.memory() + self.queues.memory() + self.under_way.memory();
+        let of_messages = self.flights.memory() + self.queues.memory() + self.sendings.memory();
         self.rates.memory() + of_messages + self.links.memory() + self.coupled.memory() + self.flow_queues.memory()
     }
 
@@ -201,6 +204,7 @@ impl Fluid {
         match event {
             FabricEvent::FlowStart { message } => self.join(ctx, shared, delay, message),
             FabricEvent::FlowFill => self.fill(ctx, shared, delay),
+            FabricEvent::FlowSent { message } => self.check_sent(ctx, shared, delay, message),
             FabricEvent::FlowEnd { flow } => self.advance(ctx, shared, delay, flow),
             FabricEvent::FlowTell => self.tell_links(ctx, shared, delay),
             FabricEvent::LinkUse { link, part, note } => self.hear(ctx, delay, LinkPart { link, part, note }),
@@ -210,87 +214,12 @@ impl Fluid {
         None
     }
 
-    /// A message joins those of its queue.
-    fn join<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, slot: u32) {
-        let number = self.queue_of(shared, slot);
-        let mut queue = *self.queues.get(number);
-        let first = queue.is_empty();
-        queue.push::<C, _>(&mut shared.messages, slot);
-        *self.queues.edit::<C>(number) = queue;
-        if first {
-            self.begin(ctx, shared, delay, number);
-        }
-    }
-
-    /// The queue in which message `slot` waits.
-    fn queue_of<P: Payload>(&self, shared: &Shared<P>, slot: u32) -> u32 {
-        let message = shared.messages.get(slot);
-        let queues = self.send_queues;
-        let queue = send_queues::of(queues, &shared.routes.routing, message.source, message.target);
-        message.source * u32::from(queues) + u32::from(queue)
-    }
-
-    /// The first message of `queue` starts; those without bytes are gone at once.
-    fn begin<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, queue: u32) {
-        let now = ctx.now();
-        loop {
-            let slot = self.queues.get(queue).head;
-            if slot == NIL {
-                return;
-            }
-            shared.messages.edit::<C>(slot).queued = Time(now.0 - delay.0);
-            let message = *shared.messages.get(slot);
-            let nic = Network::nic(shared.routes.routing.topology(), message.source);
-            let demand = self.rates.capacity(nic);
-            let name = message.created.0 ^ message.bytes.rotate_left(32);
-            let ends = (message.source, message.target);
-            let paths = self.network(shared).paths(ends, message.bytes, demand, name);
-            if message.bytes == 0 {
-                tell(ctx, shared, delay, slot);
-                self.count::<C>(0, paths.routes[0].links.iter().copied(), 1);
-                self.pop::<C, P>(shared, queue);
-                send_on(ctx, shared, delay, slot, paths.latency);
-                continue;
-            }
-            *self.under_way.edit::<C>(queue) = paths.routes.len() as u32;
-            let (mut from, mut until) = (0, 0.0);
-            for route in &paths.routes {
-                until += route.part;
-                let end = (until * message.bytes as f64).round() as u64;
-                let flow = self.rates.start::<C>(demand, route.steps(route.part));
-                *self.flights.edit::<C>(flow as usize) = Flight {
-                    message: slot,
-                    told: paths.routes.len() > 1,
-                    adaptive: paths.adaptive,
-                    demand: demand * route.part,
-                    part: route.part,
-                    from,
-                    bytes: end - from,
-                    left: (end - from) as f64,
-                    since: now,
-                    filled: now,
-                    latency: paths.latency,
-                    laid: now,
-                    ..Flight::default()
-                };
-                from = end;
-            }
-            return self.ask_to_fill(ctx);
-        }
-    }
-
     fn network<'a, P: Payload>(&'a self, shared: &'a Shared<P>) -> Network<'a> {
         Network {
             routing: &shared.routes.routing,
             params: &shared.setup.params,
             rates: &self.rates,
         }
-    }
-
-    fn pop<C: HandlerContext, P: Payload>(&mut self, shared: &Shared<P>, number: u32) {
-        let mut queue = *self.queues.get(number);
-        queue.pop(&shared.messages);
-        *self.queues.edit::<C>(number) = queue;
     }
 
     fn ask_to_fill<C: HandlerContext>(&mut self, ctx: &mut C) {
@@ -306,7 +235,7 @@ impl Fluid {
         *self.to_fill.edit::<C>(0) = false;
         let now = ctx.now();
         let mut changed = std::mem::take(&mut self.looked_at);
-        let (flights, packet) = (&mut self.flights, shared.setup.params.packet);
+        let flights = &mut self.flights;
         let mut left = 0;
         let filled = self.rates.fill::<C>(|flow, rate| {
             let flight = flights.edit::<C>(flow as usize);
@@ -317,7 +246,7 @@ impl Fluid {
             flight.advance(now);
             flight.rate = rate * flight.part;
             changed.push(flow);
-            schedule(ctx, flight, flow, goal(flight, packet, delay));
+            schedule(ctx, flight, flow);
             left += flight.due.saturating_sub(now).0.min(LONGEST);
         });
         if filled > FEW {
@@ -329,6 +258,12 @@ impl Fluid {
             self.note(ctx, delay, flow);
             self.lay_again(ctx, shared, delay, flow);
         }
+        let mut queues: Vec<u32> = changed.iter().map(|&flow| self.queue_of_flow(flow)).collect();
+        queues.sort_unstable();
+        queues.dedup();
+        for queue in queues {
+            self.time_sent(ctx, shared, delay, queue);
+        }
         changed.clear();
         self.looked_at = changed;
     }
@@ -339,12 +274,13 @@ impl Fluid {
         let topology = shared.routes.routing.topology();
         let bottleneck = self.rates.rate(flow).1;
         let inside = |link: u32| link < topology.ports() && matches!(topology.peer(link), Peer::Router { .. });
-        if !flight.adaptive || now.0 < flight.laid.0 + KEPT.0 || !inside(bottleneck) {
+        if !flight.adaptive || flight.held || now.0 < flight.laid.0 + KEPT.0 || !inside(bottleneck) {
             return;
         }
         self.flights.edit::<C>(flow as usize).laid = now;
         let message = shared.messages.get(flight.message);
-        let old: Vec<Step> = self.rates.path(flow).collect();
+        let mut old: Vec<Step> = self.rates.path(flow).collect();
+        old.reverse();
         let highest = |rates: &MaxMin| {
             let demands = rates.path(flow).filter(|step| inside(step.link));
             demands.map(|step| rates.demand(step.link, 0.0)).fold(0.0, f64::max)
@@ -356,7 +292,7 @@ impl Fluid {
         // One of its packets is asked for.
         let paths = self
             .network(shared)
-            .paths(ends, 1, flight.demand, now.0 ^ flight.from.rotate_left(40));
+            .paths(ends, 1, flight.demand, now.0 ^ flight.from.rotate_left(40), 0);
         let route = &paths.routes[0];
         self.rates.move_to::<C>(flow, demand, route.steps(part));
         if highest(&self.rates) < WORTH * before {
@@ -372,44 +308,32 @@ impl Fluid {
         self.ask_to_fill(ctx);
     }
 
-    /// An event of `flow`: perhaps nearly all of it has left, or all.
+    /// An event of `flow`: perhaps it starts, or is over.
     fn advance<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, flow: u32) {
         let (now, flight) = (ctx.now(), self.flights.get(flow as usize));
         if flight.message == NIL || flight.scheduled != now {
             return;
         }
-        let packet = shared.setup.params.packet;
         let flight = self.flights.edit::<C>(flow as usize);
         flight.scheduled = Time::NEVER;
+        if flight.held {
+            let queue = self.queue_of_flow(flow);
+            return self.release(ctx, shared, queue);
+        }
+        let flight = self.flights.edit::<C>(flow as usize);
         if flight.due > now {
-            return schedule(ctx, flight, flow, goal(flight, packet, delay));
+            return schedule(ctx, flight, flow);
         }
         flight.advance(now);
-        if !flight.told {
-            flight.told = true;
-            schedule(ctx, flight, flow, 0.0);
-            let slot = flight.message;
-            return tell(ctx, shared, delay, slot);
-        }
-        let ended = std::mem::take(flight);
+        let ended = *flight;
         let path: Vec<u32> = self.rates.path(flow).map(|step| step.link).collect();
         let rest = ended.bytes - ended.counted;
-        self.count::<C>(rest, path.into_iter(), rest.div_ceil(packet).max(1));
+        let packets = rest.div_ceil(shared.setup.params.packet).max(1);
+        self.count::<C>(rest, path.into_iter(), packets);
         self.note(ctx, delay, flow);
         self.rates.end::<C>(flow);
         self.ask_to_fill(ctx);
-        let (slot, queue) = (ended.message, self.queue_of(shared, ended.message));
-        let missing = self.under_way.edit::<C>(queue);
-        *missing -= 1;
-        if *missing > 0 {
-            return;
-        }
-        if ended.part < 1.0 {
-            tell(ctx, shared, delay, slot);
-        }
-        self.pop::<C, P>(shared, queue);
-        send_on(ctx, shared, delay, slot, ended.latency);
-        self.begin(ctx, shared, delay, queue);
+        self.end_part(ctx, shared, delay, flow);
     }
 
     /// So many bytes and packets have gone over these links.

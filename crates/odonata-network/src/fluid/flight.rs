@@ -13,8 +13,15 @@ const ROUNDING: f64 = 1e-6;
 pub(super) struct Flight {
     /// The slot of the message; NIL: there is none.
     pub(super) message: u32,
-    /// Whether its source has been told that it is sent; as one of several it does not tell it.
-    pub(super) told: bool,
+    /// The next one of its message.
+    pub(super) next: u32,
+    /// The link for which it waits behind others of its queue; NIL: it does not.
+    pub(super) behind: u32,
+    /// Whether it has not started, and the time before which it does not.
+    pub(super) held: bool,
+    pub(super) starts: Time,
+    /// The first of its packets.
+    pub(super) number: u32,
     /// Whether its path depends on loads.
     pub(super) adaptive: bool,
     /// How much of the message it is.
@@ -32,7 +39,7 @@ pub(super) struct Flight {
     /// Bytes in the buffers before its bottleneck, as of `filled`.
     pub(super) backlog: f64,
     pub(super) filled: Time,
-    /// When as many are left as `told` asks for, and the next event of it.
+    /// When none are left, and the next event of it.
     pub(super) due: Time,
     pub(super) scheduled: Time,
     /// What is added on its path, and since when it is on it.
@@ -44,7 +51,11 @@ impl Default for Flight {
     fn default() -> Flight {
         Flight {
             message: NIL,
-            told: false,
+            next: NIL,
+            behind: NIL,
+            held: false,
+            starts: Time::ZERO,
+            number: 0,
             adaptive: false,
             part: 1.0,
             demand: 0.0,
@@ -88,34 +99,36 @@ impl Flight {
         self.filled = now;
     }
 
-    /// When no more than `goal` bytes are left.
-    fn due(&self, goal: f64) -> Time {
-        let bytes = (self.left - goal).max(0.0);
-        if bytes == 0.0 {
+    /// Bytes that have not left by `now`.
+    pub(super) fn left_at(&self, now: Time) -> f64 {
+        (self.left - self.rate * now.saturating_sub(self.since).0 as f64).max(0.0)
+    }
+
+    /// When none are left.
+    fn end(&self) -> Time {
+        if self.left == 0.0 {
             return self.since;
         }
-        let time = (bytes / self.rate).ceil();
-        // A flow without a rate waits until it has one.
-        if time < Time::NEVER.0 as f64 / 4.0 {
-            Time(self.since.0 + time as u64)
-        } else {
-            Time::NEVER
-        }
+        after(self.since, self.left, self.rate)
     }
 }
 
-/// So many bytes of `flight` are left when something is to be done: its source is told when a packet and what leaves in twice the
-/// hand-over delay is left, so that it hears of it when the last packet starts.
-pub(super) fn goal(flight: &Flight, packet: u64, delay: Time) -> f64 {
-    match flight.told {
-        true => 0.0,
-        false => packet as f64 + flight.demand * (2 * delay.0) as f64,
+/// When so many bytes have gone at `rate`, from `start` on; never, if it is none.
+pub(super) fn after(start: Time, bytes: f64, rate: f64) -> Time {
+    if bytes <= 0.0 {
+        return start;
+    }
+    let time = (bytes / rate).ceil();
+    if time < Time::NEVER.0 as f64 / 4.0 {
+        Time(start.0 + time as u64)
+    } else {
+        Time::NEVER
     }
 }
 
-/// Schedules the event at which `flight` has so many bytes left, unless there is one before that.
-pub(super) fn schedule<C: HandlerContext>(ctx: &mut C, flight: &mut Flight, flow: u32, goal: f64) {
-    flight.due = flight.due(goal);
+/// Schedules the end of `flight`, unless there is an event before that.
+pub(super) fn schedule<C: HandlerContext>(ctx: &mut C, flight: &mut Flight, flow: u32) {
+    flight.due = flight.end();
     if flight.due < flight.scheduled {
         flight.scheduled = flight.due.max(Time(ctx.now().0 + 1));
         ctx.send(KEEPER, flight.scheduled, FabricEvent::FlowEnd { flow }.into());

@@ -113,7 +113,7 @@ pub(crate) struct MaxMin {
     uses: Pool<Use>,
     /// The first link on which flows have come or gone since the last filling.
     dirty: Store<u32>,
-    /// How many flows there are.
+    /// How many flows there are on links.
     count: Store<u32>,
     filling: Filling,
 }
@@ -159,7 +159,6 @@ impl MaxMin {
             next: NIL,
         });
         self.lay::<M>(flow, demand, path);
-        *self.count.edit::<M>(0) += 1;
         flow
     }
 
@@ -193,6 +192,7 @@ impl MaxMin {
             state.fresh += 1;
             self.has_changed::<M>(link);
         }
+        *self.count.edit::<M>(0) += u32::from(self.flows.get(flow).first != NIL);
     }
 
     /// Takes `flow` off its links.
@@ -203,6 +203,7 @@ impl MaxMin {
             first,
             ..
         } = *self.flows.get(flow);
+        *self.count.edit::<M>(0) -= u32::from(first != NIL);
         let mut at = first;
         while at != NIL {
             let of = *self.uses.get(at);
@@ -238,7 +239,6 @@ impl MaxMin {
     pub(crate) fn end<M: Mode>(&mut self, flow: u32) {
         self.lift::<M>(flow);
         self.flows.free::<M>(flow);
-        *self.count.edit::<M>(0) -= 1;
     }
 
     fn has_changed<M: Mode>(&mut self, link: u32) {
@@ -270,6 +270,12 @@ impl MaxMin {
             at = next;
             Some(Step { link, weight, level })
         })
+    }
+
+    /// The flows on `link` on this level.
+    pub(crate) fn flows_on(&self, link: u32, level: u8) -> impl Iterator<Item = u32> + '_ {
+        let of_link = uses_of(&self.uses, self.links.get(link).first);
+        of_link.filter(move |of| of.level == level).map(|of| of.flow)
     }
 
     /// What the flows on `link` would take if nothing but their sources limited them, and `more` (bytes per picosecond) beside: as a

@@ -37,10 +37,18 @@ pub(super) struct Route {
     pub(super) part: f64,
     /// What is added to the time that the bytes take, picoseconds: links and routers, and a flit on every link but the slowest.
     pub(super) latency: u64,
+    /// The first packet that takes it.
+    pub(super) number: u32,
 }
 
 impl Paths {
-    fn add(&mut self, (links, levels): (Vec<u32>, Vec<u8>), part: f64, latency: impl FnOnce(&[u32]) -> u64) {
+    fn add(
+        &mut self,
+        (links, levels): (Vec<u32>, Vec<u8>),
+        number: u32,
+        part: f64,
+        latency: impl FnOnce(&[u32]) -> u64,
+    ) {
         match self
             .routes
             .iter_mut()
@@ -52,6 +60,7 @@ impl Paths {
                 links,
                 levels,
                 part,
+                number,
             }),
         }
     }
@@ -89,8 +98,8 @@ impl Network<'_> {
     }
 
     /// Paths of a message of `bytes` from `source` to `target`, which would have the rate `demand` alone; the same for the same
-    /// `name` and demand for links.
-    pub(super) fn paths(&self, (source, target): (u32, u32), bytes: u64, demand: f64, name: u64) -> Paths {
+    /// `name` and demand for links. Its packets are numbered from `first` on.
+    pub(super) fn paths(&self, (source, target): (u32, u32), bytes: u64, demand: f64, name: u64, first: u32) -> Paths {
         let topology = self.routing.topology();
         let packets = bytes.div_ceil(self.params.packet).clamp(1, MOST) as u32;
         let head = match bytes % self.params.packet {
@@ -112,7 +121,7 @@ impl Network<'_> {
                 network: self,
                 taken: &taken,
                 share: demand * part,
-                lot: SplitMix64::named(lot.0, [u64::from(number)]),
+                lot: SplitMix64::named(lot.0, [u64::from(first + number)]),
                 asked: false,
                 adaptive: false,
             };
@@ -132,7 +141,7 @@ impl Network<'_> {
             paths.adaptive |= adaptive;
             if number == 0 && !asked && !adaptive {
                 // There is only one.
-                paths.add((links, levels), 1.0, |links| self.latency(links, head));
+                paths.add((links, levels), number, 1.0, |links| self.latency(links, head));
                 break;
             }
             for &link in &links {
@@ -141,7 +150,7 @@ impl Network<'_> {
                     None => taken.push((link, 1)),
                 }
             }
-            paths.add((links, levels), part, |links| self.latency(links, head));
+            paths.add((links, levels), number, part, |links| self.latency(links, head));
         }
         if let [only] = &mut paths.routes[..] {
             only.part = 1.0;

@@ -1,14 +1,15 @@
 //! Messages as flows: closed forms, conservation, and the same results however they are run.
 
 use crate::common::{
-    CYCLE, FLIT, Net, SIZES, assert_equal_divided, assert_goes_on_from_what_was_saved, every_fabric, message, named,
-    play,
+    CYCLE, FLIT, Net, SIZES, Scripted, assert_equal_divided, assert_goes_on_from_what_was_saved, every_fabric, link,
+    message, named, play,
 };
 use crate::common::{random_messages, shape};
 use odonata_engine::random::Purpose;
 use odonata_engine::{Stream, Time};
 use odonata_network::settings::Fidelity;
 use odonata_network::{Fidelities, RouterModel};
+use odonata_topology::LinkClass;
 
 fn flows(net: &Net) -> Net {
     let mut net = net.clone();
@@ -71,6 +72,77 @@ fn messages_of_a_node_go_one_after_the_other() {
     );
     let between = ran.arrival(1).0 - ran.arrival(0).0;
     assert!(between.abs_diff(1000 * CYCLE.0) <= 5, "{between} ps");
+}
+
+/// Two nodes send n flits to a third one, where each gets half of the link; what the first sends next, m flits to somebody else, starts
+/// when no more of its n flits are left than the buffer of B behind its NIC holds. These take 2 B cycles more, in which the second message has
+/// the other half of the NIC. Both are over 2 n + m - B cycles after the start, B less than one after the other.
+#[test]
+fn a_nic_sends_on_while_what_it_has_sent_fits_behind_it() {
+    let (n, m) = (4_000, 3_000);
+    for buffer in [32, 500, 1_500] {
+        let mut net = flows(&Net::round(shape(1, 5, 2, 0)));
+        net.params.links[LinkClass::Terminal as usize] = link(1, 2, buffer, 1);
+        let start = |source, target, flits| message(CYCLE, source, target, flits * FLIT);
+        let alone = play(&net, named(vec![start(0, 8, 1)])).arrival(0).0 - CYCLE.0;
+        let script = named(vec![start(0, 4, n), start(0, 8, m), start(2, 4, n)]);
+        let ran = play(&net, script);
+        let first = ran.arrival(0).0 - alone;
+        let expected = (1 + 2 * n - 1) * CYCLE.0;
+        assert!(
+            first.abs_diff(expected) <= 20,
+            "buffer {buffer}: {first} ps, not {expected}"
+        );
+        let both = ran.arrival(1).0 - alone;
+        let expected = (1 + 2 * n + m - buffer - 1) * CYCLE.0;
+        assert!(
+            both.abs_diff(expected) <= 20,
+            "buffer {buffer}: {both} ps, not {expected}"
+        );
+    }
+}
+
+/// What a node sends to where an earlier message of its own is held up stands behind that: its share of the link is one.
+#[test]
+fn a_node_has_one_share_of_a_link() {
+    let net = flows(&Net::round(shape(1, 5, 2, 0)));
+    let start = |source, flits| message(CYCLE, source, 4, flits * FLIT);
+    // Alone with the other half of the link, two messages of 1,000 flits take what one of 2,000 takes.
+    let times = |script: Vec<Scripted>| {
+        let ran = play(&net, named(script.clone()));
+        (0..script.len()).map(|name| ran.arrival(name).0).max()
+    };
+    let two = times(vec![start(0, 1_000), start(0, 1_000), start(2, 2_000)]).unwrap();
+    let one = times(vec![start(0, 2_000), start(2, 2_000)]).unwrap();
+    assert!(two.abs_diff(one) <= 20, "{two} and {one} ps");
+}
+
+/// Two nodes of different routers have sent to a third node for long, so that the buffers before its link are full. Who comes then from the
+/// router of one of them waits behind the B flits of that one in the buffer behind their link, which drain at half a flit per cycle:
+/// 2 B cycles longer than who comes from a router of which nothing lies there.
+#[test]
+fn who_comes_late_waits_behind_what_lies_in_buffers() {
+    let (long, flits) = (20_000, 2_000);
+    for buffer in [64, 256] {
+        let mut net = flows(&Net::round(shape(1, 5, 2, 0)));
+        net.params.links[LinkClass::Local as usize] = link(1, 5, buffer, 2);
+        let later = Time(10_000 * CYCLE.0);
+        let run = |from: u32| {
+            let script = named(vec![
+                message(CYCLE, 0, 8, long * FLIT),
+                message(CYCLE, 2, 8, long * FLIT),
+                message(later, from, 8, flits * FLIT),
+            ]);
+            (play(&net, script).arrival(2) - later).0 as f64 / CYCLE.0 as f64
+        };
+        let (own_link, shared) = (run(4), run(1));
+        let wait = 2.0 * buffer as f64;
+        let between = shared - own_link;
+        assert!(
+            (between - wait).abs() <= 0.1 * wait + 2.0,
+            "buffer {buffer}: {between} cycles, not {wait}"
+        );
+    }
 }
 
 #[test]

@@ -1,0 +1,54 @@
+//! How long the first packet of a flow waits behind those of other flows that lie in buffers on its path.
+//!
+//! Backlogged flows fill the buffers before their bottlenecks. A packet that comes later, and is to go through the same bottleneck, stands
+//! behind what is there: of a buffer of B bytes behind a link on a level
+//!
+//! ```text
+//! wait       Q / R (Little's law);  Q <= the backlog of the flows that go on to a bottleneck on its path, which take R there
+//!            Q <= B R / (R + S), with S what other backlogged flows take, whose bottleneck is not on its path
+//! ```
+//!
+//! Until then the new flow takes nothing, and those before it have its share. Flows that start together find nothing before them.
+
+use super::Fluid;
+use super::paths::Route;
+use crate::Payload;
+use crate::fabric::Shared;
+use odonata_engine::{NIL, Time};
+use odonata_topology::Peer;
+
+impl Fluid {
+    /// How long the first packet of a message of `queue` waits on `route`. What lies in the buffer behind its own NIC is of its own queue.
+    pub(super) fn wait_ahead<P: Payload>(&self, shared: &Shared<P>, now: Time, queue: u32, route: &Route) -> Time {
+        let topology = shared.routes.routing.topology();
+        let mut wait = 0.0;
+        for (at, (&link, &level)) in route.links.iter().zip(&route.levels).enumerate() {
+            if link >= topology.ports() || !matches!(topology.peer(link), Peer::Router { .. }) {
+                continue;
+            }
+            let beyond = &route.links[at + 1..];
+            let (mut bytes, mut through, mut elsewhere) = (0.0, 0.0, 0.0);
+            for flow in self.rates.flows_on(link, level) {
+                let (mut flight, bottleneck) = (self.flights.get(flow as usize), self.rates.rate(flow).1);
+                let of_others = flight.message != NIL && self.queue_of_flow(flow) != queue;
+                if !of_others || bottleneck == NIL || bottleneck == link || !flight.is_backlogged() {
+                    continue;
+                }
+                if beyond.contains(&bottleneck) {
+                    flight.fill_buffers(now);
+                    bytes += flight.backlog;
+                    through += flight.rate;
+                } else if (self.rates.path(flow).take_while(|step| step.link != link))
+                    .any(|step| step.link == bottleneck)
+                {
+                    elsewhere += flight.rate;
+                }
+            }
+            if through > 0.0 {
+                let buffer = shared.setup.params.link(topology.class(link)).buffer.0 as f64;
+                wait += (bytes / through).min(buffer / (through + elsewhere));
+            }
+        }
+        Time(wait as u64)
+    }
+}

@@ -1,0 +1,407 @@
+//! The queues of NICs: which message is being sent, and which of those before it still lie in buffers.
+//!
+//! A NIC sends its messages one after the other, and is done with one when its last packet has left: what has not passed its bottleneck
+//! by then lies in the buffer behind the NIC, which holds B bytes. So the next message starts once no more than B bytes are left of all
+//! that came before it, and no sooner than the NIC has had time to send it; what only the NIC holds up lies in no buffer.
+//!
+//! Where packets of both messages go over the same bottleneck those of the second stand behind those of the first. Its flow there
+//! starts when that of the first has ended: a node has one share of a link, however many messages it has under way.
+
+use super::flight::{Flight, after};
+use super::max_min::Step;
+use super::paths::Network;
+use super::{Fluid, KEEPER, send_on, tell};
+use crate::fabric::Shared;
+use crate::features::HandlerContext;
+use crate::nic::send_queues;
+use crate::{FabricEvent, Message, Payload};
+use odonata_engine::{List, NIL, Time};
+use odonata_topology::LinkClass;
+
+/// The messages of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct SendQueue {
+    /// Those that have not started.
+    waiting: List,
+    /// The one that is being sent; NIL: there is none.
+    sending: u32,
+    /// The last one that has started, of those that are under way.
+    last: u32,
+}
+
+impl SendQueue {
+    pub(super) const EMPTY: SendQueue = SendQueue {
+        waiting: List::EMPTY,
+        sending: NIL,
+        last: NIL,
+    };
+}
+
+/// A message under way.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Sending {
+    queue: u32,
+    /// The first of its flows that have not ended.
+    first: u32,
+    /// The one that started before it, of those of its queue that are under way.
+    before: u32,
+    /// Whether its source has been told that it is sent, or does not want to be.
+    told: bool,
+    /// The NIC cannot have started its last packet, or sent it, before that.
+    last_packet: Time,
+    all: Time,
+    /// Its next event.
+    scheduled: Time,
+}
+
+impl Default for Sending {
+    fn default() -> Sending {
+        Sending {
+            queue: NIL,
+            first: NIL,
+            before: NIL,
+            told: true,
+            last_packet: Time::ZERO,
+            all: Time::ZERO,
+            scheduled: Time::NEVER,
+        }
+    }
+}
+
+/// Bytes that are left of messages, and their rate.
+#[derive(Clone, Copy, Default)]
+struct Left {
+    bytes: f64,
+    rate: f64,
+}
+
+impl Left {
+    fn add(&mut self, flight: &Flight, now: Time) {
+        self.bytes += flight.left_at(now);
+        self.rate += flight.rate;
+    }
+
+    /// When there are no more than `goal` of them.
+    fn until(&self, now: Time, goal: f64) -> Time {
+        after(now, self.bytes - goal, self.rate)
+    }
+}
+
+impl Fluid {
+    /// A message joins those of its queue.
+    pub(super) fn join<C: HandlerContext, P: Payload>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<P>,
+        delay: Time,
+        slot: u32,
+    ) {
+        let number = self.queue_of(shared, slot);
+        let queue = self.queues.edit::<C>(number);
+        queue.waiting.push::<C, _>(&mut shared.messages, slot);
+        if queue.sending == NIL {
+            self.begin(ctx, shared, delay, number);
+        }
+    }
+
+    /// The queue of message `slot`.
+    fn queue_of<P: Payload>(&self, shared: &Shared<P>, slot: u32) -> u32 {
+        let message = shared.messages.get(slot);
+        let queues = self.send_queues;
+        let queue = send_queues::of(queues, &shared.routes.routing, message.source, message.target);
+        message.source * u32::from(queues) + u32::from(queue)
+    }
+
+    /// The queue that `flow` has come from.
+    pub(super) fn queue_of_flow(&self, flow: u32) -> u32 {
+        let message = self.flights.get(flow as usize).message;
+        self.sendings.get(message as usize).queue
+    }
+
+    /// The next message of `queue` starts; those without bytes are gone at once.
+    fn begin<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, queue: u32) {
+        let now = ctx.now();
+        loop {
+            let slot = self.queues.get(queue).waiting.head;
+            if slot == NIL {
+                return;
+            }
+            self.queues.edit::<C>(queue).waiting.pop(&shared.messages);
+            shared.messages.edit::<C>(slot).queued = Time(now.0 - delay.0);
+            let message = *shared.messages.get(slot);
+            let nic = Network::nic(shared.routes.routing.topology(), message.source);
+            let demand = self.rates.capacity(nic);
+            let name = name_of(&message);
+            let ends = (message.source, message.target);
+            let paths = self.network(shared).paths(ends, message.bytes, demand, name, 0);
+            if message.bytes == 0 {
+                tell(ctx, shared, delay, slot);
+                self.count::<C>(0, paths.routes[0].links.iter().copied(), 1);
+                send_on(ctx, shared, delay, slot, paths.latency);
+                continue;
+            }
+            let (packet, time) = (shared.setup.params.packet, |bytes: u64| {
+                (bytes as f64 / demand).ceil() as u64
+            });
+            let before = self.queues.get(queue).last;
+            *self.sendings.edit::<C>(slot as usize) = Sending {
+                queue,
+                before,
+                told: message.home == NIL,
+                last_packet: Time((now.0 + time(message.bytes.saturating_sub(packet))).saturating_sub(2 * delay.0)),
+                all: Time(now.0 + time(message.bytes)),
+                ..Sending::default()
+            };
+            let of_queue = self.queues.edit::<C>(queue);
+            (of_queue.sending, of_queue.last) = (slot, slot);
+            let (mut from, mut until) = (0, 0.0);
+            for route in &paths.routes {
+                until += route.part;
+                let end = (until * message.bytes as f64).round() as u64;
+                let starts = Time(now.0 + self.wait_ahead(shared, now, queue, route).0);
+                let behind = self.behind(before, &route.links, nic);
+                let held = behind != NIL || starts > now;
+                let path: Vec<Step> = match held {
+                    true => Vec::new(),
+                    false => route.steps(route.part).collect(),
+                };
+                let flow = self.rates.start::<C>(demand, path.into_iter());
+                let next = std::mem::replace(&mut self.sendings.edit::<C>(slot as usize).first, flow);
+                let scheduled = match starts > now {
+                    true => starts,
+                    false => Time::NEVER,
+                };
+                *self.flights.edit::<C>(flow as usize) = Flight {
+                    message: slot,
+                    next,
+                    behind,
+                    held,
+                    starts,
+                    scheduled,
+                    number: route.number,
+                    adaptive: paths.adaptive,
+                    demand: demand * route.part,
+                    part: route.part,
+                    from,
+                    bytes: end - from,
+                    left: (end - from) as f64,
+                    since: now,
+                    filled: now,
+                    latency: paths.latency,
+                    laid: now,
+                    ..Flight::default()
+                };
+                if starts > now {
+                    ctx.send(KEEPER, starts, FabricEvent::FlowEnd { flow }.into());
+                }
+                from = end;
+            }
+            self.ask_to_fill(ctx);
+            self.time_sent(ctx, shared, delay, queue);
+            return;
+        }
+    }
+
+    /// The link for which a flow over `links` waits behind those of `message` or of one before it; NIL: there is none.
+    fn behind(&self, mut message: u32, links: &[u32], nic: u32) -> u32 {
+        while message != NIL {
+            let sending = self.sendings.get(message as usize);
+            let mut flow = sending.first;
+            while flow != NIL {
+                let flight = self.flights.get(flow as usize);
+                let link = match flight.behind {
+                    NIL => self.rates.rate(flow).1,
+                    link => link,
+                };
+                if link != nic && links.contains(&link) {
+                    return link;
+                }
+                flow = flight.next;
+            }
+            message = sending.before;
+        }
+        NIL
+    }
+
+    /// What is left of message `slot`: held up by its NIC, and by other links.
+    fn left_of(&self, slot: u32, now: Time, nic: u32, left: &mut [Left; 2]) {
+        let mut flow = self.sendings.get(slot as usize).first;
+        while flow != NIL {
+            let flight = self.flights.get(flow as usize);
+            let in_buffers = flight.held || (flight.is_backlogged() && self.rates.rate(flow).1 != nic);
+            left[usize::from(in_buffers)].add(&flight, now);
+            flow = flight.next;
+        }
+    }
+
+    /// When the message that `queue` sends will have been sent, and when its source is to be told: schedules it.
+    pub(super) fn time_sent<C: HandlerContext, P: Payload>(
+        &mut self,
+        ctx: &mut C,
+        shared: &Shared<P>,
+        delay: Time,
+        queue: u32,
+    ) -> (Time, Time) {
+        let (now, slot) = (ctx.now(), self.queues.get(queue).sending);
+        if slot == NIL {
+            return (Time::NEVER, Time::NEVER);
+        }
+        let nic = Network::nic(shared.routes.routing.topology(), shared.messages.get(slot).source);
+        let mut left = [Left::default(); 2];
+        let mut at = slot;
+        while at != NIL {
+            self.left_of(at, now, nic, &mut left);
+            at = self.sendings.get(at as usize).before;
+        }
+        let room = shared.setup.params.link(LinkClass::Terminal).buffer.0 as f64;
+        let sending = self.sendings.get(slot as usize);
+        let sent = (left[0].until(now, 0.0)).max(left[1].until(now, room)).max(sending.all);
+        let told = match sending.told {
+            true => Time::NEVER,
+            // A packet, and what leaves until it hears of it, is left.
+            false => {
+                let packet = shared.setup.params.packet as f64;
+                let early = |of: Left, room: f64| of.until(now, room + packet + of.rate * (2 * delay.0) as f64);
+                early(left[0], 0.0)
+                    .max(early(left[1], room))
+                    .max(sending.last_packet)
+                    .max(now)
+            }
+        };
+        let next = sent.min(told);
+        if next < sending.scheduled && next < Time::NEVER {
+            let at = next.max(Time(now.0 + 1));
+            self.sendings.edit::<C>(slot as usize).scheduled = at;
+            ctx.send(KEEPER, at, FabricEvent::FlowSent { message: slot }.into());
+        }
+        (sent, told)
+    }
+
+    /// Message `slot` has perhaps been sent.
+    pub(super) fn check_sent<C: HandlerContext, P: Payload>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<P>,
+        delay: Time,
+        slot: u32,
+    ) {
+        let (now, sending) = (ctx.now(), self.sendings.get(slot as usize));
+        if sending.queue == NIL || sending.scheduled != now || self.queues.get(sending.queue).sending != slot {
+            return;
+        }
+        self.sendings.edit::<C>(slot as usize).scheduled = Time::NEVER;
+        let (sent, told) = self.time_sent(ctx, shared, delay, sending.queue);
+        if told <= now {
+            self.sendings.edit::<C>(slot as usize).told = true;
+            tell(ctx, shared, delay, slot);
+        }
+        if sent <= now {
+            self.queues.edit::<C>(sending.queue).sending = NIL;
+            self.begin(ctx, shared, delay, sending.queue);
+        }
+    }
+
+    /// `flow`, a part of a message, is over; perhaps the message is.
+    pub(super) fn end_part<C: HandlerContext, P: Payload>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<P>,
+        delay: Time,
+        flow: u32,
+    ) {
+        let ended = std::mem::take(self.flights.edit::<C>(flow as usize));
+        let slot = ended.message;
+        let sending = self.sendings.get(slot as usize);
+        let queue = sending.queue;
+        if sending.first == flow {
+            self.sendings.edit::<C>(slot as usize).first = ended.next;
+        } else {
+            let mut at = sending.first;
+            while self.flights.get(at as usize).next != flow {
+                at = self.flights.get(at as usize).next;
+            }
+            self.flights.edit::<C>(at as usize).next = ended.next;
+        }
+        let whole = self.sendings.get(slot as usize).first == NIL;
+        if whole {
+            let last = self.queues.get(queue).last;
+            if last == slot {
+                self.queues.edit::<C>(queue).last = sending.before;
+            } else {
+                let mut at = last;
+                while self.sendings.get(at as usize).before != slot {
+                    at = self.sendings.get(at as usize).before;
+                }
+                self.sendings.edit::<C>(at as usize).before = sending.before;
+            }
+            *self.sendings.edit::<C>(slot as usize) = Sending::default();
+        }
+        self.release(ctx, shared, queue);
+        if !whole {
+            self.time_sent(ctx, shared, delay, queue);
+            return;
+        }
+        if !sending.told {
+            tell(ctx, shared, delay, slot);
+        }
+        send_on(ctx, shared, delay, slot, ended.latency);
+        let was_sending = self.queues.get(queue).sending == slot;
+        if was_sending {
+            self.queues.edit::<C>(queue).sending = NIL;
+            self.begin(ctx, shared, delay, queue);
+        } else {
+            self.time_sent(ctx, shared, delay, queue);
+        }
+    }
+
+    /// Flows of `queue` that no longer wait for others start.
+    pub(super) fn release<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &Shared<P>, queue: u32) {
+        let mut messages = Vec::new();
+        let mut at = self.queues.get(queue).last;
+        while at != NIL {
+            messages.push(at);
+            at = self.sendings.get(at as usize).before;
+        }
+        for &message in messages.iter().rev() {
+            let mut flow = self.sendings.get(message as usize).first;
+            while flow != NIL {
+                let flight = self.flights.get(flow as usize);
+                if flight.held && flight.starts <= ctx.now() {
+                    self.start_held(ctx, shared, flow);
+                }
+                flow = flight.next;
+            }
+        }
+    }
+
+    /// `flow` starts, unless it still waits behind others of its queue.
+    fn start_held<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &Shared<P>, flow: u32) {
+        let now = ctx.now();
+        let flight = self.flights.get(flow as usize);
+        let (message, before) = (
+            shared.messages.get(flight.message),
+            self.sendings.get(flight.message as usize).before,
+        );
+        let (ends, name) = ((message.source, message.target), name_of(message));
+        // Drawn by the same lots as before; where loads are compared, with those of now.
+        let paths = self.network(shared).paths(ends, 1, flight.demand, name, flight.number);
+        let route = &paths.routes[0];
+        let nic = Network::nic(shared.routes.routing.topology(), message.source);
+        let behind = self.behind(before, &route.links, nic);
+        self.flights.edit::<C>(flow as usize).behind = behind;
+        if behind != NIL {
+            return;
+        }
+        let steps = route.steps(flight.part);
+        self.rates.move_to::<C>(flow, flight.demand / flight.part, steps);
+        let started = self.flights.edit::<C>(flow as usize);
+        started.advance(now);
+        (started.held, started.laid) = (false, now);
+        self.ask_to_fill(ctx);
+    }
+}
+
+/// By what lots are drawn for `message`.
+fn name_of<P>(message: &Message<P>) -> u64 {
+    message.created.0 ^ message.bytes.rotate_left(32)
+}
