@@ -10,7 +10,6 @@ Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
@@ -20,14 +19,14 @@ HERE = Path(__file__).parent
 # study_tools, which all studies share.
 sys.path.append(str(HERE.parent))
 
-from study_tools import command  # noqa: E402
+from study_tools import command, passage  # noqa: E402
+from study_tools.passage import Passage  # noqa: E402
 from study_tools.table import Table  # noqa: E402
 
 import odonata  # noqa: E402
 
 STORED, PUBLISHED = HERE / "data" / "measured.json", HERE / "data" / "published.json"
-PAGE = HERE.parents[1] / "docs" / "training.md"
-BEGIN, END = "<!-- bandwidths: studies/all_reduce/study.py page -->", "<!-- end -->"
+PASSAGE = Passage("training.md", "<!-- bandwidths: studies/all_reduce/study.py page -->", "<!-- end -->")
 
 GPUS = 8
 ALGORITHMS = ("ring", "tree", "nvls")
@@ -100,21 +99,7 @@ def text() -> str:
 
 def main() -> int:
     """See the top."""
-    description, _, rest = str(__doc__).partition("\n\n")
-    parser = argparse.ArgumentParser(
-        description=description, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("what", choices=["measure", "page"])
-    parser.add_argument("sizes", nargs="*", help=", ".join(SIZES))
-    arguments = parser.parse_args()
-    if arguments.what == "measure":
-        measure(arguments.sizes)
-        return 0
-    before, _, after = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = after.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{text()}\n{END}{after}", encoding="utf-8")
-    print("written: docs/training.md")
-    return 0
+    return passage.main(str(__doc__), ", ".join(SIZES), measure, PASSAGE, text)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -19,14 +18,15 @@ HERE = Path(__file__).parent
 # study_tools, which all studies share.
 sys.path.append(str(HERE.parent))
 
-from study_tools import command  # noqa: E402
+from study_tools import command, passage  # noqa: E402
+from study_tools.passage import Passage  # noqa: E402
 from study_tools.table import Table  # noqa: E402
 
 import odonata  # noqa: E402
 
 STORED = HERE / "data" / "few_iterations.json"
-PAGE = HERE.parents[1] / "docs" / "fidelity.md"
-BEGIN, END = (
+PASSAGE = Passage(
+    "fidelity.md",
     "<!-- few iterations: studies/fidelity/few_iterations.py page -->",
     "<!-- end of few iterations -->",
 )
@@ -141,21 +141,7 @@ def text() -> str:
 
 def main() -> int:
     """See the top."""
-    description, _, rest = str(__doc__).partition("\n\n")
-    parser = argparse.ArgumentParser(
-        description=description, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("what", choices=["measure", "page"])
-    parser.add_argument("names", nargs="*", help="of applications, or parts of these")
-    arguments = parser.parse_args()
-    if arguments.what == "measure":
-        measure(arguments.names)
-        return 0
-    before, _, after = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = after.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{text()}\n{END}{after}", encoding="utf-8")
-    print("written: docs/fidelity.md")
-    return 0
+    return passage.main(str(__doc__), "of applications, or parts of these", measure, PASSAGE, text)
 
 
 if __name__ == "__main__":

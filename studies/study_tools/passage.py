@@ -1,0 +1,52 @@
+"""Studies that measure, and write what they have measured between two marks of a page of `docs`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What stands between two lines of a page of `docs`."""
+
+    page: str
+    begin: str
+    end: str
+
+    def write(self, text: str) -> None:
+        """Puts `text` there, in place of what is there."""
+        path = DOCS / self.page
+        before, _, after = path.read_text(encoding="utf-8").partition(self.begin)
+        _, _, after = after.partition(self.end)
+        path.write_text(f"{before}{self.begin}\n\n{text}\n{self.end}{after}", encoding="utf-8")
+        print(f"written: docs/{self.page}")
+
+
+def main(
+    description: str,
+    names: str,
+    measure: Callable[[list[str]], None],
+    passage: Passage,
+    text: Callable[[], str],
+) -> int:
+    """`measure [NAME ...]` or `page`; the exit code.
+
+    `description` is the docstring of the script, `names` says what it can measure; `text` makes the passage.
+    """
+    first, _, rest = description.partition("\n\n")
+    parser = argparse.ArgumentParser(
+        description=first, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["measure", "page"])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=names)
+    arguments = parser.parse_args()
+    if arguments.what == "measure":
+        measure(arguments.names)
+    else:
+        passage.write(text())
+    return 0
