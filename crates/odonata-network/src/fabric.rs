@@ -32,7 +32,7 @@ use crate::router::output_queued::OutputQueued;
 use crate::router::pipelined::{Freed, LAG, Pipelined};
 use crate::settings::{Fidelity, RouterModel};
 use crate::statistics::{LinkPeriod, Sampling};
-use crate::{FabricContext, FabricEvent, Fidelities, Message, Notice, Payload};
+use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
 use odonata_blame::lost::{Carried, Vector};
 use odonata_engine::{Context, Mode, SendBuffer, Time};
 use odonata_topology::Peer;
@@ -209,11 +209,7 @@ impl<P: Payload> Fabric<P> {
     /// How message `slot` goes.
     #[inline]
     fn fidelity(&self, slot: u32) -> Fidelity {
-        let fidelities = &self.shared.setup.params.fidelities;
-        match fidelities {
-            Fidelities::Same(fidelity) => *fidelity,
-            Fidelities::Of(_) => fidelities.of(self.shared.messages.get(slot).traffic),
-        }
+        (self.params().fidelities).of(self.shared.messages.get(slot).traffic)
     }
 
     /// The message in slot `slot`.

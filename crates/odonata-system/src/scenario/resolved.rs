@@ -67,9 +67,10 @@ impl Resolved {
     /// How messages are carried, by traffic: MPI and I/O of each job.
     pub fn fidelities(&self) -> Fidelities {
         let mut of_jobs = self.jobs.iter().map(|job| self.fidelity_of(job));
-        match of_jobs.next() {
-            Some(first) if of_jobs.all(|other| other == first) => Fidelities::Same(first),
-            _ => Fidelities::Of(self.jobs.iter().flat_map(|job| [self.fidelity_of(job); 2]).collect()),
+        let first = of_jobs.next().unwrap_or(self.network.fidelity);
+        match of_jobs.all(|other| other == first) {
+            true => Fidelities::Same(first),
+            false => Fidelities::Of(self.jobs.iter().flat_map(|job| [self.fidelity_of(job); 2]).collect()),
         }
     }
 
