@@ -33,6 +33,17 @@ CASES: dict[str, tuple[str, list[str], dict[str, list[str]]]] = {
             "1 packet in 64": ["run.blame=true", "run.blame_sampling=64"],
         },
     ),
+    "flows, full links": (
+        "benches/hop_costs/par-0.7.toml",
+        [
+            "network.fidelity=flow",
+            "network.routing.algorithm=minimal",
+            "jobs.0.workload.uniform.bytes=1 MiB",
+            "jobs.0.workload.uniform.mean_interval=288 us",
+            "jobs.0.workload.uniform.messages=100",
+        ],
+        {"nothing": ["run.blame=false"], "blame": ["run.blame=true"]},
+    ),
     "interference": (
         "examples/interference.toml",
         [

@@ -45,10 +45,12 @@ mod history;
 mod line;
 pub mod lost;
 mod series;
+mod shares;
 
 pub use held::{Hold, Taker};
 pub use history::{Histories, Place};
 pub use series::SeriesCharge;
+pub use shares::{Shares, Taking};
 
 use claim::Claim;
 use line::{Line, Waiters};
@@ -142,6 +144,11 @@ impl Ledger {
     #[inline(always)]
     pub fn is_on(&self) -> bool {
         !self.lines.is_empty()
+    }
+
+    /// Number of lines.
+    pub fn lines(&self) -> u32 {
+        self.lines.len() as u32
     }
 
     /// A waiter of `owner` joins `line` at `now`. The line must have been booked until then.

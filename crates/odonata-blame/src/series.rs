@@ -101,6 +101,32 @@ impl Series {
         }
     }
 
+    /// Books `time` as it passes evenly from `from` to `to`; in the interval of `from`, if that is one moment.
+    pub(crate) fn spread<M: Mode>(
+        &mut self,
+        line: u32,
+        (from, to): (Time, Time),
+        time: u64,
+        (victim, culprit): (Owner, Owner),
+        cause: Cause,
+    ) {
+        let Some(interval) = self.interval else { return };
+        let (mut at, mut left) = (from, time);
+        while left > 0 {
+            let (bin, end) = self.bin(at, interval);
+            if bin >= self.bins {
+                return;
+            }
+            let next = to.min(Time(end));
+            let here = match next < to {
+                true => (u128::from(left) * u128::from((next - at).0) / u128::from((to - at).0)) as u64,
+                false => left,
+            };
+            self.add::<M>(line, at, here, victim, culprit, cause);
+            (at, left) = (next, left - here);
+        }
+    }
+
     /// Books `time` in the interval of `at`.
     pub(crate) fn add<M: Mode>(&mut self, line: u32, at: Time, time: u64, victim: Owner, culprit: Owner, cause: Cause) {
         let Some(interval) = self.interval else { return };

@@ -135,6 +135,7 @@ impl<P: Payload> Shared<P> {
             },
             RemoteEvent::Sent(message) => FabricEvent::Sent { message },
             RemoteEvent::TakenByPackets(LinkPart { link, part, note }) => FabricEvent::LinkUse { link, part, note },
+            RemoteEvent::PacketsOf(link, owner) => FabricEvent::LinkUser { link, owner },
             RemoteEvent::LeftByFlows(left) => FabricEvent::LinkShare {
                 link: self.flow.links.own_number(left.link),
                 part: left.part,

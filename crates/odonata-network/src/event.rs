@@ -85,6 +85,13 @@ pub enum FabricEvent {
         /// Their sources.
         note: u16,
     },
+    /// Whose packets these are, for the most part.
+    LinkUser {
+        /// The machine's number of the link.
+        link: u32,
+        /// Whose traffic.
+        owner: u16,
+    },
     /// An interval has ended: report what packets have taken of links, where flows use them as well.
     LinkReport,
     /// Flows leave so much of a link to packets.
@@ -153,6 +160,7 @@ impl FabricEvent {
                 | FabricEvent::FlowEnd { .. }
                 | FabricEvent::FlowTell
                 | FabricEvent::LinkUse { .. }
+                | FabricEvent::LinkUser { .. }
                 | FabricEvent::LinkReport
                 | FabricEvent::LinkShare { .. }
                 | FabricEvent::FlowWait { .. }

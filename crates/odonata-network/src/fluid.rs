@@ -4,7 +4,7 @@
 //! has several), and what it has sent fills buffers before its bottleneck ([`sending`]). A message
 //! goes over the paths that its packets would take ([`paths`]), each of which is a flow with the bytes of its packets ([`flight`]); all
 //! flows of the machine share the links max-min fairly, weighted by their part of the message ([`max_min`]), once
-//! what lies in buffers before them has gone ([`ahead`]). When the last byte has left
+//! what lies in buffers before them has gone ([`ahead`]); [`blame`] tells who is the slower for whom. When the last byte has left
 //! the source, it is delivered after what links and routers of the paths add.
 //!
 //! Rates are the machine's, so one logical process keeps them: router 0. Others hand messages to it and get notices back:
@@ -23,6 +23,7 @@
 //! would take time in the square of the flows.
 
 mod ahead;
+mod blame;
 mod coupled;
 mod flight;
 mod max_min;
@@ -31,6 +32,7 @@ mod queues;
 mod sending;
 
 use crate::boundary::RemoteEvent;
+use crate::control::blame::{LinkCharge, WaitSeries};
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::LinkPart;
@@ -38,11 +40,12 @@ use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::settings::Fidelity;
 use crate::statistics::LinkStats;
-use crate::{FabricEvent, Notice, Payload};
+use crate::{FabricEvent, Message, Notice, Payload};
+use blame::FlowBlame;
 use coupled::CoupledLinks;
 use flight::{Flight, schedule};
 use max_min::{MaxMin, Step};
-use odonata_engine::{GrowableStore, NIL, Store, Time};
+use odonata_engine::{GrowableStore, NIL, Pool, Store, Time};
 use odonata_topology::{LinkClass, Peer};
 use odonata_units::Bandwidth;
 use paths::Network;
@@ -102,8 +105,9 @@ pub(crate) struct Fluid {
     /// Where packets go beside them.
     coupled: CoupledLinks,
     flow_queues: FlowQueues,
-    /// Flows that are looked at; empty between events.
-    looked_at: Vec<u32>,
+    blame: FlowBlame,
+    /// Flows that are looked at, those of which the books have to know, and queues; empty between events.
+    looked_at: [Vec<u32>; 3],
 }
 odonata_engine::journalled!(Fluid {
     rates,
@@ -114,7 +118,8 @@ odonata_engine::journalled!(Fluid {
     to_fill,
     not_before,
     coupled,
-    flow_queues
+    flow_queues,
+    blame
 });
 
 impl Fluid {
@@ -148,7 +153,8 @@ impl Fluid {
             not_before: Store::filled(1, Time::ZERO),
             coupled: CoupledLinks::new(params, links),
             flow_queues: FlowQueues::new(params, routing, links),
-            looked_at: Vec::new(),
+            blame: FlowBlame::new(params, topology, send_queues, params.blame && nodes > 0),
+            looked_at: Default::default(),
         }
     }
 
@@ -165,7 +171,40 @@ impl Fluid {
 
     pub(crate) fn memory(&self) -> usize {
         let of_messages = self.flights.memory() + self.queues.memory() + self.sendings.memory();
-        self.rates.memory() + of_messages + self.links.memory() + self.coupled.memory() + self.flow_queues.memory()
+        let of_links = self.links.memory() + self.coupled.memory() + self.flow_queues.memory();
+        self.rates.memory() + of_messages + of_links + self.blame.memory()
+    }
+
+    /// Who waited for whom, in no order.
+    pub(crate) fn charges(&self) -> impl Iterator<Item = LinkCharge> + '_ {
+        self.blame.charges()
+    }
+
+    /// The same over time.
+    pub(crate) fn blame_series(&self) -> impl Iterator<Item = WaitSeries> + '_ {
+        self.blame.series()
+    }
+
+    /// Until when it is kept, if it is.
+    pub(crate) fn series_end(&self) -> Option<Time> {
+        self.blame.series_end()
+    }
+
+    /// Ends the books at `now`, in the middle of waits.
+    pub(crate) fn close_books<P: Payload>(&mut self, messages: &Pool<Message<P>>, now: Time) {
+        let queues = &self.queues;
+        self.blame.close(now, |queue| match queues.get(queue).sending {
+            NIL => None,
+            slot => Some(messages.get(slot).traffic),
+        });
+    }
+
+    /// Checks that nobody waits any more.
+    ///
+    /// # Errors
+    /// Says who does.
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        self.blame.audit()
     }
 
     /// A message is handed over at its source: to where rates are kept.
@@ -208,6 +247,7 @@ impl Fluid {
             FabricEvent::FlowEnd { flow } => self.advance(ctx, shared, delay, flow),
             FabricEvent::FlowTell => self.tell_links(ctx, shared, delay),
             FabricEvent::LinkUse { link, part, note } => self.hear(ctx, delay, LinkPart { link, part, note }),
+            FabricEvent::LinkUser { link, owner } => self.hear_owner(ctx, shared, link, owner),
             FabricEvent::Delivered { message } => return deliver(ctx, shared, message),
             _ => debug_assert!(false, "{event:?} is none of flows"),
         }
@@ -234,10 +274,14 @@ impl Fluid {
     fn fill<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &Shared<P>, delay: Time) {
         *self.to_fill.edit::<C>(0) = false;
         let now = ctx.now();
-        let mut changed = std::mem::take(&mut self.looked_at);
-        let flights = &mut self.flights;
+        let [mut changed, mut to_book, mut queues] = std::mem::take(&mut self.looked_at);
+        let (flights, books) = (&mut self.flights, self.blame.is_on());
         let mut left = 0;
         let filled = self.rates.fill::<C>(|flow, rate| {
+            if books {
+                to_book.push(flow);
+            }
+            let Some(rate) = rate else { return };
             let flight = flights.edit::<C>(flow as usize);
             if flight.message == NIL {
                 // That of packets.
@@ -254,18 +298,20 @@ impl Fluid {
             let put_off = (filled as u64 * PUT_OFF).min(mean / PUT_OFF_AT_MOST);
             *self.not_before.edit::<C>(0) = Time(now.0 + put_off);
         }
+        for flow in to_book.drain(..) {
+            self.blame.book::<C>(&self.rates, flow, now);
+        }
         for &flow in &changed {
             self.note(ctx, delay, flow);
             self.lay_again(ctx, shared, delay, flow);
         }
-        let mut queues: Vec<u32> = changed.iter().map(|&flow| self.queue_of_flow(flow)).collect();
+        queues.extend(changed.drain(..).map(|flow| self.queue_of_flow(flow)));
         queues.sort_unstable();
         queues.dedup();
-        for queue in queues {
+        for queue in queues.drain(..) {
             self.time_sent(ctx, shared, delay, queue);
         }
-        changed.clear();
-        self.looked_at = changed;
+        self.looked_at = [changed, to_book, queues];
     }
 
     /// Lays an adaptive flow that a link between routers holds up over another path, if it is worth it.
@@ -287,6 +333,7 @@ impl Fluid {
         };
         let before = highest(&self.rates);
         let (part, demand) = (flight.part, flight.demand / flight.part);
+        self.blame.lift::<C>(&self.rates, flow, now);
         self.rates.move_to::<C>(flow, demand, std::iter::empty::<Step>());
         let ends = (message.source, message.target);
         // One of its packets is asked for.
@@ -301,9 +348,12 @@ impl Fluid {
             (moved.latency, moved.counted) = (Time(route.latency), moved.counted + gone);
             let packets = gone.div_ceil(shared.setup.params.packet);
             self.count::<C>(gone, old.into_iter().map(|step| step.link), packets);
+            let alone = self.rate_alone(&route.links);
+            self.blame.has_alone::<C>(flow, alone);
         } else {
             self.rates.move_to::<C>(flow, demand, old.into_iter());
         }
+        self.blame.book::<C>(&self.rates, flow, now);
         self.note(ctx, delay, flow);
         self.ask_to_fill(ctx);
     }
@@ -331,9 +381,18 @@ impl Fluid {
         let packets = rest.div_ceil(shared.setup.params.packet).max(1);
         self.count::<C>(rest, path.into_iter(), packets);
         self.note(ctx, delay, flow);
+        self.blame.leave::<C>(&self.rates, flow, now);
         self.rates.end::<C>(flow);
         self.ask_to_fill(ctx);
         self.end_part(ctx, shared, delay, flow);
+    }
+
+    /// The rate of a flow over these links alone.
+    fn rate_alone(&self, links: &[u32]) -> f64 {
+        links
+            .iter()
+            .map(|&link| self.rates.capacity(link))
+            .fold(f64::INFINITY, f64::min)
     }
 
     /// So many bytes and packets have gone over these links.

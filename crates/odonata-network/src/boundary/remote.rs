@@ -29,6 +29,8 @@ pub enum RemoteEvent<P> {
     Delivered(Message<P>),
     /// What packets have taken of a link, to where rates of flows are kept.
     TakenByPackets(LinkPart),
+    /// Whose packets these are, of the machine's link of this number.
+    PacketsOf(u32, Traffic),
     /// What flows leave of a link to packets.
     LeftByFlows(LinkPart),
     /// How long packets wait behind flows.
@@ -47,6 +49,7 @@ impl<P> RemoteEvent<P> {
             | RemoteEvent::Notification(_)
             | RemoteEvent::Sent(_)
             | RemoteEvent::TakenByPackets(_)
+            | RemoteEvent::PacketsOf(..)
             | RemoteEvent::LeftByFlows(_)
             | RemoteEvent::BehindFlows(_) => None,
         }

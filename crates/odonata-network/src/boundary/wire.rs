@@ -19,6 +19,7 @@ const DELIVERED: u8 = 6;
 const TAKEN_BY_PACKETS: u8 = 7;
 const LEFT_BY_FLOWS: u8 = 8;
 const BEHIND_FLOWS: u8 = 9;
+const PACKETS_OF: u8 = 10;
 
 const CREDIT: u8 = 0;
 const LOAD: u8 = 1;
@@ -177,6 +178,11 @@ impl<P: Payload> WireFormat for RemoteEvent<P> {
                 bytes.push(TAKEN_BY_PACKETS);
                 write_part(part, bytes);
             }
+            RemoteEvent::PacketsOf(link, owner) => {
+                bytes.push(PACKETS_OF);
+                bytes.extend_from_slice(&link.to_le_bytes());
+                bytes.extend_from_slice(&owner.to_le_bytes());
+            }
             RemoteEvent::LeftByFlows(part) => {
                 bytes.push(LEFT_BY_FLOWS);
                 write_part(part, bytes);
@@ -211,6 +217,7 @@ impl<P: Payload> WireFormat for RemoteEvent<P> {
             SENT => RemoteEvent::Sent(f.word()?),
             DELIVERED => RemoteEvent::Delivered(read_message(&mut f)?),
             TAKEN_BY_PACKETS => RemoteEvent::TakenByPackets(read_part(&mut f)?),
+            PACKETS_OF => RemoteEvent::PacketsOf(f.word()?, f.short()?),
             LEFT_BY_FLOWS => RemoteEvent::LeftByFlows(read_part(&mut f)?),
             BEHIND_FLOWS => RemoteEvent::BehindFlows(FlowWait {
                 port: f.word()?,
@@ -336,7 +343,7 @@ impl<P: Payload> RemotePacket<P> {
 mod tests {
     use super::*;
 
-    fn remote_events() -> [RemoteEvent<[u32; 9]>; 10] {
+    fn remote_events() -> [RemoteEvent<[u32; 9]>; 11] {
         let part = LinkPart {
             link: 4_000_000_000,
             part: 1 << 31,
@@ -387,6 +394,7 @@ mod tests {
             RemoteEvent::Sent(13),
             RemoteEvent::Delivered(Message { number: 0, ..message }),
             RemoteEvent::TakenByPackets(part),
+            RemoteEvent::PacketsOf(7, 3),
             RemoteEvent::LeftByFlows(part),
             RemoteEvent::BehindFlows(FlowWait {
                 port: 4_000_000_000,

@@ -41,7 +41,7 @@ pub const RESOURCES: [&str; 3] = ["link", "credit", "input"];
 
 /// Names of the places where packets wait, by number: the routers' ports by the class of their link, then the NICs.
 pub const PLACES: [&str; 5] = ["terminal", "local", "global", "column", "nic"];
-const NIC: u8 = 4;
+pub(crate) const NIC: u8 = 4;
 
 /// The blame ledger of the fabric; empty where none is kept.
 ///

@@ -1,6 +1,6 @@
 //! Reading the fabric: whether everything came home, statistics, the digest.
 
-use crate::control::blame::{LinkCharge, WaitSeries};
+use crate::control::blame::{LinkCharge, WaitSeries, merge};
 use crate::nic::Overflow;
 use crate::params::NetworkParams;
 use crate::routing::Routing;
@@ -39,7 +39,7 @@ impl<P: Payload> Fabric<P> {
             }
         }
         self.shared.flow.blame.ledger().audit()?;
-        Ok(())
+        self.fluid.audit()
     }
 
     /// The messages that have been handed over and have not arrived, or that nobody has released.
@@ -98,21 +98,24 @@ impl<P: Payload> Fabric<P> {
     pub fn series_end(&self) -> Option<Time> {
         let own = self.shared.stats.series_end();
         let waits = self.shared.flow.blame.ledger().series_end();
-        own.into_iter().chain(waits).min()
+        own.into_iter().chain(waits).chain(self.fluid.series_end()).min()
     }
 
     /// Who waited for whom at which link, in order of link, resource, victim, culprit; empty unless
     /// [`NetworkParams::blame`] is set.
     pub fn blame(&self) -> Vec<LinkCharge> {
-        self.shared.flow.charges()
+        let mut charges = self.shared.flow.charges();
+        charges.extend(self.fluid.charges());
+        merge(&mut charges);
+        charges
     }
 
-    /// The same over time, if a time series is kept.
+    /// The same over time, if a time series is kept; what flows have waited apart from what packets have.
     pub fn blame_series(&self) -> impl Iterator<Item = WaitSeries> + '_ {
-        self.shared.flow.blame.series()
+        self.shared.flow.blame.series().chain(self.fluid.blame_series())
     }
 
-    /// The waits of `traffic` that have ended, added up one by one: what its charges must add up to.
+    /// The waits of packets of `traffic` that have ended, added up one by one: what its charges must add up to.
     pub fn waited(&self, traffic: u16) -> Waited {
         self.shared.flow.blame.ledger().waited(traffic)
     }
@@ -121,6 +124,7 @@ impl<P: Payload> Fabric<P> {
     pub fn close_books(&mut self, now: Time) {
         self.pipelined.close_books(&mut self.shared.flow, now);
         self.shared.flow.close_books(now);
+        self.fluid.close_books(&self.shared.messages, now);
     }
 
     /// Packets delivered and routers visited by them.

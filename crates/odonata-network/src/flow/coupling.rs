@@ -175,13 +175,13 @@ impl Coupling {
         ctx.send(router, at, FabricEvent::LinkReport.into());
     }
 
-    /// An interval of `router` has ended: calls `tell` with what has changed on its links.
+    /// An interval of `router` has ended: calls `tell` with what has changed on its links, and their own numbers.
     pub(crate) fn report<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
         links: &Links,
         router: u32,
-        mut tell: impl FnMut(&mut C, LinkPart),
+        mut tell: impl FnMut(&mut C, LinkPart, u32),
     ) {
         let (own, interval) = ((router - self.first_router) as usize, self.interval);
         let mut again = false;
@@ -219,7 +219,7 @@ impl Coupling {
             }
             again |= cell.part != 0 || cell.busy != Time::ZERO;
             if differs {
-                tell(ctx, new);
+                tell(ctx, new, link);
             }
         }
         if again {

@@ -147,12 +147,21 @@ impl<P: Payload> Shared<P> {
     pub(crate) fn report_links<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, delay: Time) {
         let (flow, boundary) = (&mut self.flow, &mut self.boundary);
         let (here, at) = (self.setup.routers.contains(&KEEPER), ctx.now() + delay);
-        (flow.coupling).report(ctx, &flow.links, router, |ctx, used| match here {
-            true => {
-                let LinkPart { link, part, note } = used;
+        let (ports, blamed) = (&flow.ports, flow.blame.is_on::<C>());
+        (flow.coupling).report(ctx, &flow.links, router, |ctx, used, own| {
+            let LinkPart { link, part, note } = used;
+            // Who has had the link last stands for all.
+            let owner = blamed.then(|| ports.get(own).holder);
+            if here {
                 ctx.send(KEEPER, at, FabricEvent::LinkUse { link, part, note }.into());
+            } else {
+                (boundary.send_buffer.events).push((KEEPER, at, RemoteEvent::TakenByPackets(used)));
             }
-            false => (boundary.send_buffer.events).push((KEEPER, at, RemoteEvent::TakenByPackets(used))),
+            match owner {
+                None => {}
+                Some(owner) if here => ctx.send(KEEPER, at, FabricEvent::LinkUser { link, owner }.into()),
+                Some(owner) => (boundary.send_buffer.events).push((KEEPER, at, RemoteEvent::PacketsOf(link, owner))),
+            }
         });
     }
 

@@ -11,6 +11,7 @@
 //! Until then the new flow takes nothing, and those before it have its share. Flows that start together find nothing before them.
 
 use super::Fluid;
+use super::blame::Behind;
 use super::paths::Route;
 use crate::Payload;
 use crate::fabric::Shared;
@@ -18,16 +19,24 @@ use odonata_engine::{NIL, Time};
 use odonata_topology::Peer;
 
 impl Fluid {
-    /// How long the first packet of a message of `queue` waits on `route`. What lies in the buffer behind its own NIC is of its own queue.
-    pub(super) fn wait_ahead<P: Payload>(&self, shared: &Shared<P>, now: Time, queue: u32, route: &Route) -> Time {
-        let topology = shared.routes.routing.topology();
-        let mut wait = 0.0;
+    /// How long the first packet of a message of `queue` waits on `route`; and where waits are booked, for whom at which bottlenecks, and how
+    /// long. What lies in the buffer behind its own NIC is of its own queue.
+    pub(super) fn wait_ahead<P: Payload>(
+        &self,
+        shared: &Shared<P>,
+        now: Time,
+        queue: u32,
+        route: &Route,
+    ) -> (Time, Vec<(Behind, f64)>) {
+        let (topology, books) = (shared.routes.routing.topology(), self.blame.is_on());
+        let (mut wait, mut waits_for) = (0.0, Vec::new());
         for (at, (&link, &level)) in route.links.iter().zip(&route.levels).enumerate() {
             if link >= topology.ports() || !matches!(topology.peer(link), Peer::Router { .. }) {
                 continue;
             }
             let beyond = &route.links[at + 1..];
             let (mut bytes, mut through, mut elsewhere) = (0.0, 0.0, 0.0);
+            let before = waits_for.len();
             for flow in self.rates.flows_on(link, level) {
                 let (mut flight, bottleneck) = (self.flights.get(flow as usize), self.rates.rate(flow).1);
                 let of_others = flight.message != NIL && self.queue_of_flow(flow) != queue;
@@ -38,6 +47,13 @@ impl Fluid {
                     flight.fill_buffers(now);
                     bytes += flight.backlog;
                     through += flight.rate;
+                    if books {
+                        let behind = Behind {
+                            link: bottleneck,
+                            owner: shared.messages.get(flight.message).traffic,
+                        };
+                        waits_for.push((behind, flight.rate));
+                    }
                 } else if (self.rates.path(flow).take_while(|step| step.link != link))
                     .any(|step| step.link == bottleneck)
                 {
@@ -46,9 +62,12 @@ impl Fluid {
             }
             if through > 0.0 {
                 let buffer = shared.setup.params.link(topology.class(link)).buffer.0 as f64;
-                wait += (bytes / through).min(buffer / (through + elsewhere));
+                let here = (bytes / through).min(buffer / (through + elsewhere));
+                wait += here;
+                // From rates to times.
+                waits_for[before..].iter_mut().for_each(|(_, of)| *of *= here / through);
             }
         }
-        Time(wait as u64)
+        (Time(wait as u64), waits_for)
     }
 }

@@ -13,7 +13,7 @@ use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{LinkPart, WHOLE};
 use crate::params::NetworkParams;
-use crate::{FabricEvent, Payload};
+use crate::{FabricEvent, Payload, Traffic};
 use odonata_engine::{NIL, Store, Time};
 use odonata_topology::{LinkClass, Topology};
 
@@ -29,6 +29,8 @@ struct Coupled {
     sources: u16,
     /// Whether there have ever been any: nobody else wants to know of flows.
     known: bool,
+    /// Whose packets these are, for the most part, where that is booked.
+    owner: Traffic,
     /// What its sender was told last.
     part: u32,
     load: u16,
@@ -41,6 +43,7 @@ impl Coupled {
         flow: NIL,
         sources: 0,
         known: false,
+        owner: 0,
         part: WHOLE,
         load: 0,
         next_changed: NIL,
@@ -122,6 +125,7 @@ impl Fluid {
         if of.part == 0 {
             if old.flow != NIL {
                 cell.flow = NIL;
+                self.blame.leave::<C>(&self.rates, old.flow, ctx.now());
                 self.rates.end::<C>(old.flow);
             }
         } else {
@@ -138,14 +142,32 @@ impl Fluid {
             match old.flow {
                 NIL => {
                     let flow = self.rates.start::<C>(demand, path);
+                    self.blame.enter::<C>(flow, old.owner, 0.0, 0.0);
                     self.coupled.links.edit::<C>(link).flow = flow;
                 }
-                flow => self.rates.move_to::<C>(flow, demand, path),
+                flow => {
+                    self.blame.lift::<C>(&self.rates, flow, ctx.now());
+                    self.rates.move_to::<C>(flow, demand, path);
+                    self.blame.book::<C>(&self.rates, flow, ctx.now());
+                }
             }
         }
         self.ask_to_fill(ctx);
         self.coupled.has_changed::<C>(link);
         self.ask_to_tell(ctx, delay);
+    }
+
+    /// The packets of `link` are those of `owner`, for the most part.
+    pub(super) fn hear_owner<C: HandlerContext, P>(&mut self, ctx: &C, shared: &Shared<P>, link: u32, owner: Traffic) {
+        if owner >= shared.setup.params.traffics {
+            debug_assert!(false, "there is no traffic {owner}");
+            return;
+        }
+        self.coupled.links.edit::<C>(link).owner = owner;
+        let flow = self.coupled.links.get(link).flow;
+        if flow != NIL {
+            self.blame.belongs_to::<C>(&self.rates, flow, ctx.now(), owner);
+        }
     }
 
     /// Rates on the links of `flow` are others now, or will be.

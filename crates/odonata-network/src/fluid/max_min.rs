@@ -319,9 +319,9 @@ impl MaxMin {
         *self.count.get(0) as usize
     }
 
-    /// Makes rates max-min fair again; calls `changed` with each flow whose rate is another one now, before it is. How many have been
-    /// looked at.
-    pub(crate) fn fill<M: Mode>(&mut self, mut changed: impl FnMut(u32, f64)) -> usize {
+    /// Makes rates max-min fair again; calls `changed` with each flow whose rate is another one now, before it is, and that rate; without
+    /// one where only its bottleneck is another. How many have been looked at.
+    pub(crate) fn fill<M: Mode>(&mut self, mut changed: impl FnMut(u32, Option<f64>)) -> usize {
         let mut work = std::mem::take(&mut self.filling);
         work.begin();
         let mut link = std::mem::replace(self.dirty.edit::<M>(0), NIL);
@@ -366,9 +366,7 @@ impl MaxMin {
                 continue;
             }
             let same = old.has(rate);
-            if !same {
-                changed(flow, rate);
-            }
+            changed(flow, (!same).then_some(rate));
             let rate = if same { old.rate } else { rate };
             let mut at = old.first;
             while at != NIL {

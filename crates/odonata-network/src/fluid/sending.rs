@@ -7,6 +7,7 @@
 //! Where packets of both messages go over the same bottleneck those of the second stand behind those of the first. Its flow there
 //! starts when that of the first has ended: a node has one share of a link, however many messages it has under way.
 
+use super::blame::Behind;
 use super::flight::{Flight, after};
 use super::max_min::Step;
 use super::paths::Network;
@@ -14,7 +15,7 @@ use super::{Fluid, KEEPER, send_on, tell};
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::nic::send_queues;
-use crate::{FabricEvent, Message, Payload};
+use crate::{FabricEvent, Message, Payload, Traffic};
 use odonata_engine::{List, NIL, Time};
 use odonata_topology::LinkClass;
 
@@ -24,7 +25,7 @@ pub(super) struct SendQueue {
     /// Those that have not started.
     waiting: List,
     /// The one that is being sent; NIL: there is none.
-    sending: u32,
+    pub(super) sending: u32,
     /// The last one that has started, of those that are under way.
     last: u32,
 }
@@ -97,10 +98,15 @@ impl Fluid {
         slot: u32,
     ) {
         let number = self.queue_of(shared, slot);
+        let owner = shared.messages.get(slot).traffic;
         let queue = self.queues.edit::<C>(number);
         queue.waiting.push::<C, _>(&mut shared.messages, slot);
-        if queue.sending == NIL {
-            self.begin(ctx, shared, delay, number);
+        match queue.sending {
+            NIL => self.begin(ctx, shared, delay, number, false),
+            sending => {
+                let holder = shared.messages.get(sending).traffic;
+                self.blame.joins_queue::<C>(number, ctx.now(), owner, holder);
+            }
         }
     }
 
@@ -118,8 +124,15 @@ impl Fluid {
         self.sendings.get(message as usize).queue
     }
 
-    /// The next message of `queue` starts; those without bytes are gone at once.
-    fn begin<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, queue: u32) {
+    /// The next message of `queue` starts, which has `waited` there or comes now; those without bytes are gone at once.
+    fn begin<C: HandlerContext, P: Payload>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<P>,
+        delay: Time,
+        queue: u32,
+        waited: bool,
+    ) {
         let now = ctx.now();
         loop {
             let slot = self.queues.get(queue).waiting.head;
@@ -129,6 +142,9 @@ impl Fluid {
             self.queues.edit::<C>(queue).waiting.pop(&shared.messages);
             shared.messages.edit::<C>(slot).queued = Time(now.0 - delay.0);
             let message = *shared.messages.get(slot);
+            if waited {
+                self.blame.leaves_queue::<C>(queue, now, message.traffic);
+            }
             let nic = Network::nic(shared.routes.routing.topology(), message.source);
             let demand = self.rates.capacity(nic);
             let name = name_of(&message);
@@ -158,8 +174,10 @@ impl Fluid {
             for route in &paths.routes {
                 until += route.part;
                 let end = (until * message.bytes as f64).round() as u64;
-                let starts = Time(now.0 + self.wait_ahead(shared, now, queue, route).0);
-                let behind = self.behind(before, &route.links, nic);
+                let (wait, waits_for) = self.wait_ahead(shared, now, queue, route);
+                let starts = Time(now.0 + wait.0);
+                let found = self.behind(shared, before, &route.links, nic);
+                let behind = found.map_or(NIL, |found| found.link);
                 let held = behind != NIL || starts > now;
                 let path: Vec<Step> = match held {
                     true => Vec::new(),
@@ -191,6 +209,12 @@ impl Fluid {
                     laid: now,
                     ..Flight::default()
                 };
+                let alone = self.rate_alone(&route.links);
+                self.blame.enter::<C>(flow, message.traffic, route.part, alone);
+                for (of, time) in waits_for {
+                    self.blame.waits_for::<C>(flow, now, of, time);
+                }
+                self.blame.waits_behind::<C>(flow, starts, found);
                 if starts > now {
                     ctx.send(KEEPER, starts, FabricEvent::FlowEnd { flow }.into());
                 }
@@ -202,8 +226,8 @@ impl Fluid {
         }
     }
 
-    /// The link for which a flow over `links` waits behind those of `message` or of one before it; NIL: there is none.
-    fn behind(&self, mut message: u32, links: &[u32], nic: u32) -> u32 {
+    /// The link for which a flow over `links` waits behind those of `message` or of one before it.
+    fn behind<P: Payload>(&self, shared: &Shared<P>, mut message: u32, links: &[u32], nic: u32) -> Option<Behind> {
         while message != NIL {
             let sending = self.sendings.get(message as usize);
             let mut flow = sending.first;
@@ -214,13 +238,14 @@ impl Fluid {
                     link => link,
                 };
                 if link != nic && links.contains(&link) {
-                    return link;
+                    let owner = shared.messages.get(message).traffic;
+                    return Some(Behind { link, owner });
                 }
                 flow = flight.next;
             }
             message = sending.before;
         }
-        NIL
+        None
     }
 
     /// What is left of message `slot`: held up by its NIC, and by other links.
@@ -296,8 +321,8 @@ impl Fluid {
             tell(ctx, shared, delay, slot);
         }
         if sent <= now {
-            self.queues.edit::<C>(sending.queue).sending = NIL;
-            self.begin(ctx, shared, delay, sending.queue);
+            let owner = shared.messages.get(slot).traffic;
+            self.send_next(ctx, shared, delay, sending.queue, owner);
         }
     }
 
@@ -344,14 +369,27 @@ impl Fluid {
         if !sending.told {
             tell(ctx, shared, delay, slot);
         }
+        let owner = shared.messages.get(slot).traffic;
         send_on(ctx, shared, delay, slot, ended.latency);
-        let was_sending = self.queues.get(queue).sending == slot;
-        if was_sending {
-            self.queues.edit::<C>(queue).sending = NIL;
-            self.begin(ctx, shared, delay, queue);
+        if self.queues.get(queue).sending == slot {
+            self.send_next(ctx, shared, delay, queue, owner);
         } else {
             self.time_sent(ctx, shared, delay, queue);
         }
+    }
+
+    /// `queue` has sent a message of `owner`, and goes on to the next one.
+    fn send_next<C: HandlerContext, P: Payload>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<P>,
+        delay: Time,
+        queue: u32,
+        owner: Traffic,
+    ) {
+        self.queues.edit::<C>(queue).sending = NIL;
+        self.blame.has_sent::<C>(queue, ctx.now(), owner);
+        self.begin(ctx, shared, delay, queue, true);
     }
 
     /// Flows of `queue` that no longer wait for others start.
@@ -387,11 +425,14 @@ impl Fluid {
         let paths = self.network(shared).paths(ends, 1, flight.demand, name, flight.number);
         let route = &paths.routes[0];
         let nic = Network::nic(shared.routes.routing.topology(), message.source);
-        let behind = self.behind(before, &route.links, nic);
-        self.flights.edit::<C>(flow as usize).behind = behind;
-        if behind != NIL {
+        let found = self.behind(shared, before, &route.links, nic);
+        self.flights.edit::<C>(flow as usize).behind = found.map_or(NIL, |found| found.link);
+        self.blame.waits_behind::<C>(flow, now, found);
+        if found.is_some() {
             return;
         }
+        let alone = self.rate_alone(&route.links);
+        self.blame.has_alone::<C>(flow, alone);
         let steps = route.steps(flight.part);
         self.rates.move_to::<C>(flow, flight.demand / flight.part, steps);
         let started = self.flights.edit::<C>(flow as usize);

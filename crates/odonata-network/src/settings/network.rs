@@ -154,18 +154,6 @@ impl Network {
         self.links.fill(least)
     }
 
-    /// Checks what goes with the fidelity.
-    ///
-    /// # Errors
-    /// A parameter is out of its range, or something is asked for that only packets have.
-    pub fn check_fidelity(&self) -> Result<(), Problem> {
-        self.analytic.check()?;
-        match self.fidelity {
-            Fidelity::Packet => Ok(()),
-            other => self.check_without_packets(other),
-        }
-    }
-
     /// Checks what goes with `fidelity`, of all messages or of some, which is not that of packets.
     ///
     /// # Errors

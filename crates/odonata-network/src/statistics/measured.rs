@@ -33,8 +33,8 @@ pub struct Measured {
     pub link_series: Vec<(u32, u32, SeriesCell)>,
     /// Who waited for whom at which link, in order of link, resource, victim, culprit.
     pub blame: Vec<LinkCharge>,
-    /// The same over time: start of interval, place, resource, victim, culprit.
-    waits: BTreeMap<(Time, u8, u8, u16, u16), Time>,
+    /// The same over time.
+    waits: BTreeMap<WaitName, Time>,
     /// What was sampled in periods, if it was.
     pub sampled: Option<Sampled>,
     /// What the links of the machine have carried of flows, router ports first, then NICs; none where there are no flows, or while
@@ -43,6 +43,9 @@ pub struct Measured {
     /// Bytes of memory that the state held.
     pub memory: u64,
 }
+
+/// Start of an interval, place, resource, victim, culprit.
+type WaitName = (Time, u8, u8, u16, u16);
 
 impl<P: Payload> Fabric<P> {
     /// What this part has measured so far.
@@ -62,12 +65,14 @@ impl<P: Payload> Fabric<P> {
             series: stats.series().iter().map(|(cell, &value)| (cell, value)).collect(),
             link_series: stats.link_series().collect(),
             blame: self.blame(),
-            waits: self.blame_series().map(|wait| (name(&wait), wait.time)).collect(),
+            waits: BTreeMap::new(),
             sampled: stats.sampled(),
             flows: self.fluid.links().iter().copied().collect(),
             memory: self.memory() as u64,
         };
         measured.count_flows();
+        self.blame_series()
+            .for_each(|wait| measured.count_wait(name(&wait), wait.time));
         measured
     }
 
@@ -105,6 +110,11 @@ impl Measured {
         }
     }
 
+    fn count_wait(&mut self, name: WaitName, time: Time) {
+        let sum = self.waits.entry(name).or_insert(Time::ZERO);
+        *sum = Time(sum.0.wrapping_add(time.0));
+    }
+
     fn absorb(&mut self, next: Measured) {
         let ports = self.ports.len() as u32;
         let of_next = next.link_series.into_iter();
@@ -123,8 +133,7 @@ impl Measured {
             self.series.entry(cell).or_default().absorb(value);
         }
         for (name, time) in next.waits {
-            let sum = self.waits.entry(name).or_insert(Time::ZERO);
-            *sum = Time(sum.0.wrapping_add(time.0));
+            self.count_wait(name, time);
         }
         self.blame.extend(next.blame);
         match (&mut self.sampled, next.sampled) {

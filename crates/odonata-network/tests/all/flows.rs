@@ -14,7 +14,6 @@ use odonata_topology::LinkClass;
 fn flows(net: &Net) -> Net {
     let mut net = net.clone();
     net.params.fidelities = Fidelities::Same(Fidelity::Flow);
-    net.params.blame = false;
     net
 }
 

@@ -9,6 +9,7 @@ mod conservation;
 mod deadlock;
 mod families;
 mod features;
+mod flow_blame;
 mod flows;
 mod knowledge;
 mod lookahead;

@@ -43,7 +43,7 @@ row! {
         name: String,
         /// Storage server, or metadata server, as in the table of these; -1: none.
         server: i64,
-        /// How long: at routers summed over packets, at NICs over messages, at servers over requests; of faults over
+        /// How long: at routers summed over packets, at NICs and of flows over messages, at servers over requests; of faults over
         /// requests that wait, accesses that take longer, and tries in vain.
         #[unit = "s"]
         waited_s: f64,

@@ -116,7 +116,7 @@ fn name(key: &str, name: String) -> Result<String, Problem> {
 
 /// Fills in and checks the network of a machine of `kind`.
 fn network(n: &mut Network, document: &Document, kind: &r::Kind) -> Result<(), Problem> {
-    n.check_fidelity()?;
+    n.analytic.check()?;
     n.check_packets()?;
     router_keys::check(n, document)?;
     n.fill_links()?;

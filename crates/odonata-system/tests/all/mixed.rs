@@ -118,6 +118,10 @@ fn a_job_by_the_analytic_model_is_in_nobody_s_way() {
     ] {
         let (model, packets) = times(network, analytic, "");
         assert_eq!(model, expected, "{network}");
+        // Said the other way round: all by the model but this job.
+        let by_the_network = format!("fidelity = \"analytic\"\n{network}");
+        let others = times(&by_the_network, analytic, "fidelity = \"packet\"\n");
+        assert_eq!(others, (model, packets), "{network}");
         let scenario = scenario::load(&written(network, analytic, ""), "s.toml", &[], None, "").unwrap();
         let mut simulation = Simulation::new(scenario.alone("packets", None).unwrap().unwrap()).unwrap();
         while !simulation.advance(Duration::from_secs(60)).finished {}

@@ -171,11 +171,15 @@ fn rates_after_every_change_are_those_of_filling_from_scratch() {
                 }
             }
             let mut told = std::collections::BTreeMap::new();
+            let before: Vec<(f64, u32)> = known.iter().map(|(flow, ..)| of.rate(*flow)).collect();
             of.fill::<Plain>(|flow, rate| {
                 told.insert(flow, rate);
             });
-            for (flow, _, rate) in &mut known {
-                *rate = told.get(flow).copied().unwrap_or(*rate);
+            for ((flow, _, rate), before) in known.iter_mut().zip(before) {
+                match told.get(flow) {
+                    Some(new) => *rate = new.unwrap_or(*rate),
+                    None => assert_eq!(of.rate(*flow), before, "a change of flow {flow} is told"),
+                }
             }
             assert_books(&of);
             let paths: Vec<_> = known.iter().map(|(_, path, _)| path.clone()).collect();

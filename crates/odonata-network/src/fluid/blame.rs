@@ -1,0 +1,312 @@
+//! Blame among flows: by share of the bottleneck.
+//!
+//! A flow of rate r that would have rate a alone, that of the slowest link of its path, waits 1 - r / a seconds per second at its
+//! bottleneck, for the other flows there, by what they take of it ([`odonata_blame::Shares`]); the part of a message on one of several
+//! paths waits that part of it. So a message waits as much longer as it takes than alone. Before that it waits
+//!
+//! | while | for the owner of | at |
+//! |---|---|---|
+//! | its NIC sends messages that came before it | each of these in its turn | its NIC |
+//! | others lie in buffers before a bottleneck on its path | these flows, by their rates | that bottleneck |
+//! | an earlier message of its node goes through the same bottleneck | that message | that bottleneck |
+//!
+//! All of it is [`LINK`]: rates tell what buffers hold up. Packets beside flows are waited for like flows; their own waits are booked
+//! where they are, among packets.
+
+use super::max_min::{MaxMin, Step};
+use crate::control::blame::{LINK, LinkCharge, NIC, PLACES, RESOURCES, WaitSeries};
+use crate::features::Uses;
+use crate::message::Traffic;
+use crate::params::NetworkParams;
+use odonata_blame::{Ledger, Shares, Taking};
+use odonata_engine::{GrowableStore, NIL, Time};
+use odonata_topology::Topology;
+
+/// A flow in the books.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Entry {
+    owner: Traffic,
+    /// The part of its message.
+    part: f64,
+    /// Its rate alone, bytes per picosecond; none: it is that of packets.
+    alone: f64,
+    /// The rate that is booked, and where it is held up.
+    rate: f64,
+    bottleneck: u32,
+    /// The link at which it waits behind another message, whose, and since when; NIL: it does not.
+    behind: u32,
+    by: Traffic,
+    since: Time,
+}
+
+impl Default for Entry {
+    fn default() -> Entry {
+        Entry {
+            owner: 0,
+            part: 0.0,
+            alone: 0.0,
+            rate: 0.0,
+            bottleneck: NIL,
+            behind: NIL,
+            by: 0,
+            since: Time::ZERO,
+        }
+    }
+}
+
+impl Entry {
+    /// What it takes of a link, of this capacity, on its path.
+    fn taking(&self, step: Step, capacity: f64) -> Taking {
+        let wait = match self.bottleneck == step.link && self.rate < self.alone {
+            true => self.part * (1.0 - self.rate / self.alone),
+            false => 0.0,
+        };
+        Taking {
+            part: step.weight * self.rate / capacity,
+            wait,
+        }
+    }
+}
+
+/// What a message waits behind: flows of an owner before a link, or at it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Behind {
+    pub(super) link: u32,
+    pub(super) owner: Traffic,
+}
+
+/// The books of flows; empty where none are kept.
+#[derive(Debug)]
+pub(super) struct FlowBlame {
+    /// By the machine's numbers of links.
+    shares: Shares,
+    /// Of messages in the queues of NICs: a line for each queue of each node.
+    queues: Ledger,
+    /// By the numbers of flows.
+    entries: GrowableStore<Entry>,
+    queues_of_node: u32,
+    ports: u32,
+}
+odonata_engine::journalled!(FlowBlame {
+    shares,
+    queues,
+    entries
+});
+
+impl FlowBlame {
+    /// Of a machine whose nodes have so many queues each; nothing unless waits are `booked`.
+    pub(super) fn new(params: &NetworkParams, topology: &Topology, queues_of_node: u8, booked: bool) -> FlowBlame {
+        let (ports, nodes) = (topology.ports(), topology.nodes());
+        let (kinds, causes) = (PLACES.len() as u8, RESOURCES.len() as u8);
+        let of_links = (0..ports).map(|port| topology.class(port) as u8);
+        let places = of_links.chain((0..nodes).map(|_| NIC)).collect();
+        let queues = nodes as usize * usize::from(queues_of_node);
+        let (shares, queues) = match booked {
+            true => (
+                Shares::new(places, kinds, params.traffics, (LINK, causes), params.series),
+                Ledger::new(vec![NIC; queues], kinds, params.traffics, causes, params.series),
+            ),
+            false => (Shares::off(), Ledger::off()),
+        };
+        FlowBlame {
+            shares,
+            queues,
+            entries: GrowableStore::new(),
+            queues_of_node: u32::from(queues_of_node),
+            ports,
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.queues.is_on()
+    }
+
+    /// Flow `flow` of `owner` is `part` of a message, and would have the rate `alone`; 0: it is that of packets.
+    pub(super) fn enter<M: Uses>(&mut self, flow: u32, owner: Traffic, part: f64, alone: f64) {
+        if self.is_on() {
+            *self.entries.edit::<M>(flow as usize) = Entry {
+                owner,
+                part,
+                alone,
+                ..Entry::default()
+            };
+        }
+    }
+
+    /// The path of `flow` is another one, on which it would have this rate alone.
+    pub(super) fn has_alone<M: Uses>(&mut self, flow: u32, alone: f64) {
+        if self.is_on() {
+            self.entries.edit::<M>(flow as usize).alone = alone;
+        }
+    }
+
+    /// `flow` has another rate or bottleneck.
+    pub(super) fn book<M: Uses>(&mut self, rates: &MaxMin, flow: u32, now: Time) {
+        self.set::<M>(rates, flow, now, rates.rate(flow));
+    }
+
+    /// `flow` is about to leave the links of its path.
+    pub(super) fn lift<M: Uses>(&mut self, rates: &MaxMin, flow: u32, now: Time) {
+        self.set::<M>(rates, flow, now, (0.0, NIL));
+    }
+
+    fn set<M: Uses>(&mut self, rates: &MaxMin, flow: u32, now: Time, (rate, bottleneck): (f64, u32)) {
+        if !self.is_on() {
+            return;
+        }
+        let old = self.entries.get(flow as usize);
+        let new = Entry {
+            rate,
+            bottleneck,
+            ..old
+        };
+        if new == old {
+            return;
+        }
+        let lines = self.shares.lines();
+        for step in rates.path(flow).filter(|step| step.link < lines) {
+            let capacity = rates.capacity(step.link);
+            let (before, after) = (old.taking(step, capacity), new.taking(step, capacity));
+            self.shares.change::<M>(step.link, now, new.owner, before, after);
+        }
+        *self.entries.edit::<M>(flow as usize) = new;
+    }
+
+    /// `flow` is no more.
+    pub(super) fn leave<M: Uses>(&mut self, rates: &MaxMin, flow: u32, now: Time) {
+        self.lift::<M>(rates, flow, now);
+        if self.is_on() {
+            *self.entries.edit::<M>(flow as usize) = Entry::default();
+        }
+    }
+
+    /// What packets take, as flow `flow`, is of `owner` from now on.
+    pub(super) fn belongs_to<M: Uses>(&mut self, rates: &MaxMin, flow: u32, now: Time, owner: Traffic) {
+        let Entry {
+            rate,
+            bottleneck,
+            owner: known,
+            ..
+        } = self.entries.get(flow as usize);
+        if self.is_on() && known != owner {
+            self.lift::<M>(rates, flow, now);
+            self.entries.edit::<M>(flow as usize).owner = owner;
+            self.set::<M>(rates, flow, now, (rate, bottleneck));
+        }
+    }
+
+    /// From `start` on `flow` waits behind another message, or behind none any more.
+    pub(super) fn waits_behind<M: Uses>(&mut self, flow: u32, start: Time, behind: Option<Behind>) {
+        if !self.is_on() {
+            return;
+        }
+        self.book_behind::<M>(flow, start);
+        let entry = self.entries.edit::<M>(flow as usize);
+        (entry.behind, entry.by) = behind.map_or((NIL, 0), |behind| (behind.link, behind.owner));
+        entry.since = if behind.is_some() {
+            start.max(entry.since)
+        } else {
+            Time::ZERO
+        };
+    }
+
+    fn book_behind<M: Uses>(&mut self, flow: u32, now: Time) {
+        let entry = self.entries.get(flow as usize);
+        if entry.behind != NIL && now > entry.since {
+            let time = entry.part * (now - entry.since).0 as f64;
+            (self.shares).charge::<M>(entry.behind, (entry.since, now), (entry.owner, entry.by), time);
+        }
+    }
+
+    /// What goes through a link waits `time` from `now` on, for what lies before it.
+    pub(super) fn waits_for<M: Uses>(&mut self, flow: u32, now: Time, behind: Behind, time: f64) {
+        let Entry { owner, part, .. } = self.entries.get(flow as usize);
+        let until = Time(now.0 + time as u64);
+        (self.shares).charge::<M>(behind.link, (now, until), (owner, behind.owner), time * part);
+    }
+
+    /// A message of `owner` joins `queue`, which sends one of `holder`.
+    pub(super) fn joins_queue<M: Uses>(&mut self, queue: u32, now: Time, owner: Traffic, holder: Traffic) {
+        if self.is_on() {
+            self.queues.charge::<M>(queue, now, holder, LINK);
+            self.queues.join::<M>(queue, now, owner);
+        }
+    }
+
+    /// `queue` has sent a message of `holder`.
+    pub(super) fn has_sent<M: Uses>(&mut self, queue: u32, now: Time, holder: Traffic) {
+        if self.is_on() {
+            self.queues.charge::<M>(queue, now, holder, LINK);
+        }
+    }
+
+    /// A message of `owner` that has waited in `queue` is its next one.
+    pub(super) fn leaves_queue<M: Uses>(&mut self, queue: u32, now: Time, owner: Traffic) {
+        if self.is_on() {
+            self.queues.leave::<M>(queue, now, owner);
+        }
+    }
+
+    /// Books everything until `now`, the end of a run; `holder` says whose message each queue sends.
+    pub(super) fn close(&mut self, now: Time, holder: impl Fn(u32) -> Option<Traffic>) {
+        use odonata_engine::Plain;
+        if !self.is_on() {
+            return;
+        }
+        self.shares.close(now);
+        let held: Vec<usize> = self.entries.iter().map(|(flow, _)| flow).collect();
+        for flow in held {
+            self.book_behind::<Plain>(flow as u32, now);
+        }
+        for queue in 0..self.queues.lines() {
+            if let Some(holder) = holder(queue) {
+                self.queues.charge::<Plain>(queue, now, holder, LINK);
+            }
+        }
+    }
+
+    /// Checks that nobody waits in a queue any more.
+    ///
+    /// # Errors
+    /// Says where somebody does.
+    pub(super) fn audit(&self) -> Result<(), String> {
+        self.queues.audit()
+    }
+
+    /// All charges, in no order.
+    pub(super) fn charges(&self) -> impl Iterator<Item = LinkCharge> + '_ {
+        let of_queue = |line: u32| self.ports + line / self.queues_of_node.max(1);
+        let of_queues = self.queues.charges().map(move |charge| (of_queue(charge.line), charge));
+        let of_links = self.shares.charges().map(|charge| (charge.line, charge));
+        of_links.chain(of_queues).map(|(link, charge)| LinkCharge {
+            link,
+            resource: charge.cause,
+            victim: charge.victim,
+            culprit: charge.culprit,
+            time: charge.time,
+        })
+    }
+
+    /// The charges over time.
+    pub(super) fn series(&self) -> impl Iterator<Item = WaitSeries> + '_ {
+        let both = self.shares.series().chain(self.queues.series());
+        both.map(|charge| WaitSeries {
+            start: charge.start,
+            place: charge.place,
+            resource: charge.cause,
+            victim: charge.victim,
+            culprit: charge.culprit,
+            time: charge.time,
+        })
+    }
+
+    /// Until when these are kept, if they are.
+    pub(super) fn series_end(&self) -> Option<Time> {
+        self.queues.series_end()
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.shares.memory() + self.queues.memory() + self.entries.memory()
+    }
+}
