@@ -93,8 +93,8 @@ def text() -> str:
     table = Table("", ["scenario", *header, "points off, at most"], rows).markdown()
     packets, flows = (f"{100 * fmean(own[fidelity]):.0f} %" for fidelity in FIDELITIES)
     return (
-        f"{table}\nIn the mean they are {100 * fmean(off):.1f} points off. For themselves jobs wait {packets} "
-        f"of all waits in packets, and {flows} as flows.\n"
+        f"{table}\nIn the mean they are {100 * fmean(off):.1f} points off. For themselves jobs wait "
+        f"{packets} of all waits in packets, and {flows} as flows.\n"
     )
 
 
