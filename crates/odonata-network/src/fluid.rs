@@ -63,10 +63,10 @@ const KEPT: Time = Time(1_000_000);
 const WORTH: f64 = 0.9;
 
 /// A filling of no more flows than this is followed by the next as soon as one is asked for.
-const FEW: usize = 256;
+const FEW: usize = 64;
 
 /// That of more comes so much later for each of them, picoseconds, ..
-const PUT_OFF: u64 = 60;
+const PUT_OFF: u64 = 240;
 
 /// .. but by no more than this part of the time that those whose rate has changed have left, in the mean.
 const PUT_OFF_AT_MOST: u64 = 32;
@@ -270,6 +270,22 @@ impl Fluid {
         }
     }
 
+    /// `flow` starts now: as rates are filled later, it takes what others leave until then.
+    fn starts<C: HandlerContext>(&mut self, ctx: &mut C, flow: u32) {
+        let now = ctx.now();
+        if self.not_before.get(0).0 > now.0 + 1 {
+            let rate = self.rates.take_rest::<C>(flow);
+            self.blame.book::<C>(&self.rates, flow, now);
+            let flight = self.flights.edit::<C>(flow as usize);
+            flight.rate = rate * flight.part;
+            // What it takes later is found then.
+            if flight.end() < *self.not_before.get(0) {
+                schedule(ctx, flight, flow);
+            }
+        }
+        self.ask_to_fill(ctx);
+    }
+
     /// Rates are filled, and flows whose rate has changed go on with the new one.
     fn fill<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &Shared<P>, delay: Time) {
         *self.to_fill.edit::<C>(0) = false;
@@ -281,14 +297,14 @@ impl Fluid {
             if books {
                 to_book.push(flow);
             }
-            let Some(rate) = rate else { return };
-            let flight = flights.edit::<C>(flow as usize);
-            if flight.message == NIL {
-                // That of packets.
+            let flight = flights.get(flow as usize);
+            // That of packets has no message; one that goes on as before has its event, but for one that has just started.
+            if flight.message == NIL || (rate.is_none() && flight.scheduled < Time::NEVER) {
                 return;
             }
+            let flight = flights.edit::<C>(flow as usize);
             flight.advance(now);
-            flight.rate = rate * flight.part;
+            flight.rate = rate.map_or(flight.rate, |rate| rate * flight.part);
             changed.push(flow);
             schedule(ctx, flight, flow);
             left += flight.due.saturating_sub(now).0.min(LONGEST);

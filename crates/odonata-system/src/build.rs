@@ -447,7 +447,9 @@ fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
             let chosen = timeline.chosen(scenario.jobs.iter().map(|job| *job.ranks));
             TimelineParams::new(chosen, timeline.period(), timeline.rows)
         }),
-        idle_wake_ups: scenario.network.router == resolved::RouterModel::Pipelined,
+        // Cycles in which nothing happens; ends of flows that have ended sooner, since others left them more.
+        idle_wake_ups: scenario.network.router == resolved::RouterModel::Pipelined
+            || scenario.has_fidelity(Fidelity::Flow),
         seed: scenario.seed,
     }
 }

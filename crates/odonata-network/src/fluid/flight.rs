@@ -105,7 +105,7 @@ impl Flight {
     }
 
     /// When none are left.
-    fn end(&self) -> Time {
+    pub(super) fn end(&self) -> Time {
         if self.left == 0.0 {
             return self.since;
         }

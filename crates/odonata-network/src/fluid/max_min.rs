@@ -162,6 +162,23 @@ impl MaxMin {
         flow
     }
 
+    /// Until rates are filled `flow`, which has none yet, takes what is left on all of its links: its rate.
+    pub(crate) fn take_rest<M: Mode>(&mut self, flow: u32) -> f64 {
+        let left = |step: Step| {
+            let state = self.links.get(step.link);
+            (state.capacity - state.taken as f64 / RATE_UNIT) / step.weight
+        };
+        let rate = self.path(flow).map(left).fold(f64::INFINITY, f64::min).max(0.0);
+        let mut at = self.flows.get(flow).first;
+        while at != NIL {
+            let of = *self.uses.get(at);
+            self.links.edit::<M>(of.link).taken += taken_on(rate, of.weight);
+            at = of.next;
+        }
+        self.flows.edit::<M>(flow).rate = rate;
+        rate
+    }
+
     /// Lays `flow`, which is on no links, over these.
     fn lay<M: Mode>(&mut self, flow: u32, demand: f64, path: impl Iterator<Item: Into<Step>>) {
         let rate = self.flows.get(flow).rate;

@@ -11,7 +11,7 @@ use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::{SplitMix64, Time};
 
 /// Most packets whose paths stand for those of a message.
-const MOST: u64 = 16;
+const MOST: u64 = 8;
 
 /// Most links of a path: no routing has paths as long as that.
 const LONGEST: usize = 250;

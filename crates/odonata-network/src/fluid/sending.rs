@@ -217,6 +217,8 @@ impl Fluid {
                 self.blame.waits_behind::<C>(flow, starts, found);
                 if starts > now {
                     ctx.send(KEEPER, starts, FabricEvent::FlowEnd { flow }.into());
+                } else if !held {
+                    self.starts(ctx, flow);
                 }
                 from = end;
             }
@@ -438,7 +440,7 @@ impl Fluid {
         let started = self.flights.edit::<C>(flow as usize);
         started.advance(now);
         (started.held, started.laid) = (false, now);
-        self.ask_to_fill(ctx);
+        self.starts(ctx, flow);
     }
 }
 

@@ -74,6 +74,24 @@ fn many_to_one_takes_the_time_of_the_last_link() {
     );
 }
 
+/// A run ends with its last message, not when that would have come had others not left it their part of a link: the answer of the long job begins beside
+/// the short one's message, and would end 1.5 ms later if that went on.
+#[test]
+fn a_run_ends_with_its_last_message() {
+    let job = |name: &str, nodes: &str, bytes: &str, start: &str| {
+        format!(
+            "[[jobs]]\nname = {name:?}\nranks = 2\nplacement = {{ nodes = {nodes} }}\nstart = {start:?}\n\
+             workload.ping-pong = {{ bytes = {bytes:?}, iterations = 1 }}\n"
+        )
+    };
+    let jobs = job("long", "[0, 8]", "16 MiB", "0 s") + &job("short", "[9, 1]", "8 MiB", "1 ms");
+    let results = run(&text(FLOW, &jobs), &["network.links.global.bandwidth=10 GB/s"]);
+    let jobs = &results.rows().jobs;
+    let last = jobs.iter().map(|job| job.start_s + job.elapsed_s).fold(0.0, f64::max);
+    assert!(last > 3.4e-3 && last < 3.6e-3, "{last}");
+    assert!((results.progress().simulated_s - last).abs() < 1e-9, "{last}");
+}
+
 #[test]
 fn storage_and_messages_have_one_digest_on_every_scheduler() {
     for algorithm in ["minimal", "valiant", "ugal"] {

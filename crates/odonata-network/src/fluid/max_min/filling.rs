@@ -2,6 +2,7 @@
 
 use super::{MaxMin, RATE_UNIT, ROUNDING, Step, taken_on, uses_of};
 use odonata_engine::NIL;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Marks of flows and links that are good until they are taken together with the next number.
@@ -60,6 +61,15 @@ struct Touched {
     highest: f64,
 }
 
+impl Touched {
+    /// What flows outside leave of it.
+    fn left_by_others(&self, of: &MaxMin) -> f64 {
+        let state = of.links.get(self.link);
+        let left = state.capacity - (state.taken - self.taken) as f64 / RATE_UNIT;
+        left.max(0.0)
+    }
+}
+
 /// What a filling works with; nothing of it is state.
 #[derive(Debug, Default)]
 pub(super) struct Filling {
@@ -77,22 +87,13 @@ pub(super) struct Filling {
     heap: BinaryHeap<Turn>,
 }
 
-/// When a link comes to its turn: the smallest share first, of equal ones the lowest link.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Turn(f64, u32);
+/// When a link comes to its turn: the smallest share first, of equal ones the lowest link. Shares are not negative, so that their bits are
+/// in the order of their values.
+type Turn = Reverse<(u64, u32)>;
 
-impl Eq for Turn {}
-
-impl PartialOrd for Turn {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Turn {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        other.0.total_cmp(&self.0).then(other.1.cmp(&self.1))
-    }
+fn turn(share: f64, link: u32) -> Turn {
+    debug_assert!(share >= 0.0, "a share of {share}");
+    Reverse((share.to_bits(), link))
 }
 
 impl Filling {
@@ -183,12 +184,42 @@ impl Filling {
 
     /// Progressive filling of the flows inside; all others keep their rates.
     pub(super) fn fill(&mut self, of: &MaxMin) {
+        match self.inside.len() {
+            1 => self.fill_one(of),
+            _ => self.fill_several(of),
+        }
+    }
+
+    /// The same for one flow: it gets what others leave it where that is least.
+    fn fill_one(&mut self, of: &MaxMin) {
+        let mut least = turn(f64::INFINITY, NIL);
+        for &(place, weight) in &self.paths {
+            let touched = &mut self.links[place as usize];
+            touched.left = touched.left_by_others(of);
+            if weight > ROUNDING {
+                // The greatest of these is the first in turn.
+                least = least.max(turn(touched.left / weight, touched.link));
+            }
+        }
+        let Reverse((rate, bottleneck)) = least;
+        let rate = f64::from_bits(rate);
+        (self.inside[0].rate, self.inside[0].bottleneck) = (rate, bottleneck);
+        self.of_links.clear();
+        self.of_links.resize(self.paths.len(), 0);
+        for (first, &(place, weight)) in (0..).zip(&self.paths) {
+            let touched = &mut self.links[place as usize];
+            touched.left = (touched.left - weight * rate).max(0.0);
+            (touched.weights, touched.highest) = (0.0, rate);
+            (touched.first, touched.flows) = (first, 1);
+        }
+    }
+
+    fn fill_several(&mut self, of: &MaxMin) {
         self.heap.clear();
         let mut first = 0;
         for touched in &mut self.links {
-            let state = of.links.get(touched.link);
-            let left = state.capacity - (state.taken - touched.taken) as f64 / RATE_UNIT;
-            (touched.left, touched.weights, touched.highest) = (left.max(0.0), 0.0, 0.0);
+            touched.left = touched.left_by_others(of);
+            (touched.weights, touched.highest) = (0.0, 0.0);
             // Counted up again as flows are put there.
             (touched.first, first) = (first, first + touched.flows);
             touched.flows = 0;
@@ -205,11 +236,11 @@ impl Filling {
                 touched.flows += 1;
             }
         }
-        let turns = self.links.iter().map(|on| Turn(on.left / on.weights, on.link));
+        let turns = self.links.iter().map(|on| turn(on.left / on.weights, on.link));
         self.heap.extend(turns);
         let mut missing = self.inside.len();
         while missing > 0
-            && let Some(Turn(share, link)) = self.heap.pop()
+            && let Some(Reverse((share, link))) = self.heap.pop()
         {
             let Touched {
                 left,
@@ -222,8 +253,8 @@ impl Filling {
                 continue;
             }
             let now = left / weights;
-            if now > share {
-                self.heap.push(Turn(now, link));
+            if now > f64::from_bits(share) {
+                self.heap.push(turn(now, link));
                 continue;
             }
             for at in first..first + flows {

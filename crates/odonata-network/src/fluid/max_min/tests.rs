@@ -158,7 +158,10 @@ fn rates_after_every_change_are_those_of_filling_from_scratch() {
                 let what = random.next_u64() % 8;
                 if known.is_empty() || what < 4 {
                     let path = random_path(&mut random, n);
-                    known.push((flow(&mut of, &path), path, 0.0));
+                    let new = flow(&mut of, &path);
+                    // What comes may take what is left, until rates are filled.
+                    let rate = if what < 2 { of.take_rest::<Plain>(new) } else { 0.0 };
+                    known.push((new, path, rate));
                 } else {
                     let at = random.next_u64() as usize % known.len();
                     if what < 7 {
