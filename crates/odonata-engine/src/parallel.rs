@@ -20,8 +20,8 @@
 //!   are [asynchronous]: a round is then many windows long, and a part waits only for the parts that can send to it and
 //!   for those of other processes.
 //! - Threads that turn out to gain nothing, as where another program has their cores, are left [asleep](pace).
-//! - With several processes, each round begins with two collective operations of the [`Transport`]: a global reduction
-//!   of times, and an exchange of messages.
+//! - With several processes, each round begins with a global reduction of times and an exchange of messages: one
+//!   collective operation of the [`Transport`], or two.
 
 mod asynchronous;
 mod barrier;
@@ -91,6 +91,8 @@ pub struct Parallel<M: Model> {
     transport: Box<dyn Transport>,
     /// The values of the global reduction.
     values: Vec<u64>,
+    /// Whether a process had sent something to another in the last round.
+    have_sent: bool,
     outgoing: Vec<Vec<u8>>,
     incoming: Vec<Vec<u8>>,
     now: Time,
@@ -189,6 +191,7 @@ impl<M: Model + 'static> Parallel<M> {
             worker: Worker::new(shared.partition.len()),
             transport,
             values: Vec::new(),
+            have_sent: false,
             outgoing: vec![Vec::new(); processes],
             incoming: vec![Vec::new(); processes],
             now: Time::ZERO,
