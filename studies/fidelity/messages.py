@@ -1,14 +1,14 @@
-"""How many short messages each fidelity carries in a second of CPU time.
+"""What messages cost: short ones of each fidelity, and many long ones at a time as flows.
 
-    messages.py       prints a line for each; some seconds of CPU time
+    messages.py short   64 B, how many each fidelity carries in a second of CPU time; some seconds
+    messages.py many    a hundred thousand of 1 MiB, between 10,000 nodes; minutes
 
-1,000 nodes of a fat tree send messages of 64 B to nodes drawn at random, at 5 % of their links, by D-mod-K.
-
-Exit code: 0; 130 if it was interrupted.
+Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 """
 
 from __future__ import annotations
 
+import argparse
 import resource
 import sys
 from pathlib import Path
@@ -21,33 +21,49 @@ from study_tools import command
 
 import odonata
 
-RANKS, EACH = 1000, 1000
 
-
-def scenario(fidelity: str) -> dict[str, Any]:
-    """The messages of all ranks."""
-    uniform = {"bytes": "64 B", "load": 0.05, "messages": EACH}
+def scenario(ports: int, ranks: int, network: dict[str, Any], **uniform: Any) -> dict[str, Any]:
+    """Messages to nodes drawn at random, on a fat tree of three stages of routers with so many ports."""
     return {
-        "machine": {"fat-tree": {"k": 10, "n": 3}},
-        "network": {"fidelity": fidelity},
-        "run": {"blame": False, "message_rows": 0},
-        "jobs": [{"ranks": RANKS, "workload": {"uniform": uniform}}],
+        "machine": {"fat-tree": {"k": ports, "n": 3}},
+        "network": network,
+        "run": {"blame": False, "message_rows": 0, "threads": 1},
+        "jobs": [{"ranks": ranks, "workload": {"uniform": uniform}}],
     }
 
 
-def cpu() -> float:
-    """CPU time of this process so far, seconds."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_utime
+def show(name: str, content: dict[str, Any]) -> None:
+    """Runs it, and says what CPU time its messages take."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    odonata.run(content, progress=False)
+    spent = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
+    job = content["jobs"][0]
+    messages = job["ranks"] * job["workload"]["uniform"]["messages"]
+    print(f"{name}: {messages:,} messages in {spent:.2f} s, {messages / spent / 1e3:,.0f} k/s", flush=True)
+
+
+def short() -> None:
+    """64 B at 5 % of the links of 1,000 nodes, by D-mod-K."""
+    for fidelity in ("packet", "flow", "analytic"):
+        network = {"fidelity": fidelity}
+        show(fidelity, scenario(10, 1000, network, bytes="64 B", load=0.05, messages=1000))
+
+
+def many() -> None:
+    """1 MiB at 90 % of the links of 10,000 nodes, up by D-mod-K and at random."""
+    for up in ("d-mod-k", "random"):
+        network = {"fidelity": "flow", "routing": {"up": up}}
+        show(up, scenario(22, 10_000, network, bytes="1 MiB", load=0.9, messages=10))
 
 
 def main() -> int:
     """See the top."""
-    for fidelity in ("packet", "flow", "analytic"):
-        before = cpu()
-        odonata.run(scenario(fidelity))
-        spent = cpu() - before
-        rate = RANKS * EACH / spent / 1e6
-        print(f"{fidelity}: {RANKS * EACH:,} messages in {spent:.2f} s, {rate:.2f} M/s", flush=True)
+    first, _, rest = str(__doc__).partition("\n\n")
+    parser = argparse.ArgumentParser(
+        description=first, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["short", "many"])
+    {"short": short, "many": many}[parser.parse_args().what]()
     return 0
 
 
