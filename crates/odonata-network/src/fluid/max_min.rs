@@ -162,13 +162,16 @@ impl MaxMin {
         flow
     }
 
-    /// Until rates are filled `flow`, which has none yet, takes what is left on all of its links: its rate.
+    /// Until rates are filled `flow`, which has none yet, takes what is left on all of its links: its rate. Nothing where that is less than
+    /// a 16th of what it would have alone.
     pub(crate) fn take_rest<M: Mode>(&mut self, flow: u32) -> f64 {
-        let left = |step: Step| {
+        let (mut rate, mut alone) = (f64::INFINITY, f64::INFINITY);
+        for step in self.path(flow) {
             let state = self.links.get(step.link);
-            (state.capacity - state.taken as f64 / RATE_UNIT) / step.weight
-        };
-        let rate = self.path(flow).map(left).fold(f64::INFINITY, f64::min).max(0.0);
+            rate = rate.min((state.capacity - state.taken as f64 / RATE_UNIT) / step.weight);
+            alone = alone.min(state.capacity / step.weight);
+        }
+        let rate = if rate * 16.0 < alone { 0.0 } else { rate };
         let mut at = self.flows.get(flow).first;
         while at != NIL {
             let of = *self.uses.get(at);

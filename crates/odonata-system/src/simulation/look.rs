@@ -81,7 +81,8 @@ impl Look {
                     self.counts |= !hosts.is_without_effect(event);
                     self.goes_on |= hosts.is_progress(event);
                 }
-                Event::Fabric(_) => self.counts = true,
+                // A wake-up finds nothing to do where nothing is on its way.
+                Event::Fabric(event) => self.counts |= !event.is_wake_up() || fabric.in_flight() != (0, 0),
             }
             if self.counts && self.goes_on {
                 break;

@@ -143,6 +143,24 @@ fn random_path(random: &mut SplitMix64, links: u64) -> Path {
     path.into_iter().collect()
 }
 
+/// What comes takes what is left until rates are filled, if that is a 16th of a link or more; then all share alike.
+#[test]
+fn what_comes_takes_what_is_left() {
+    let mut of = links(&[1.0, 4.0]);
+    let first = flow(&mut of, &[(0, 1.0)]);
+    of.fill::<Plain>(|_, _| {});
+    let [wide, narrow] = [[(1, 1.0)], [(0, 1.0)]].map(|path| flow(&mut of, &path));
+    assert_eq!([wide, narrow].map(|flow| of.take_rest::<Plain>(flow)), [4.0, 0.0]);
+    let third = flow(&mut of, &[(1, 1.0)]);
+    assert_eq!(of.take_rest::<Plain>(third), 0.0);
+    assert_books(&of);
+    of.fill::<Plain>(|_, _| {});
+    assert_eq!(
+        [first, wide, narrow, third].map(|flow| of.rate(flow).0),
+        [0.5, 2.0, 0.5, 2.0]
+    );
+}
+
 /// Whatever comes and goes: the rates are those of filling everything from scratch, no link carries more than it can, and every
 /// flow that changes is told of.
 #[test]
