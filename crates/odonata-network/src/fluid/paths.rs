@@ -11,8 +11,8 @@ use crate::routing::{Choice, Header, NOWHERE, Path, Routing};
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::{SplitMix64, Time};
 
-/// Most packets whose paths stand for those of a message: with sixteen, times are no nearer to those of packets, and take three times as
-/// long to find.
+/// Most packets whose paths stand for those of a message: with sixteen, times are no nearer to those of packets, and take half as
+/// long again to find.
 const MOST: u64 = 8;
 
 /// The same where others go in packets: these wait in all the buffers that a message fills, of which fewer ways would leave out more.
