@@ -259,15 +259,18 @@ class Finding(Waiting):
     """What one kind of traffic cost another."""
 
     where: str
-    """network (waits in routers) or servers."""
+    """network (waits in routers), servers (that ranks use), below (lower tiers) or metadata."""
     waited_s: Number
     """Packet-seconds (network) or request-seconds (servers) waited."""
     whole_s: Number
-    """The whole of the share: mpi_network_s, io_network_s or io_calls_s of the victim."""
+    """The whole of the share: mpi_network_s, io_network_s, io_calls_s or metadata_calls_s of the victim, or
+    all that it waited below."""
     share: Number
     """waited_s / whole_s; 1 at most."""
     at_most: bool
     """Whether it is an upper bound, as the run ended before the job."""
+    in_calls: bool
+    """Whether messages or calls waited; if not, data on their way down, for which no call waits any more."""
     own: bool
     """Whether traffic held itself up: victim and culprit are the same."""
     places: Count
@@ -275,7 +278,7 @@ class Finding(Waiting):
     most: str
     """The link or server at which it waited most."""
     most_place: str
-    """terminal, local, column, global or server."""
+    """terminal, local, column, global, server, file-system or metadata."""
     resource: str
     """What it waited for most: link, credit, input, space, memory or device."""
     servers: Count

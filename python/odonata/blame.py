@@ -3,8 +3,11 @@
 Every wait is charged to the job that held what was waited for. On links the charge is in packet-seconds and
 is held against the time that all the victim's packets were in the network; at servers it is in
 request-seconds and is held against the time from request to acknowledgement, summed over the victim's I/O
-calls. What a fault has held up (resource "fault") is nobody's; words say "a fault". Waiting in a node's own
-network interface (place "nic") is before the network, and stays out of the words.
+calls. At servers below the tier that ranks use, object servers among them, data that a job has written waits
+on its way down, for which no call waits any more: there a charge is held against all that its data waits.
+
+What a fault has held up (resource "fault") is nobody's; words say "a fault". Waiting in a node's own network
+interface (place "nic") is before the network, and stays out of the words.
 """
 
 from __future__ import annotations
@@ -37,7 +40,10 @@ NAMES = {
 ROUTER_PLACES = ("terminal", "local", "column", "global")
 
 #: Places at servers, and what their waits are added up as.
-_AT_SERVERS = {"server": "servers", "file-system": "servers", "metadata": "metadata"}
+_AT_SERVERS = {"server": "servers", "file-system": "below", "metadata": "metadata"}
+
+#: The tier of the servers that ranks use.
+_FIRST_TIER = "storage"
 
 #: Who holds up what waits for a server that is away, stands still or is slow.
 FAULT = "a fault"
@@ -72,11 +78,12 @@ class Finding:
     victim_class: str
     culprit: str
     culprit_class: str
-    #: "network", "servers" or "metadata" (metadata servers).
+    #: "network", "servers" (that ranks use), "below" (lower tiers, object servers) or "metadata" (servers).
     where: str
     #: Time waited: packet-seconds, request-seconds, or call-seconds.
     waited_s: float
-    #: What the share is a share of: the victim's time in the network, in I/O calls, or in those of metadata.
+    #: What the share is a share of: the victim's time in the network, in I/O calls, or in those of metadata;
+    #: or all that it waited below.
     whole_s: float
     #: Links or servers at which it waited.
     places: int
@@ -91,6 +98,8 @@ class Finding:
     #: Whether the share is at most so large: the run ended before the victim did, and what was under way then
     #: has waited, but does not count in the whole yet.
     at_most: bool
+    #: Whether messages or calls waited; if not, data on their way down.
+    in_calls: bool
 
     @property
     def share(self) -> float:
@@ -112,6 +121,15 @@ class Finding:
             if self.culprit == self.victim:
                 return f"{self.victim} held up its own I/O: {part} of its I/O time, {place}"
             return f"{self.culprit} delayed {self.victim} by {part} of its I/O time, {place}"
+        if self.where == "below":
+            servers = "1 server" if self.places == 1 else f"{self.places} servers"
+            place = f"at {servers} below its own ({self.resource})"
+            whole = "of its I/O time" if self.in_calls else "of what they waited there"
+            victim = self.victim if self.in_calls else f"{self.victim}'s data on their way down"
+            if self.culprit == self.victim:
+                own = "its own I/O" if self.in_calls else "its own data on their way down"
+                return f"{self.victim} held up {own}: {part} {whole}, {place}"
+            return f"{self.culprit} delayed {victim} by {part} {whole}, {place}"
         if self.where == "metadata":
             place = (
                 "at the metadata server"
@@ -175,22 +193,52 @@ def matrix(
 def totals(results: Results) -> list[Finding]:
     """All waits, added up by victim, culprit and network or servers; in the order of the jobs."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    lower = servers_below(results)
     for row in needed(results, "blame", _COLUMNS).to_pylist():
-        where = _AT_SERVERS.get(row["place"], "network")
+        where = where_of(row, lower)
         if where == "network" and row["place"] not in ROUTER_PLACES:
             continue
         culprit = FAULT if row["resource"] == "fault" else row["culprit"]
-        key = (row["victim"], row["victim_class"], culprit, row["culprit_class"], where)
-        groups.setdefault(key, []).append(row)
+        group = (row["victim"], row["victim_class"], culprit, row["culprit_class"], where)
+        groups.setdefault(group, []).append(row)
     jobs = {row["job"]: row for row in needed(results, "jobs", ["job"]).to_pylist()}
     order = {job: number for number, job in enumerate(jobs)}
     keys = sorted(groups, key=lambda key: (order.get(key[0], len(order)), *key))
     used, metadata = _servers_used(results), _metadata_servers(results)
     servers = {"servers": used, "metadata": dict.fromkeys(jobs, metadata)}
+    # A job that has written nothing waits below in its calls.
+    below: dict[tuple[str, str], float] = {}
+    for key in keys:
+        if key[4] == "below" and jobs.get(key[0], {}).get("bytes_written"):
+            waited_s = sum(row["waited_s"] for row in groups[key])
+            of_victim = (key[0], key[1])
+            below[of_victim] = below.get(of_victim, 0.0) + waited_s
     return [
-        _finding(key, groups[key], jobs.get(key[0], {}), servers.get(key[4], {}).get(key[0], 0))
+        _finding(
+            key,
+            groups[key],
+            jobs.get(key[0], {}),
+            below.get((key[0], key[1])) if key[4] == "below" else None,
+            servers.get(key[4], {}).get(key[0], 0),
+        )
         for key in keys
     ]
+
+
+def where_of(row: Mapping[str, Any], lower: frozenset[int]) -> str:
+    """Where a row of the table blame was waited, as `Finding.where` says; `lower`: see `servers_below`."""
+    if row["place"] == "server" and row["server"] in lower:
+        return "below"
+    return _AT_SERVERS.get(row["place"], "network")
+
+
+def servers_below(results: Results) -> frozenset[int]:
+    """The storage servers that ranks do not use themselves: those of lower tiers, and object servers."""
+    if not offers(results, "servers"):
+        return frozenset()
+    servers = needed(results, "servers", ["server", "tier"])
+    lower = servers.filter(pc.not_equal(servers["tier"], _FIRST_TIER))
+    return frozenset(lower["server"].to_pylist())
 
 
 def _servers_used(results: Results) -> dict[str, int]:
@@ -201,7 +249,7 @@ def _servers_used(results: Results) -> dict[str, int]:
     if not {"ranks", "servers"} <= set(results.tables):
         return {}
     ranks = needed(results, "ranks", ["job", "server"])
-    every = needed(results, "servers", ["server"]).num_rows
+    every = needed(results, "servers", ["server"]).num_rows - len(servers_below(results))
     used = dict.fromkeys(ranks["job"].to_pylist(), every)
     ranks = ranks.filter(pc.greater_equal(ranks["server"], 0))
     counts = ranks.group_by("job").aggregate([("server", "count_distinct")])
@@ -229,7 +277,8 @@ def findings(results: Results) -> list[Finding] | None:
         # Nobody's name: the run ended before it was known whom the wait was for.
         if found.culprit and found.whole_s > 0 and found.share >= LEAST_SHARE
     ]
-    heavy.sort(key=lambda found: -found.share)
+    # What no call waits for comes behind what calls do.
+    heavy.sort(key=lambda found: (not found.in_calls, -found.share))
     own = [found for found in heavy if found.own]
     return [found for found in heavy if not found.own][:MOST_FINDINGS] + own[:MOST_FINDINGS]
 
@@ -246,16 +295,18 @@ def own_words(own: Sequence[Mapping[str, Any]]) -> str:
     "held up by themselves: milc's messages 20 % of their time in the network"
     """
     parts = []
-    for where, whole in (
-        ("network", "of their time in the network"),
-        ("servers", "of their calls, at servers"),
-        ("metadata", "of their metadata calls"),
+    for where, in_calls, whole in (
+        ("network", True, "of their time in the network"),
+        ("servers", True, "of their calls, at servers"),
+        ("below", True, "of their calls, at servers below these"),
+        ("below", False, "of what their data wait there on their way down"),
+        ("metadata", True, "of their metadata calls"),
     ):
         shares = [
             f"{found['victim']}'s {_traffic(found['victim_class'])} "
             f"{'at most ' if found.get('at_most') else ''}{share(found['share'], 1.0)}"
             for found in own
-            if found["where"] == where
+            if found["where"] == where and found.get("in_calls", True) == in_calls
         ]
         if shares:
             parts.append(f"{', '.join(shares)} {whole}")
@@ -263,18 +314,24 @@ def own_words(own: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _finding(
-    key: tuple[str, ...], rows: list[dict[str, Any]], job: Mapping[str, Any], servers: int
+    key: tuple[str, ...],
+    rows: list[dict[str, Any]],
+    job: Mapping[str, Any],
+    # What no call waits for is a part of all such waits.
+    all_waits_s: float | None,
+    servers: int,
 ) -> Finding:
     victim, victim_class, culprit, culprit_class, where = key
     at_servers = where != "network"
-    wholes = {"servers": "io_calls_s", "metadata": "metadata_calls_s"}
+    wholes = {"servers": "io_calls_s", "below": "io_calls_s", "metadata": "metadata_calls_s"}
     whole = wholes.get(where, f"{victim_class}_network_s")
     places = _sums(rows, "server" if at_servers else "name")
     most = max(places, key=lambda place: places[place])
     resources = _sums(rows, "resource")
     waits = sum(waited > 0 for waited in places.values())
-    waited_s, whole_s = sum(row["waited_s"] for row in rows), job.get(whole, 0.0)
-    unfinished = job.get("ranks_finished", 0) < job.get("ranks", 0)
+    waited_s = sum(row["waited_s"] for row in rows)
+    whole_s = job.get(whole, 0.0) if all_waits_s is None else all_waits_s
+    unfinished = all_waits_s is None and job.get("ranks_finished", 0) < job.get("ranks", 0)
     return Finding(
         victim,
         victim_class,
@@ -289,6 +346,7 @@ def _finding(
         resource=max(resources, key=lambda resource: resources[resource]),
         servers=max(servers, waits if at_servers else 0),
         at_most=unfinished or waited_s > whole_s,
+        in_calls=all_waits_s is None,
     )
 
 

@@ -44,6 +44,7 @@ ROWS = [
 def results(rows=ROWS, run=None):
     jobs = {
         "job": ["milc", "cosmoflow", "checkpoint"],
+        "bytes_written": [0, 0, 1000],
         "mpi_network_s": [50.0, 0.0, 1.0],
         "io_network_s": [0.0, 30.0, 30.0],
         "io_calls_s": [0.0, 10.0, 20.0],
@@ -51,7 +52,9 @@ def results(rows=ROWS, run=None):
     table = pa.table({name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)})
     # Of the machine's 66 servers, cosmoflow uses eight.
     ranks = pa.table({"job": ["cosmoflow"] * 16 + ["milc"], "server": [*range(8), *range(8), -1]})
-    servers = pa.table({"server": list(range(66))})
+    servers = pa.table(
+        {"server": list(range(70)), "tier": ["storage"] * 66 + ["io"] * 2 + ["file-system"] * 2}
+    )
     tables = {"jobs": pa.table(jobs), "blame": table, "ranks": ranks, "servers": servers}
     return Results(run or {"outcome": "completed", "blame": True}, tables)
 
@@ -124,6 +127,41 @@ def test_servers_are_counted_of_those_that_the_job_uses():
     tables["ranks"] = pa.table({"job": ["cosmoflow"], "server": [3]})
     found = blame.findings(Results(lone.run, tables))
     assert found[0].words() == "checkpoint delayed cosmoflow by 30 % of its I/O time, at its server (device)"
+
+
+def test_data_on_its_way_down_waits_for_a_part_of_all_that_it_waits_there_and_a_read_in_its_call():
+    """The checkpoint waits 3 s there, 2.4 s of them for cosmoflow; that waits 2 of its 10 s of calls."""
+    rows = [
+        ("checkpoint", "io", "cosmoflow", "io", "device", "file-system", "", 68, 1.4),
+        ("checkpoint", "io", "cosmoflow", "io", "device", "server", "", 66, 1.0),
+        ("checkpoint", "io", "checkpoint", "io", "device", "file-system", "", 69, 0.6),
+        ("cosmoflow", "io", "checkpoint", "io", "device", "file-system", "", 69, 2.0),
+    ]
+    found = blame.findings(results(rows))
+    assert [finding.words() for finding in found] == [
+        "checkpoint delayed cosmoflow by 20 % of its I/O time, at 1 server below its own (device)",
+        "cosmoflow delayed checkpoint's data on their way down by 80 % of what they waited there, at 2 "
+        "servers below its own (device)",
+        "checkpoint held up its own data on their way down: 20 % of what they waited there, at 1 server "
+        "below its own (device)",
+    ]
+    assert blame.own_words([finding.as_dict() for finding in found if finding.own]) == (
+        "held up by themselves: checkpoint's I/O 20 % of what their data wait there on their way down"
+    )
+
+
+def test_what_waits_below_the_servers_of_a_run_with_tiers_is_no_part_of_its_calls(tmp_path):
+    done = odonata.run("examples/tiers.toml", tmp_path / "out")
+    lower = blame.servers_below(done)
+    assert {row["tier"] for row in done.rows("servers") if row["server"] in lower} == {"io", "file-system"}
+    found = blame.totals(done)
+    below = [one for one in found if one.victim == "checkpoint" and one.where == "below"]
+    assert {one.culprit for one in below} == {"checkpoint", "training"}
+    assert sum(one.share for one in below) == pytest.approx(1.0)
+    calls = [one for one in found if one.victim == "checkpoint" and one.where == "servers"]
+    assert sum(one.share for one in calls) <= 1.0
+    # It reads from below, and writes nothing.
+    assert all(one.in_calls for one in found if one.victim == "training")
 
 
 def test_a_fault_is_nobodys_and_named():

@@ -97,7 +97,7 @@ def _worth(contents: Contents) -> list[blame.Finding]:
     return [
         found
         for found in contents.findings
-        if found.culprit and found.whole_s > 0 and found.share >= blame.LEAST_SHARE
+        if found.culprit and found.in_calls and found.whole_s > 0 and found.share >= blame.LEAST_SHARE
     ]
 
 
@@ -107,16 +107,19 @@ def _culprit(contents: Contents, job: str) -> str | None:
     whole = row["compute_s"] + row["non_compute_s"] or 1.0
 
     def weight(found: blame.Finding) -> float:
-        blocked = row["io_s"] if found.where == "servers" or found.victim_class == "io" else row["mpi_s"]
+        at_servers = found.where in ("servers", "below")
+        blocked = row["io_s"] if at_servers or found.victim_class == "io" else row["mpi_s"]
         return float(found.share * blocked / whole)
 
     others = [found for found in _worth(contents) if found.victim == job and found.culprit != job]
     if not others:
         return None
     found = max(others, key=weight)
-    if found.where == "servers":
+    if found.where in ("servers", "below"):
         where = f"at {found.places} of its {found.servers} storage servers"
-        if found.servers == 1:
+        if found.where == "below":
+            where = f"at {found.places} storage servers below its own"
+        elif found.servers == 1:
             where = "at its storage server"
         return f"{found.culprit}, {where}: {_part(found)} of its I/O time"
     traffic = "messages" if found.culprit_class == "mpi" else "I/O"

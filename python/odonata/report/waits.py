@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from odonata import blame
 from odonata.blame import ROUTER_PLACES, Finding
 from odonata.report.blocks import (
     Block,
@@ -26,6 +27,7 @@ from odonata.wording import share
 WHERE: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
     "network": ("in the network", ROUTER_PLACES, {"mpi": "mpi_network_s", "io": "io_network_s"}),
     "servers": ("at storage servers", ("server",), {"io": "io_calls_s"}),
+    "below": ("at servers below these", ("file-system",), {}),
     "metadata": ("at metadata servers", ("metadata",), {"io": "metadata_calls_s"}),
     "nic": ("at network interfaces", ("nic",), {}),
 }
@@ -60,15 +62,15 @@ def section(contents: Contents) -> Section | None:
 
 def sums(contents: Contents) -> dict[tuple[str, str, str, str], float]:
     """Seconds waited, by (where, victim's class, victim, culprit)."""
-    table = needed(
-        contents.results, "blame", ["victim", "victim_class", "culprit", "culprit_class", "place", "waited_s"]
-    )
-    grouped = table.group_by(["place", "victim_class", "victim", "culprit"]).aggregate([("waited_s", "sum")])
+    by = ["place", "server", "victim_class", "victim", "culprit"]
+    table = needed(contents.results, "blame", [*by, "waited_s"])
     where = {place: name for name, (_, places, _) in WHERE.items() for place in places}
+    lower = blame.servers_below(contents.results)
     found: dict[tuple[str, str, str, str], float] = {}
-    for row in grouped.to_pylist():
-        if row["place"] in where:
-            key = (where[row["place"]], row["victim_class"], row["victim"], row["culprit"])
+    for row in table.group_by(by).aggregate([("waited_s", "sum")]).to_pylist():
+        at = blame.where_of(row, lower) if row["place"] == "server" else where.get(row["place"])
+        if at is not None:
+            key = (at, row["victim_class"], row["victim"], row["culprit"])
             found[key] = found.get(key, 0.0) + row["waited_s_sum"]
     return found
 
