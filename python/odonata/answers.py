@@ -64,7 +64,7 @@ class JobSummary(TypedDict):
     compute_share: Number | None
     """Share of a rank's time in computation, mean over ranks."""
     mpi_share: Number | None
-    """The same in MPI calls."""
+    """The same in MPI calls; of ranks with several streams, waiting for messages of any of them."""
     io_share: Number | None
     """The same in I/O."""
     bytes_written: Count

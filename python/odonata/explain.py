@@ -36,6 +36,9 @@ COLUMNS = (
 
 _INHERITED = "inherited"
 
+#: Part of what was lost in all below which a place is not named.
+LEAST = 0.01
+
 
 @dataclass(frozen=True)
 class Share:
@@ -113,17 +116,21 @@ class Wait:
         """How much later the end came for what was lost here."""
         return sum(share.lost_s for share in self.shares)
 
-    def words(self, job: str) -> str:
-        """What happened, as a sentence."""
+    def words(self, job: str, least_s: float = 0.0) -> str:
+        """What happened, as a sentence; places where less than `least_s` was lost are not named."""
         call = {"end": "at its end", "iteration": f"at the end of iteration {self.number}"}
         what = call.get(self.call, f"in {self.call} (call {self.number})")
         others = self.from_rank not in (self.rank, -1)
         waited = f" waited for rank {self.from_rank}" if others else ""
         behind = {"buffer": "the buffer behind "}
-        shares = ", ".join(
-            f"{duration(of.lost_s)} to {of.whose(job)} at {behind.get(of.kind, '')}{of.where}"
-            for of in self.shares
-        )
+        named = [of for of in self.shares if of.lost_s >= least_s]
+        parts = [
+            f"{duration(of.lost_s)} to {of.whose(job)} at {behind.get(of.kind, '')}{of.where}" for of in named
+        ]
+        rest_s = self.added_s - sum(of.lost_s for of in named)
+        if rest_s > 0 and rest_s >= least_s:
+            parts.append(f"{duration(rest_s)} at {'other' if named else 'many'} places")
+        shares = ", ".join(parts)
         text = f"{duration(self.end_s)}: rank {self.rank}, {what},{waited}"
         return f"{text.rstrip(',')}; lost {shares}" if shares else text.rstrip(",")
 
@@ -162,7 +169,12 @@ class Explanation:
                 f"{subject} ended at {duration(self.end_s)} with rank {self.rank} and lost nothing.",
                 *later,
             ]
-        groups = [group.words(self.job) for group in _groups(self.job, self.shares)]
+        least_s = LEAST * self.lost_s
+        all_groups = _groups(self.job, self.shares)
+        groups = [group.words(self.job) for group in all_groups if group.lost_s >= least_s]
+        rest_s = sum(group.lost_s for group in all_groups if group.lost_s < least_s)
+        if rest_s > 0:
+            groups.append(f"{duration(rest_s)} in other ways")
         if self.earlier_s > 0:
             since = "the waits that are kept" if self.iteration is None else "that"
             groups.append(f"{duration(self.earlier_s)} before {since}")
@@ -173,9 +185,10 @@ class Explanation:
         ]
 
     def chain_words(self, most: int) -> list[str]:
-        """The waits of the chain in the order of time; of more than `most` those that added most."""
-        kept = sorted(range(len(self.waits)), key=lambda at: (-self.waits[at].added_s, at))[:most]
-        lines = [self.waits[at].words(self.job) for at in sorted(kept)]
+        """The waits of the chain in the order of time; of more than `most` the heaviest, and its end."""
+        order = sorted(range(len(self.waits)), key=lambda at: (-self.waits[at].added_s, at))
+        kept = {*order[:most], *range(len(self.waits))[-1:]}
+        lines = [self.waits[at].words(self.job, LEAST * self.lost_s) for at in sorted(kept)]
         left = len(self.waits) - len(kept)
         if left > 0:
             rest_s = sum(wait.added_s for wait in self.waits) - sum(self.waits[at].added_s for at in kept)
@@ -184,7 +197,8 @@ class Explanation:
 
     def as_dict(self) -> Chain:
         """All of it, for machines."""
-        waits = [_plain(wait) | {"words": wait.words(self.job)} for wait in self.waits]
+        least_s = LEAST * self.lost_s
+        waits = [_plain(wait) | {"words": wait.words(self.job, least_s)} for wait in self.waits]
         return cast("Chain", _plain(self) | {"waits": waits, "words": " ".join(self.words())})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps"))
 _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
 _COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
@@ -31,8 +31,8 @@ def duration(seconds: float | None) -> str:
 
     >>> duration(0.0123), duration(1.4e-6), duration(95), duration(0), duration(None)
     ('12.3 ms', '1.4 us', '95 s', '0 s', '-')
-    >>> duration(3725)
-    '1 h 02 min'
+    >>> duration(3725), duration(7.62e-12), duration(1e-18)
+    ('1 h 02 min', '7.62 ps', '< 1 ps')
     """
     if seconds is None or not math.isfinite(seconds):
         return "-"
@@ -44,7 +44,8 @@ def duration(seconds: float | None) -> str:
         # Half a unit in the third digit below, so that 999.7 us reads 1 ms.
         if seconds >= scale * 0.9995:
             return f"{digits(seconds / scale)} {unit}"
-    return "0 s" if seconds == 0 else f"{digits(seconds / 1e-9)} ns"
+    # A simulation's times are whole picoseconds; what is shared out may be less.
+    return "0 s" if seconds == 0 else "< 1 ps"
 
 
 def size(count: float | None) -> str:

@@ -120,8 +120,21 @@ def test_the_sentence_adds_up_and_the_chain_says_who_waited_for_whom():
         "lost 2 s to its own messages at the buffer behind link r0 > r1"
     )
     assert lines[5] == "100 s: rank 2, at its end"
-    # Of fewer the largest are kept, in the order of time.
-    assert chain.chain_words(2) == [lines[0], lines[2], "and 4 more waits, 2 s in all"]
+    # Of fewer the largest are kept, in the order of time, and the end.
+    assert chain.chain_words(2) == [lines[0], lines[2], lines[5], "and 3 more waits, 2 s in all"]
+
+
+def test_places_where_hardly_anything_was_lost_are_not_named():
+    """Of 10 s 0.05 s, and less than the simulator tells apart, at two links: less than 1 %."""
+
+    def lost(link, lost_s):
+        return loss("milc", "mpi", "link", "link", link, f"r{link} > r9", lost_s)
+
+    end = ((0, 1, "end", -1, 0.0, 20.0, 0, 0), [lost(1, 9.95), lost(2, 0.05), lost(3, 1e-15)])
+    (chain,) = explain.of_jobs(results([end]))
+    (line,) = chain.chain_words(5)
+    assert "link r1 > r9" in line
+    assert not any(part in line for part in ("r2", "r3", "other places", " ns"))
 
 
 def test_a_rank_an_iteration_and_what_is_no_longer_kept():

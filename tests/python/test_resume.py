@@ -174,8 +174,11 @@ def test_ctrl_c_ends_a_run_with_snapshots_as_any_other(shell):
     with start(shell) as process:
         await_snapshot(shell, process)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == 130
+    assert (
+        "it has ended, and its snapshots with it; SIGTERM in place of Ctrl-C keeps them for --resume" in err
+    )
     assert odonata.load(shell.folder / "out").outcome == "interrupted"
     assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "scenario.toml"]
 

@@ -74,7 +74,7 @@ def run(
 
     Its results go to a folder, a summary of them to the terminal. Ctrl-C ends the run early and keeps what
     was measured, under the outcome "interrupted". A run with snapshots (run.checkpoint_interval) can be
-    resumed after it was killed; SIGTERM saves and stops it.
+    resumed after it was killed; SIGTERM saves and stops it, Ctrl-C ends it like any other.
     """
     settings = list(settings or [])
     if baselines is not None:
@@ -174,6 +174,8 @@ def _tell(path: Path, *, as_json: bool, quiet: bool) -> None:
         code = code or (INTERRUPTED if ending.startswith("interrupted") else RUN_FAILED)
     if code:
         say(f"results until then: {path}")
+        if results.outcome == "interrupted" and results.run["scenario"]["run"].get("checkpoint_interval"):
+            say("it has ended, and its snapshots with it; SIGTERM in place of Ctrl-C keeps them for --resume")
         raise typer.Exit(code)
 
 

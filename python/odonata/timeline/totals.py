@@ -211,21 +211,27 @@ def differences(results: Results, trace: Trace) -> tuple[list[str], int]:
             different.append(f"{what}: {found} in the trace, {expected} in the tables")
 
     by_rank: dict[tuple[str, ...], dict[str, Totals]] = {}
+    streams: dict[tuple[str, ...], int] = defaultdict(int)
     for number, totals in trace.totals.items():
         way = trace.way(number)
         if len(way) == 2 or (len(way) == 3 and way[2].startswith("stream ")):
             sums = by_rank.setdefault(way[:2], defaultdict(Totals))
+            streams[way[:2]] += 1
             for (category, _), one in totals.items():
                 _add(sums[category], one)
     counts = _counts(recorded)
     for (job, rank), row in recorded.ranks.items():
-        sums = by_rank.get((shortened(f"job {job}"), f"rank {rank}"), {})
+        way = (shortened(f"job {job}"), f"rank {rank}")
+        sums = by_rank.get(way, {})
         slices = sum(one.slices for one in sums.values())
         if not slices or slices != counts.get((job, rank)):
             # Not all of its calls are shown.
             continue
         for category, column in (("compute", "compute_s"), ("mpi", "mpi_s"), ("io", "io_s")):
             one = sums.get(category, Totals())
+            # Streams that compute at the same time are that time of the rank once.
+            if category == "compute" and streams[way] > 1 and one.duration_ps > ps(row[column]):
+                continue
             what = f"{column} of rank {rank} of {job}"
             hold(what, one.duration_ps, ps(row[column]))
             hold(f"{what} in ns", one.duration_ns, ps(row[column]) // NS, one.slices + 1)
