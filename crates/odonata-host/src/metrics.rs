@@ -9,8 +9,10 @@ use odonata_storage::MetadataCall;
 /// the 213 days of 64 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RankMetrics {
-    /// Computation, on all streams.
+    /// Time in which it computes, on one stream or on several at once.
     pub compute: Time,
+    /// When the last of the computations that have begun ends.
+    computing_until: Time,
     /// Time blocked in MPI calls of stream 0: sends, receives, collectives, waits that were completed
     /// by a message, and the costs of calls.
     pub mpi: Time,
@@ -60,8 +62,20 @@ impl RankMetrics {
         self.end.saturating_sub(job_start)
     }
 
-    /// Elapsed time less computation: the time that communication and I/O cost. Zero where streams
-    /// compute at the same time for longer than the rank ran.
+    /// A computation of this `duration` begins on one of its streams at `now`, no earlier than those before it.
+    pub(crate) fn computes(&mut self, now: Time, duration: Time) {
+        let (begin, end) = (now.max(self.computing_until), now + duration);
+        self.compute += end.saturating_sub(begin);
+        self.computing_until = self.computing_until.max(end);
+    }
+
+    /// Takes back what has been booked of computations that go on after `now`.
+    pub(crate) fn computes_until(&mut self, now: Time) {
+        self.compute = self.compute.saturating_sub(self.computing_until.saturating_sub(now));
+        self.computing_until = self.computing_until.min(now);
+    }
+
+    /// Elapsed time less computation: the time that communication and I/O cost.
     pub fn non_compute(&self, job_start: Time) -> Time {
         self.elapsed(job_start).saturating_sub(self.compute)
     }

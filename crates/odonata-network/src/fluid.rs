@@ -364,8 +364,7 @@ impl Fluid {
             (moved.latency, moved.counted) = (Time(route.latency), moved.counted + gone);
             let packets = gone.div_ceil(shared.setup.params.packet);
             self.count::<C>(gone, old.into_iter().map(|step| step.link), packets);
-            let alone = self.rate_alone(&route.links);
-            self.blame.has_alone::<C>(flow, alone);
+            self.blame.has_moved::<C>(&self.rates, flow, &route.links);
         } else {
             self.rates.move_to::<C>(flow, demand, old.into_iter());
         }
@@ -401,14 +400,6 @@ impl Fluid {
         self.rates.end::<C>(flow);
         self.ask_to_fill(ctx);
         self.end_part(ctx, shared, delay, flow);
-    }
-
-    /// The rate of a flow over these links alone.
-    fn rate_alone(&self, links: &[u32]) -> f64 {
-        links
-            .iter()
-            .map(|&link| self.rates.capacity(link))
-            .fold(f64::INFINITY, f64::min)
     }
 
     /// So many bytes and packets have gone over these links.

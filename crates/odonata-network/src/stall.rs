@@ -4,7 +4,7 @@
 //!   go that would fit once everything else has left, again and again; what remains can never move, whatever else
 //!   happens. (Whether a *routing* can deadlock at all is for [`deadlock`](crate::deadlock) to prove.)
 //! - **Livelock**: a packet moves, but has visited more routers than any path has.
-//! - **Starvation**: a packet has waited for long while its output sent others.
+//! - **Starvation**: a packet has waited for long while its output sent others, and longer than if inputs took turns.
 //!
 //! None of it costs anything while a run goes on: all is read from the state, once it is asked for.
 
@@ -163,13 +163,35 @@ impl<P: Payload> Fabric<P> {
             .max_by_key(|waiting| waiting.packet.hops)
     }
 
-    /// The packet that has waited longest at `now`, if that is longer than `least`, and if its output has begun to send another
-    /// one since then.
+    /// The packet that has waited longest at `now`, if that is longer than `least` and longer than where inputs take turns, and if its
+    /// output has begun to send another one since then.
     pub fn starved(&self, now: Time, least: Time) -> Option<Waiting> {
         let since = now.saturating_sub(least);
-        let all = self.waiting().into_iter();
-        all.filter(|waiting| waiting.since < since && waiting.output_until > since)
+        let all = self.waiting();
+        let mut lengths: BTreeMap<u32, u64> = BTreeMap::new();
+        for waiting in &all {
+            *lengths.entry(waiting.wants.link).or_default() += 1;
+        }
+        let waits_too_long = |waiting: &Waiting| {
+            let length = lengths.get(&waiting.wants.link).copied().unwrap_or_default();
+            now - waiting.since > self.longest_turn(waiting.wants.link, length)
+        };
+        all.into_iter()
+            .filter(|waiting| waiting.since < since && waiting.output_until > since)
+            .filter(waits_too_long)
             .min_by_key(|waiting| waiting.since)
+    }
+
+    /// The longest that the last one of so many packets waits for router port `link`, which is never held up, if all inputs of the
+    /// router send one packet before each of them.
+    fn longest_turn(&self, link: u32, packets: u64) -> Time {
+        let Shared {
+            flow, setup, routes, ..
+        } = &self.shared;
+        let topology = routes.routing.topology();
+        let inputs = topology.ports_of(topology.router_of_port(link)).len() as u64;
+        let packet = flow.link(flow.links.port(link)).time_for(setup.params.packet);
+        Time(packet.0.saturating_mul(packets.saturating_mul(inputs)))
     }
 
     /// Adds this part's packets and the room in the buffers behind its links to a search for deadlocks.

@@ -53,7 +53,7 @@ impl Hosts {
         let nothing = Ok(Time::ZERO);
         match op.kind {
             OpKind::Compute { duration } => {
-                self.records.edit_metrics::<C>(rank).compute += duration;
+                self.records.edit_metrics::<C>(rank).computes(ctx.now(), duration);
                 Ok(duration)
             }
             OpKind::Elapsed(times) => {

@@ -43,13 +43,15 @@ impl Hosts {
             match charge(activity) {
                 Charge::Mpi => metrics.mpi += time,
                 Charge::Io => metrics.io += time,
-                // A computation is booked when it begins.
-                Charge::Compute | Charge::Nothing => {
+                // Both are booked when they begin.
+                Charge::Nothing if matches!(activity.op.kind, OpKind::Elapsed(_)) => {
                     let left = activity.busy_until.saturating_sub(now);
                     metrics.compute = metrics.compute.saturating_sub(left);
                 }
+                Charge::Compute | Charge::Nothing => {}
             }
         }
+        metrics.computes_until(now);
         metrics
     }
 

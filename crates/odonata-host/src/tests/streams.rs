@@ -99,6 +99,24 @@ fn longest_path(ops: &[Op]) -> u64 {
     ends.into_iter().max().unwrap_or(0)
 }
 
+/// Time in which any stream computes: 0..300, 0..200 and 200..500 are 500; with 0..700 and 700..800 they are 800.
+#[test]
+fn a_rank_that_computes_on_several_streams_at_once_computes_once() {
+    let ops = vec![
+        op(0, 0, &[], compute(300)),
+        op(1, 1, &[], compute(200)),
+        op(2, 2, &[1], compute(300)),
+        op(3, 3, &[], compute(700)),
+        op(4, 3, &[], compute(100)),
+    ];
+    for (count, expected) in [(3, 500), (5, 800)] {
+        let machine = Setup::new().script(vec![ops[..count].to_vec()], &[0]).complete();
+        let metrics = machine.hosts.metrics(0, 0);
+        assert_eq!(metrics.compute.0, expected * NS);
+        assert_eq!(metrics.non_compute(Time::ZERO), Time::ZERO);
+    }
+}
+
 #[test]
 fn random_graphs_end_with_their_longest_path() {
     for seed in 0..100 {

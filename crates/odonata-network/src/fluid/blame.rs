@@ -28,7 +28,7 @@ struct Entry {
     owner: Traffic,
     /// The part of its message.
     part: f64,
-    /// Its rate alone, bytes per picosecond; none: it is that of packets.
+    /// Its rate alone, bytes per picosecond.
     alone: f64,
     /// The rate that is booked, and where it is held up.
     rate: f64,
@@ -66,6 +66,12 @@ impl Entry {
             wait,
         }
     }
+}
+
+/// The rate of a flow over these links alone.
+fn rate_alone(rates: &MaxMin, links: &[u32]) -> f64 {
+    let capacities = links.iter().map(|&link| rates.capacity(link));
+    capacities.fold(f64::INFINITY, f64::min)
 }
 
 /// What a message waits behind: flows of an owner before a link, or at it.
@@ -122,22 +128,22 @@ impl FlowBlame {
         self.queues.is_on()
     }
 
-    /// Flow `flow` of `owner` is `part` of a message, and would have the rate `alone`; 0: it is that of packets.
-    pub(super) fn enter<M: Uses>(&mut self, flow: u32, owner: Traffic, part: f64, alone: f64) {
+    /// Flow `flow` of `owner` is `part` of a message, and goes over `links`.
+    pub(super) fn enter<M: Uses>(&mut self, rates: &MaxMin, flow: u32, (owner, part): (Traffic, f64), links: &[u32]) {
         if self.is_on() {
             *self.entries.edit::<M>(flow as usize) = Entry {
                 owner,
                 part,
-                alone,
+                alone: rate_alone(rates, links),
                 ..Entry::default()
             };
         }
     }
 
-    /// The path of `flow` is another one, on which it would have this rate alone.
-    pub(super) fn has_alone<M: Uses>(&mut self, flow: u32, alone: f64) {
+    /// `flow` goes over these links from now on.
+    pub(super) fn has_moved<M: Uses>(&mut self, rates: &MaxMin, flow: u32, links: &[u32]) {
         if self.is_on() {
-            self.entries.edit::<M>(flow as usize).alone = alone;
+            self.entries.edit::<M>(flow as usize).alone = rate_alone(rates, links);
         }
     }
 

@@ -142,7 +142,8 @@ impl Fluid {
             match old.flow {
                 NIL => {
                     let flow = self.rates.start::<C>(demand, path);
-                    self.blame.enter::<C>(flow, old.owner, 0.0, 0.0);
+                    // No part of a message: packets wait for nobody here.
+                    self.blame.enter::<C>(&self.rates, flow, (old.owner, 0.0), &[]);
                     self.coupled.links.edit::<C>(link).flow = flow;
                 }
                 flow => {

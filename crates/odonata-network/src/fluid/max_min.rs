@@ -27,6 +27,9 @@ const PATIENCE: u32 = 12;
 /// cheaper than those of ever more.
 const MOST_APART: usize = 16;
 
+/// A flow that has no rate yet takes nothing until rates are filled where less than this part of what it would have alone is left.
+const LEAST_REST: f64 = 1.0 / 16.0;
+
 /// A link.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct LinkState {
@@ -162,8 +165,8 @@ impl MaxMin {
         flow
     }
 
-    /// Until rates are filled `flow`, which has none yet, takes what is left on all of its links: its rate. Nothing where that is less than
-    /// a 16th of what it would have alone.
+    /// Until rates are filled `flow`, which has none yet, takes what is left on all of its links: its rate. Nothing where that is hardly
+    /// anything, see [`LEAST_REST`].
     pub(crate) fn take_rest<M: Mode>(&mut self, flow: u32) -> f64 {
         let (mut rate, mut alone) = (f64::INFINITY, f64::INFINITY);
         for step in self.path(flow) {
@@ -171,7 +174,7 @@ impl MaxMin {
             rate = rate.min((state.capacity - state.taken as f64 / RATE_UNIT) / step.weight);
             alone = alone.min(state.capacity / step.weight);
         }
-        let rate = if rate * 16.0 < alone { 0.0 } else { rate };
+        let rate = if rate < LEAST_REST * alone { 0.0 } else { rate };
         let mut at = self.flows.get(flow).first;
         while at != NIL {
             let of = *self.uses.get(at);

@@ -209,8 +209,8 @@ impl Fluid {
                     laid: now,
                     ..Flight::default()
                 };
-                let alone = self.rate_alone(&route.links);
-                self.blame.enter::<C>(flow, message.traffic, route.part, alone);
+                let whose = (message.traffic, route.part);
+                self.blame.enter::<C>(&self.rates, flow, whose, &route.links);
                 for (of, time) in waits_for {
                     self.blame.waits_for::<C>(flow, now, of, time);
                 }
@@ -433,8 +433,7 @@ impl Fluid {
         if found.is_some() {
             return;
         }
-        let alone = self.rate_alone(&route.links);
-        self.blame.has_alone::<C>(flow, alone);
+        self.blame.has_moved::<C>(&self.rates, flow, &route.links);
         let steps = route.steps(flight.part);
         self.rates.move_to::<C>(flow, flight.demand / flight.part, steps);
         let started = self.flights.edit::<C>(flow as usize);

@@ -4,7 +4,7 @@ use crate::common::{CYCLE, FLIT, Fabric, Net, Play, link, message, named, shape}
 use odonata_engine::random::Purpose;
 use odonata_engine::{Pause, Sequential, Stream, Time};
 use odonata_network::routing::{Algorithm, Intermediate, VcRule};
-use odonata_network::{Deadlock, InputQueues, RouterModel, Switching, find_deadlock};
+use odonata_network::{Arbitration, Deadlock, InputQueues, RouterModel, Switching, find_deadlock};
 use odonata_topology::Peer;
 
 /// Buffers of one packet, and the channels of CODES, which are too few for Valiant routing by routers.
@@ -143,19 +143,36 @@ fn a_network_with_channels_enough_is_never_taken_for_deadlocked() {
     }
 }
 
-#[test]
-fn the_packet_that_has_waited_longest_while_its_output_sends_is_named() {
-    // 7 nodes of a group send to the eighth: one of 7 waits for the other six.
-    let net = Net::round(shape(9, 4, 2, 2));
-    let script = (1..8).map(|source| message(CYCLE, source, 0, 64 * FLIT)).collect();
+/// 7 nodes of a group send to the eighth, whose router's inputs take turns, or the lowest one goes first as long as it has something.
+fn seven_to_one(arbitration: Arbitration) -> Sequential<Play> {
+    let mut net = Net::round(shape(9, 4, 2, 2));
+    net.params.arbitration = arbitration;
+    let script = (1..8).map(|source| message(CYCLE, source, 0, 4_000 * FLIT)).collect();
     let mut run = Sequential::new(Play::new(&net, named(script)));
-    run.run(Time(300 * CYCLE.0), u64::MAX);
+    run.run(Time(3_000 * CYCLE.0), u64::MAX);
+    run
+}
+
+#[test]
+fn the_packet_that_has_waited_longest_while_others_always_go_first_is_named() {
+    let run = seven_to_one(Arbitration::LowestFirst);
     let fabric = &run.model().fabric;
-    let now = Time(300 * CYCLE.0);
+    let now = Time(3_000 * CYCLE.0);
     let starved = fabric.starved(now, Time(20 * CYCLE.0)).expect("packets wait");
     assert_eq!(starved.packet.target, 0);
     assert!(now - starved.since > Time(20 * CYCLE.0));
-    let longest = fabric.waiting().iter().map(|waiting| waiting.since).min();
-    assert_eq!(Some(starved.since), longest);
+    let others = fabric.waiting().into_iter().filter(|other| other.wants == starved.wants);
+    assert!(others.into_iter().all(|other| other.since >= starved.since));
     assert!(fabric.starved(now, Time(10_000 * CYCLE.0)).is_none());
+}
+
+#[test]
+fn nobody_starves_in_a_long_queue_that_is_served_in_turn() {
+    for arbitration in [Arbitration::RoundRobin, Arbitration::Age, Arbitration::FirstCome] {
+        let run = seven_to_one(arbitration);
+        let fabric = &run.model().fabric;
+        let now = Time(3_000 * CYCLE.0);
+        assert!(!fabric.waiting().is_empty(), "packets wait, though");
+        assert_eq!(fabric.starved(now, Time(20 * CYCLE.0)), None, "{arbitration:?}");
+    }
 }

@@ -23,7 +23,7 @@ row! {
         /// From the job's start to the end of its last rank (or of the run).
         #[unit = "s"]
         elapsed_s: f64,
-        /// Time in computation, mean over ranks.
+        /// Time in which a rank computes, on one stream or several at once, mean over ranks.
         #[unit = "s"]
         compute_s: f64,
         /// Time blocked in MPI calls, mean over ranks.

@@ -25,7 +25,7 @@ row! {
         /// From the job's start to the rank's end.
         #[unit = "s"]
         elapsed_s: f64,
-        /// Time in computation.
+        /// Time in which it computes, on one stream or several at once.
         #[unit = "s"]
         compute_s: f64,
         /// Time blocked in MPI calls.
