@@ -36,7 +36,7 @@ export ODONATA_OTF2_ARCHIVES ?= $(abspath $(wildcard ../shared/traces/otf2))
 export ODONATA_GOAL_SCHEDULES ?= $(abspath $(wildcard ../shared/traces/goal))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-mpi lint check site digests digests-update wheel wheel-aarch64 pgo-profile sdist check-concurrency format bench hop-costs fuzz hostile docs gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-theta study-real-machines study-amg clean FORCE
+.PHONY: help setup demo compile-tests test test-mpi lint check site digests digests-update wheel wheel-aarch64 pgo-profile sdist check-concurrency format bench hop-costs fuzz hostile docs gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-theta study-real-machines study-amg clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -72,6 +72,10 @@ DEVELOP = PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(abspath $(VE
 demo: $(VENV)/.installed ## Build the package, run the example, show its results
 	$(ODONATA) run examples/interference.toml -o results/interference --force
 
+compile-tests: $(VENV)/.tools ## Have Clippy look at all Rust, and compile its tests: what can be done beside `make setup`
+	$(CLIPPY)
+	cargo test --workspace --locked --quiet --no-run
+
 test: setup ## Set up and run all tests, Rust and Python
 	cargo test --workspace --locked | $(BIN)/python tests/python/skips.py
 	$(BIN)/python tests/digests/check.py --quick
@@ -95,9 +99,11 @@ hop-costs: setup ## Instructions and cache misses per packet-hop, held against t
 	tests/valgrind/setup.sh
 	$(BIN)/python benches/hop_costs.py --check
 
+CLIPPY = cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+
 lint: setup ## Format, lints, types
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(CLIPPY)
 	$(BIN)/ruff check python tests studies benches docs/site docs/figures
 	$(BIN)/ruff format --check python tests studies benches docs/site docs/figures
 	$(BIN)/mypy

@@ -3,7 +3,8 @@
 # odonata-mpi-transport, and the Python package with an extension that speaks MPI. All goes to target/mpi/NAME, beside the
 # package that `make setup` builds, which stays as it is.
 #
-# With ODONATA_MPI_INSTALL=1, and if it may, it first installs what is missing of the two MPI libraries and libclang from Debian.
+# With ODONATA_MPI_INSTALL=1, and if it may, it first installs what is missing of the two MPI libraries and libclang from Debian;
+# `setup.sh install` does no more than that.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source tests/debian.sh
@@ -11,6 +12,7 @@ source tests/debian.sh
 if [[ ${ODONATA_MPI_INSTALL:-} == 1 ]]; then
     install_from_debian "MPI libraries" mpich libmpich-dev openmpi-bin libopenmpi-dev libclang-dev
 fi
+[[ ${1:-} != install ]] || exit 0
 
 # The library's name here, its compiler wrapper, its mpirun.
 libraries=()
