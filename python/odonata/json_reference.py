@@ -14,10 +14,17 @@ from odonata import run_record
 from odonata.answers import ANSWERS
 from odonata.json_types import resolved, schema_of
 
+_KINDS = {"run": run_record.Run} | ANSWERS
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of run.json, or of what a command answers with `--json`."""
+    return schema_of(_KINDS[name])
+
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """The JSON Schema of run.json, and of what each command answers with `--json`."""
-    return {name: schema_of(kind) for name, kind in ({"run": run_record.Run} | ANSWERS).items()}
+    """All of them, by name."""
+    return {name: schema(name) for name in _KINDS}
 
 
 def meanings(schema: dict[str, Any]) -> dict[str, str]:

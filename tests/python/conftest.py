@@ -38,6 +38,12 @@ ODONATA = [sys.executable, "-m", "odonata"]
 _CACHE = tempfile.TemporaryDirectory(prefix="odonata-cache-")
 os.environ["XDG_CACHE_HOME"] = _CACHE.name
 
+#: Files whose tests are about how commands start and end, and what they take: they start them as users do.
+STARTED = {
+    *("test_commands", "test_environment", "test_memory", "test_parallel", "test_resume", "test_run"),
+    *("test_signals", "test_sweep", "test_sweep_clusters"),
+}
+
 #: Seconds after which a command counts as hung.
 PATIENCE_S = 120
 
@@ -130,7 +136,31 @@ class Transcript:
 
 
 class Shell:
-    """A scratch folder with scenario files, and the command `odonata` in it."""
+    """A scratch folder with scenario files, and the command `odonata` in it.
+
+    A command is a process of its own, forked from one that has imported the libraries already: see
+    `many_commands`.
+    """
+
+    def __init__(self, folder: Path, server: many_commands.Server) -> None:
+        self.folder = folder
+        self.server = server
+
+    def __call__(self, *arguments: str, largest_file: int | None = None) -> Transcript:
+        return Transcript(*self.server(self.folder, *arguments, largest_file=largest_file))
+
+    def write(self, text: str, name: str = "scenario.toml") -> Path:
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def files(self) -> list[str]:
+        """Everything below the folder, hidden files included."""
+        return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*"))
+
+
+class StartedShell(Shell):
+    """The same with the command started as a user starts it, for tests of processes, memory and signals."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -147,31 +177,6 @@ class Shell:
         )
         return Transcript(done.returncode, done.stdout, done.stderr)
 
-    def write(self, text: str, name: str = "scenario.toml") -> Path:
-        path = self.folder / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    def files(self) -> list[str]:
-        """Everything below the folder, hidden files included."""
-        return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*"))
-
-
-class ForkedShell(Shell):
-    """The same for tests that call many commands, see `many_commands`."""
-
-    def __init__(self, folder: Path, server: many_commands.Server) -> None:
-        super().__init__(folder)
-        self.server = server
-
-    def __call__(self, *arguments: str, largest_file: int | None = None) -> Transcript:
-        return Transcript(*self.server(self.folder, *arguments, largest_file=largest_file))
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    return Shell(tmp_path)
-
 
 @pytest.fixture(scope="session")
 def server():
@@ -180,14 +185,16 @@ def server():
 
 
 @pytest.fixture
-def forked(server, tmp_path: Path) -> ForkedShell:
-    return ForkedShell(tmp_path, server)
+def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Shell:
+    if request.module.__name__ in STARTED:
+        return StartedShell(tmp_path)
+    return Shell(tmp_path, request.getfixturevalue("server"))
 
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The result folder of the small scenario, run once for all tests that only read."""
-    shell = Shell(tmp_path_factory.mktemp("small"))
+    shell = StartedShell(tmp_path_factory.mktemp("small"))
     shell.write(SMALL)
     done = shell("run", "scenario.toml", "-o", "out", "--quiet")
     assert (done.code, done.out, done.err) == (0, "", "")

@@ -1,7 +1,7 @@
 """Many commands without waiting for as many interpreters: each in a process of its own, forked from one.
 
-What differs from a user's command is that the libraries have been imported before. `Server` is for tests;
-run as a program, this file is the process that forks.
+What differs from a user's command is that the libraries have been imported before, which takes most commands
+longer than what they do. `Server` is for tests; run as a program, this file is the process that forks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | {"COLUMNS": "110", "NO_COLOR": "1"},
+            env=_environment(),
         )
         return self
 
@@ -40,29 +40,51 @@ class Server:
 
     def __call__(self, folder: Path, *arguments: str, largest_file: int | None) -> tuple[int, str, str]:
         """Exit code and output of a command in `folder`, where no file may grow larger than so many bytes."""
-        self._process.stdin.write(json.dumps([str(folder), largest_file, arguments]) + "\n")
+        self._process.stdin.write(json.dumps([str(folder), largest_file, _environment(), arguments]) + "\n")
         self._process.stdin.flush()
         return json.loads(self._process.stdout.readline())
+
+
+def _environment() -> dict[str, str]:
+    """What commands see: what the test has, which may have changed since the server began."""
+    return os.environ | {"COLUMNS": "110", "NO_COLOR": "1"}
 
 
 def serve() -> None:
     """Runs the commands that standard input asks for."""
     import gc
     import resource
+    import signal
     import tempfile
 
+    # What the first call of Typer, and the first table that pyarrow reads or makes, would import.
+    import pandas  # noqa: F401
+    import platformdirs  # noqa: F401
+    import pyarrow.dataset  # noqa: F401
+    import pydantic
+    import typer._adapters  # noqa: F401
+
+    import odonata.answers
+    import odonata.check_report
     import odonata.cli
+    import odonata.comparison
     import odonata.comparison_page
     import odonata.execute
+    import odonata.explain_page
     import odonata.load_sweep_page
+    import odonata.report
+    import odonata.results_reference
     import odonata.summary_page
     import odonata.tables
+    import odonata.timeline.links
     import odonata.trace_report
 
+    # With the first of its types, pydantic looks for its plugins.
+    pydantic.TypeAdapter(int)
     # What is never looked at is never copied.
     gc.freeze()
     for line in sys.stdin:
-        folder, largest, arguments = json.loads(line)
+        folder, largest, environment, arguments = json.loads(line)
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = os.fork()
             if process == 0:
@@ -70,6 +92,10 @@ def serve() -> None:
                 os.dup2(out.fileno(), 1)
                 os.dup2(err.fileno(), 2)
                 os.chdir(folder)
+                os.environ.clear()
+                os.environ.update(environment)
+                # What hangs is killed.
+                signal.alarm(PATIENCE_S)
                 if largest is not None:
                     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
                 sys.argv = ["odonata", *arguments]

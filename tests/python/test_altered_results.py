@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from conftest import PATIENCE_S, SMALL, ForkedShell, Shell
+from conftest import PATIENCE_S, SMALL, Shell, StartedShell
 from long_runs import LONG, await_snapshot, newest_snapshot, place
 from test_resume import start
 
@@ -29,7 +29,7 @@ OTHERS = (None, True, -1.5, 7, 10**400, "x", "\ud800", [], {}, [None], {"x": {}}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A folder with the result `out`, with baselines, and a copy of it, `altered`."""
-    shell = Shell(tmp_path_factory.mktemp("altered"))
+    shell = StartedShell(tmp_path_factory.mktemp("altered"))
     shell.write(SMALL)
     done = shell("run", "scenario.toml", "-o", "out", "-q", "--baselines")
     assert (done.code, done.err) == (0, "")
@@ -40,7 +40,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def commands(server, folder):
     """Any command in that folder."""
-    return ForkedShell(folder, server)
+    return Shell(folder, server)
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_what_is_no_record_of_a_run_is_named(altered, commands, content):
 
 def test_the_command_as_a_user_calls_it_says_the_same(altered):
     (altered / "run.json").write_text('{"outcome": "completed"}')
-    done = Shell(altered.parent)("summary", "altered")
+    done = StartedShell(altered.parent)("summary", "altered")
     assert (done.code, done.out) == (2, "")
     assert done.err.splitlines() == [
         "error: the result is damaged: the key is missing",
@@ -289,7 +289,7 @@ def test_altered_bytes_of_a_table_are_noticed(altered, commands):
 @pytest.fixture(scope="module")
 def unfinished(tmp_path_factory):
     """A folder with a scenario whose run was killed when it had been saved, and a copy of what it left."""
-    shell = Shell(tmp_path_factory.mktemp("unfinished"))
+    shell = StartedShell(tmp_path_factory.mktemp("unfinished"))
     shell.write(LONG)
     with start(shell, "--baselines") as process:
         await_snapshot(shell, process)
@@ -334,7 +334,7 @@ def test_whatever_progress_json_has_become_the_run_can_be_resumed(killed, server
         contents += [json.dumps(replaced(progress, (key,), value)).encode() for value in OTHERS]
     for content in contents:
         file.write_bytes(content)
-        refused = ForkedShell(killed.folder, server)("run", "scenario.toml", "-o", "out")
+        refused = Shell(killed.folder, server)("run", "scenario.toml", "-o", "out")
         assert refused.code == 2, refused
         assert "a run of this name is unfinished" in refused.err
         assert "it is saved at" in refused.err
@@ -353,7 +353,7 @@ def test_whatever_about_json_has_become_another_scenario_is_refused(killed, serv
         contents += [json.dumps(replaced(about, way, value)).encode() for value in OTHERS]
     for content in contents:
         file.write_bytes(content)
-        refused = ForkedShell(killed.folder, server)(
+        refused = Shell(killed.folder, server)(
             "run", "scenario.toml", "-o", "out", "--baselines", "--resume", "--seed", "4"
         )
         assert refused.code == 2, refused

@@ -10,9 +10,9 @@ from odonata.comparison import differences
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory):
+def pair(tmp_path_factory, server):
     """The small scenario, and the same with another routing, another capacity and another third job."""
-    shell = Shell(tmp_path_factory.mktemp("pair"))
+    shell = Shell(tmp_path_factory.mktemp("pair"), server)
     shell.write(SMALL)
     assert shell("run", "scenario.toml", "-o", "a", "-q").code == 0
     text = SMALL.replace('"progressive-adaptive"', '"minimal"').replace('"saver"', '"keeper"')

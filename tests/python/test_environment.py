@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import ODONATA, PATIENCE_S, ROOT, SMALL, Shell, Transcript
+from conftest import ODONATA, PATIENCE_S, ROOT, SMALL, StartedShell, Transcript
 
 import odonata
 
@@ -14,7 +14,7 @@ import odonata
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """A folder with a scenario and its results `out`."""
-    shell = Shell(tmp_path_factory.mktemp("environment"))
+    shell = StartedShell(tmp_path_factory.mktemp("environment"))
     shell.write(SMALL)
     assert shell("run", "scenario.toml", "-o", "out", "-q").code == 0
     return shell
@@ -92,7 +92,7 @@ def test_names_that_are_not_utf_8_are_named_in_python_too(tmp_path):
 def test_a_folder_above_may_have_any_name(tmp_path):
     folder = tmp_path / os.fsdecode(b"caf\xe9")
     folder.mkdir()
-    shell = Shell(folder)
+    shell = StartedShell(folder)
     shell.write(SMALL)
     done = call(shell, "run", "scenario.toml", "-o", "out")
     assert (done.code, done.err) == (0, "")

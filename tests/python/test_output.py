@@ -15,8 +15,8 @@ from odonata.answers import ANSWERS
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    shell = Shell(tmp_path_factory.mktemp("output"))
+def results(tmp_path_factory, server):
+    shell = Shell(tmp_path_factory.mktemp("output"), server)
     shell.write(SMALL)
     assert shell("run", "scenario.toml", "-o", "out", "-q", "--baselines").code == 0
     return shell

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import ENDLESS, ODONATA, PATIENCE_S, SMALL, Shell
+from conftest import ENDLESS, ODONATA, PATIENCE_S, SMALL, StartedShell
 from long_runs import LONG
 from test_resume import killed, place
 from test_traces import SCRIPT
@@ -56,14 +56,14 @@ ALL = FILES | FOLDERS
 
 
 @pytest.fixture
-def full(forked, tmp_path, monkeypatch):
+def full(shell, tmp_path, monkeypatch):
     """A folder with everything that the commands above read."""
-    forked.write(SMALL, "small.toml")
-    forked.write(SWITCH, "switch.toml")
-    forked.write(PROGRAM, "long.ncptl")
+    shell.write(SMALL, "small.toml")
+    shell.write(SWITCH, "switch.toml")
+    shell.write(PROGRAM, "long.ncptl")
     monkeypatch.chdir(tmp_path)
     exec(compile(SCRIPT, "docs/traces.md", "exec"), {"__name__": "example"})
-    return forked
+    return shell
 
 
 def contents(shell):
@@ -226,7 +226,7 @@ def test_the_keys_that_name_files_are_all_known(shell):
 
 def test_devices_and_pipes_are_written_to_as_they_are(full):
     # As a user calls it: into a pipe.
-    done = Shell(full.folder)("describe", "small.toml", "--export", "/dev/stdout", "--json")
+    done = StartedShell(full.folder)("describe", "small.toml", "--export", "/dev/stdout", "--json")
     assert done.code == 0
     assert "<graphml" in done.out
     done = full("describe", "small.toml", "--export", "/dev/full")

@@ -187,9 +187,9 @@ def words_of(page):
     return " ".join(parser.words)
 
 
-def test_a_notebook_shows_a_summary_as_the_command_prints_it(runs, small, forked):
+def test_a_notebook_shows_a_summary_as_the_command_prints_it(runs, small, shell):
     results = odonata.load(small)
-    printed = " ".join(forked("summary", str(small)).out.split())
+    printed = " ".join(shell("summary", str(small)).out.split())
     shown = words_of(results._repr_html_())
     assert shown == words_of(results.summary()._repr_html_())
     # Of lists a page has no dashes, and headings of tables stand on one line.

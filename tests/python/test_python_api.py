@@ -105,24 +105,24 @@ def test_whoever_runs_a_preset_is_told_what_it_is():
     assert "--" not in said.replace("-->", "")
 
 
-def test_a_description_is_that_of_the_command(forked, tmp_path):
-    odonata.Scenario.from_dict(TORUS).save(forked.folder / "torus.toml")
-    said = forked("describe", "torus.toml", "--json", "--export", "a.graphml").json
+def test_a_description_is_that_of_the_command(shell, tmp_path):
+    odonata.Scenario.from_dict(TORUS).save(shell.folder / "torus.toml")
+    said = shell("describe", "torus.toml", "--json", "--export", "a.graphml").json
     assert {**odonata.describe(TORUS, export=tmp_path / "b.graphml"), "name": "torus"} == said
-    assert (tmp_path / "b.graphml").read_text() == (forked.folder / "a.graphml").read_text()
+    assert (tmp_path / "b.graphml").read_text() == (shell.folder / "a.graphml").read_text()
     with pytest.raises(odonata.InputError, match="exists") as raised:
         odonata.describe(TORUS, export=tmp_path / "b.graphml")
     assert raised.value.hint == "replace it with force=True"
 
 
-def test_a_summary_is_that_of_the_command(results, forked, small):
+def test_a_summary_is_that_of_the_command(results, shell, small):
     assert (
-        json.loads(json.dumps(odonata.load(small).summary())) == forked("summary", str(small), "--json").json
+        json.loads(json.dumps(odonata.load(small).summary())) == shell("summary", str(small), "--json").json
     )
     json_types.check(dict(results.summary()), answers.Summary)
 
 
-def test_a_load_sweep_measures_writes_and_opens(tmp_path, forked):
+def test_a_load_sweep_measures_writes_and_opens(tmp_path, shell):
     found = odonata.load_sweep(TRAFFIC, tmp_path / "out", loads=(0.1, 0.2), max_samples=6, saturation=None)
     assert (found.outcome, [point["offered"] for point in found.points]) == ("completed", [0.1, 0.2])
     again = odonata.LoadSweep.load(tmp_path / "out")
@@ -130,8 +130,8 @@ def test_a_load_sweep_measures_writes_and_opens(tmp_path, forked):
     assert again.saturation == (0.2, None)
     assert {"offered", "accepted", "mean_ns", "saturated"} <= set(again.table.column_names)
     assert again.to_pandas()["offered"].tolist() == [0.1, 0.2]
-    odonata.Scenario.from_dict(TRAFFIC).save(forked.folder / "traffic.toml")
-    said = forked(
+    odonata.Scenario.from_dict(TRAFFIC).save(shell.folder / "traffic.toml")
+    said = shell(
         "load-sweep", "traffic.toml", "--loads", "0.1,0.2", "--max-samples", "6", "--json", "--quiet"
     ).json
     timing = ("cpu_s", "wall_s")

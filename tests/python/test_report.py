@@ -75,8 +75,8 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory):
-    shell = Shell(tmp_path_factory.mktemp("report"))
+def shell(tmp_path_factory, server):
+    shell = Shell(tmp_path_factory.mktemp("report"), server)
     shell.write(SCENARIO)
     done = shell("run", "scenario.toml", "-o", "out", "-q", "--baselines", "--seed", "5")
     assert (done.code, done.err) == (0, "")
@@ -294,10 +294,10 @@ def test_traffic_over_time_adds_up(report, results):
         assert sum(trace["y"]) * 50e-6 == pytest.approx(pc.sum(rows["bytes"]).as_py(), rel=1e-6)
 
 
-def test_the_command_gives_the_same_results_again(report, results, tmp_path):
+def test_the_command_gives_the_same_results_again(report, results, tmp_path, server):
     listings = re.findall(r'<pre id="([a-z-]+)"[^>]*>(.*?)</pre>', report.text, re.DOTALL)
     texts = {name: html.unescape(text) for name, text in listings}
-    shell = Shell(tmp_path)
+    shell = Shell(tmp_path, server)
     shell.write(texts["origin-scenario"])
     command = shlex.split(texts["origin-command"])
     assert command[:3] == ["odonata", "run", "scenario.toml"]

@@ -64,8 +64,8 @@ def chromium():
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory):
-    shell = Shell(tmp_path_factory.mktemp("browser"))
+def shell(tmp_path_factory, server):
+    shell = Shell(tmp_path_factory.mktemp("browser"), server)
     shell.write(SCENARIO)
     assert shell("run", "scenario.toml", "-o", "out", "-q", "--baselines").code == 0
     assert shell("report", "out", "-o", "report.html").code == 0
@@ -350,8 +350,8 @@ def test_runs_are_compared_in_the_page(opened, shell):
     assert tab.locator("#runs tbody tr").count() == 2
 
 
-def test_a_machine_of_9600_nodes_opens_at_once(chromium, tmp_path):
-    shell = Shell(tmp_path)
+def test_a_machine_of_9600_nodes_opens_at_once(chromium, tmp_path, server):
+    shell = Shell(tmp_path, server)
     shell.write(LARGE)
     assert shell("run", "scenario.toml", "-o", "out", "-q").code == 0
     assert shell("report", "out").code == 0

@@ -8,6 +8,7 @@ import shutil
 from collections import defaultdict
 from pathlib import Path
 
+import many_commands
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -36,8 +37,8 @@ def run(shell: Shell, text: str = RECORDED, *arguments: str, out: str = "out", c
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run(Shell(tmp_path_factory.mktemp("recorded")))
+def recorded(tmp_path_factory: pytest.TempPathFactory, server: many_commands.Server) -> Path:
+    return run(Shell(tmp_path_factory.mktemp("recorded"), server))
 
 
 def trace_of(results: odonata.Results, **choice) -> tuple[dict, totals.Trace, bytes]:

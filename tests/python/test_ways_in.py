@@ -18,22 +18,22 @@ def told(text):
     return " ".join(text.split())
 
 
-def test_presets_are_listed_with_what_they_are(forked):
-    done = forked("presets")
+def test_presets_are_listed_with_what_they_are(shell):
+    done = shell("presets")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert lines[0].split() == ["preset", "machine", "nodes", "about"]
     theta = next(line for line in lines if line.startswith("theta "))
     # 9 groups x 6 rows x 16 columns x 4 nodes.
     assert theta.split()[1:3] == ["dragonfly-2d", f"{9 * 6 * 16 * 4:,}"]
-    found = forked("presets", "--json").json
+    found = shell("presets", "--json").json
     assert [one["name"] for one in found] == _core.preset_names()
     assert next(one for one in found if one["name"] == "booksim")["machine"] is None
 
 
 @pytest.mark.parametrize("name", _core.preset_names())
-def test_a_preset_has_all_numbers_of_its_file_and_their_sources(forked, name):
-    found = forked("presets", name, "--json").json
+def test_a_preset_has_all_numbers_of_its_file_and_their_sources(shell, name):
+    found = shell("presets", name, "--json").json
 
     def flat(table, path=""):
         for key, value in table.items():
@@ -43,7 +43,7 @@ def test_a_preset_has_all_numbers_of_its_file_and_their_sources(forked, name):
     assert shown == dict(flat(tomllib.loads(found["toml"])))
     # Every comment of the file is the source of something, or at its head.
     sources = " ".join(filter(None, (one["source"] for one in found["keys"])))
-    page = told(forked("presets", name).out)
+    page = told(shell("presets", name).out)
     for line in found["toml"].splitlines():
         if line.startswith("#"):
             words = told(line.removeprefix("#"))
@@ -51,48 +51,48 @@ def test_a_preset_has_all_numbers_of_its_file_and_their_sources(forked, name):
             assert all(word in page for word in words.split()), words
 
 
-def test_an_unknown_preset_names_the_nearest(forked):
-    done = forked("presets", "tehta", "--json")
+def test_an_unknown_preset_names_the_nearest(shell):
+    done = shell("presets", "tehta", "--json")
     assert (done.code, done.json["error"]["hint"]) == (2, "did you mean theta?")
 
 
 @pytest.mark.parametrize("command", ["run", "load-sweep", "sweep"])
-def test_whoever_runs_a_preset_is_told_what_it_is(forked, command):
-    done = forked(command, "theta")
+def test_whoever_runs_a_preset_is_told_what_it_is(shell, command):
+    done = shell(command, "theta")
     assert done.code == 2
     assert "theta is a preset, a set of keys to start from, without jobs" in done.err
     assert "odonata init --preset theta" in done.err
-    assert forked.files() == []
+    assert shell.files() == []
 
 
-def test_a_file_of_a_presets_name_is_that_file(forked):
-    forked.write("[machine.torus]\ndims = [4]\n", "theta")
-    assert "there are no jobs" in forked("run", "theta").err
+def test_a_file_of_a_presets_name_is_that_file(shell):
+    shell.write("[machine.torus]\ndims = [4]\n", "theta")
+    assert "there are no jobs" in shell("run", "theta").err
 
 
-def test_the_scenario_that_init_writes_runs(forked):
-    done = forked("init")
+def test_the_scenario_that_init_writes_runs(shell):
+    done = shell("init")
     assert done.code == 0
     assert "odonata check scenario.toml" in done.out
-    assert forked("check", "scenario.toml").code == 0
-    done = forked("run", "scenario.toml", "-o", "out", "--quiet")
+    assert shell("check", "scenario.toml").code == 0
+    done = shell("run", "scenario.toml", "-o", "out", "--quiet")
     assert (done.code, done.err) == (0, "")
-    assert {row["job"] for row in odonata.load(forked.folder / "out").rows("slowdown")} == {
+    assert {row["job"] for row in odonata.load(shell.folder / "out").rows("slowdown")} == {
         "stencil",
         "checkpoint",
     }
-    assert all(len(line) <= 120 for line in (forked.folder / "scenario.toml").read_text().splitlines())
+    assert all(len(line) <= 120 for line in (shell.folder / "scenario.toml").read_text().splitlines())
 
 
-def test_what_init_wrote_is_never_replaced(forked):
-    forked.write("mine", "scenario.toml")
+def test_what_init_wrote_is_never_replaced(shell):
+    shell.write("mine", "scenario.toml")
     for arguments in ([], ["--preset", "theta"]):
-        done = forked("init", *arguments)
+        done = shell("init", *arguments)
         assert (done.code, "the file exists" in done.err, "--force" in done.err) == (2, True, False)
-    forked.write("mine", "new-sweep.toml")
-    assert forked("init", "new.toml", "--sweep").code == 2
-    assert forked.files() == ["new-sweep.toml", "scenario.toml"]
-    assert (forked.folder / "scenario.toml").read_text() == "mine"
+    shell.write("mine", "new-sweep.toml")
+    assert shell("init", "new.toml", "--sweep").code == 2
+    assert shell.files() == ["new-sweep.toml", "scenario.toml"]
+    assert (shell.folder / "scenario.toml").read_text() == "mine"
 
 
 def test_every_family_has_a_small_machine():
@@ -104,50 +104,50 @@ def test_every_family_has_a_small_machine():
 
 @pytest.mark.parametrize("family", starter.MACHINES)
 @pytest.mark.parametrize("jobs", [["--job", "stencil"], ["--storage"]], ids=["plain", "storage"])
-def test_init_writes_every_family(forked, family, jobs):
-    done = forked("init", "it.toml", "--machine", family, *jobs)
+def test_init_writes_every_family(shell, family, jobs):
+    done = shell("init", "it.toml", "--machine", family, *jobs)
     assert done.code == 0, done.err
-    report = odonata.check(forked.folder / "it.toml")
+    report = odonata.check(shell.folder / "it.toml")
     assert (report["servers"] > 0) == (jobs == ["--storage"])
     assert report["name"] == "it"
 
 
 @pytest.mark.parametrize("family", starter.MACHINES)
 @pytest.mark.parametrize("ranks", [300, 3000])
-def test_init_takes_a_machine_that_holds_the_ranks_asked_for(forked, family, ranks):
+def test_init_takes_a_machine_that_holds_the_ranks_asked_for(shell, family, ranks):
     job = ["--job", f"uniform:{ranks // 2}"]
-    done = forked("init", "it.toml", "--machine", family, *job, *job)
+    done = shell("init", "it.toml", "--machine", family, *job, *job)
     assert done.code == 0, done.err
-    report = odonata.check(forked.folder / "it.toml")
+    report = odonata.check(shell.folder / "it.toml")
     assert [job["ranks"] for job in report["jobs"]] == [ranks // 2] * 2
     assert ranks <= report["machine"]["compute_nodes"] < 20 * ranks
 
 
 @pytest.mark.parametrize("workload", starter.workloads())
-def test_init_writes_every_workload(forked, workload):
-    done = forked("init", "it.toml", "--machine", "torus", "--job", f"{workload}")
+def test_init_writes_every_workload(shell, workload):
+    done = shell("init", "it.toml", "--machine", "torus", "--job", f"{workload}")
     assert done.code == 0, done.err
     # What is commented out is right too.
-    lines = (forked.folder / "it.toml").read_text().splitlines()
+    lines = (shell.folder / "it.toml").read_text().splitlines()
     jobs = next(number for number, line in enumerate(lines) if line == "[[jobs]]")
     text = "\n".join(
         line.removeprefix("# ") if number > jobs and " = " in line and line.startswith("# ") else line
         for number, line in enumerate(lines)
     )
-    odonata.check(forked.write(text, "all.toml"))
+    odonata.check(shell.write(text, "all.toml"))
 
 
 @pytest.mark.parametrize("name", _core.preset_names())
-def test_init_starts_from_every_preset(forked, name):
+def test_init_starts_from_every_preset(shell, name):
     machine = [] if starter.has_machine(name) else ["--machine", "torus"]
-    done = forked("init", "it.toml", "--preset", name, *machine)
+    done = shell("init", "it.toml", "--preset", name, *machine)
     assert done.code == 0, done.err
-    assert odonata.check(forked.folder / "it.toml")["jobs"]
+    assert odonata.check(shell.folder / "it.toml")["jobs"]
 
 
-def test_the_sweep_that_init_writes_runs(forked):
-    assert forked("init", "small.toml", "--job", "stencil:8", "--job", "stencil:8", "--sweep").code == 0
-    done = forked("sweep", "small-sweep.toml", "--seeds", "2", "-o", "out", "--json")
+def test_the_sweep_that_init_writes_runs(shell):
+    assert shell("init", "small.toml", "--job", "stencil:8", "--job", "stencil:8", "--sweep").code == 0
+    done = shell("sweep", "small-sweep.toml", "--seeds", "2", "-o", "out", "--json")
     assert done.code == 0, done.err
     assert (done.json["points"], done.json["seeds"]) == (3, 2)
     assert [one["key"] for one in done.json["swept"]] == [
@@ -170,12 +170,12 @@ def test_the_sweep_that_init_writes_runs(forked):
         (["--job", "stencil:100000"], "--job", None),
     ],
 )
-def test_what_init_cannot_write_is_an_error(forked, arguments, key, hint):
-    done = forked("init", *arguments)
+def test_what_init_cannot_write_is_an_error(shell, arguments, key, hint):
+    done = shell("init", *arguments)
     assert done.code == 2
     assert key in done.err
     assert hint is None or hint in done.err
-    assert forked.files() == []
+    assert shell.files() == []
 
 
 def test_init_asks_on_a_terminal_until_it_understands(tmp_path):

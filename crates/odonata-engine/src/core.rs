@@ -3,7 +3,7 @@
 use crate::clusters::Clusters;
 use crate::saved::{Damaged, Loader, Saver};
 use crate::wheel::{Scheduled, Wheel};
-use crate::{Cell, Context, Key, Lp, Mode, Model, PREFETCH_DEPTHS, Partition, Plain, Saved, Time};
+use crate::{Cell, Context, Key, Lp, Mode, Model, Partition, Plain, Saved, Time};
 use std::ops::Range;
 
 /// A run that its model [halts](Context::halt) ends at the next multiple of this time, 2^20 ps. All earlier events are
@@ -213,8 +213,7 @@ impl<E: Copy> Core<E> {
             if self.events >= last {
                 return Stop::Budget;
             }
-            let prefetch = |event: &E, depth| model.prefetch(event, depth);
-            let Some(item) = self.queue.pop_prefetching(self.bound, PREFETCH_DEPTHS, prefetch) else {
+            let Some(item) = self.queue.pop_prefetching(self.bound, |event| model.prefetch(event)) else {
                 return Stop::Bound;
             };
             self.events += 1;

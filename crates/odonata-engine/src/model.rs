@@ -128,9 +128,6 @@ impl<E, U> Default for SendBuffer<E, U> {
     }
 }
 
-/// How far [`Model::prefetch`] follows what an event leads to.
-pub const PREFETCH_DEPTHS: u32 = 3;
-
 /// A simulation model, or one *part* of it: logical processes with their state and event handlers.
 ///
 /// A part is a range of the LPs with all their state. A model that is not divided is one part. The handlers are the same
@@ -149,12 +146,10 @@ pub trait Model: crate::Journalled + crate::Saved + Send {
     /// Schedules the first events of LP `lp` at time zero or later. Sends nothing to other parts.
     fn start<C: Context<Event = Self::Event>>(&mut self, ctx: &mut C, lp: Lp);
 
-    /// Prefetches into the cache what `event`, which will be handled soon, needs. Called for all events that come soon with one `depth`
-    /// after the other, from 0 to less than [`PREFETCH_DEPTHS`]: what has been asked for with the one before is on its way for all of
-    /// them together, and may be read to find what it leads to. Changes nothing.
+    /// Prefetches into the cache what `event`, which will be handled soon, needs. Changes nothing.
     #[inline(always)]
-    fn prefetch(&self, event: &Self::Event, depth: u32) {
-        let _ = (event, depth);
+    fn prefetch(&self, event: &Self::Event) {
+        let _ = event;
     }
 
     /// Handles `event` at LP `lp`.

@@ -220,24 +220,17 @@ impl<E: Copy> Wheel<E> {
     /// Takes the first event if it is before `bound`. Opens no bucket that begins at `bound` or later.
     #[inline]
     pub fn pop_before(&mut self, bound: Time) -> Option<Scheduled<E>> {
-        self.pop_prefetching(bound, 0, |_, _| ())
+        self.pop_prefetching(bound, |_| ())
     }
 
-    /// The same; calls `prefetch` for all events of a bucket that is opened, in arbitrary order, with each depth below `depths`.
+    /// The same; calls `prefetch` for all events of a bucket that is opened, in arbitrary order.
     #[inline(always)]
-    pub(crate) fn pop_prefetching(
-        &mut self,
-        bound: Time,
-        depths: u32,
-        prefetch: impl Fn(&E, u32),
-    ) -> Option<Scheduled<E>> {
+    pub(crate) fn pop_prefetching(&mut self, bound: Time, prefetch: impl Fn(&E)) -> Option<Scheduled<E>> {
         if self.open.is_empty() {
             if !self.advance(bound) {
                 return None;
             }
-            for depth in 0..depths {
-                self.open.iter().for_each(|item| prefetch(&item.event, depth));
-            }
+            self.open.iter().for_each(|item| prefetch(&item.event));
         }
         if self.open.last().is_none_or(|item| item.time >= bound) {
             return None;

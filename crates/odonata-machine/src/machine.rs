@@ -112,9 +112,9 @@ impl Model for Machine {
     }
 
     #[inline(always)]
-    fn prefetch(&self, event: &Event, depth: u32) {
+    fn prefetch(&self, event: &Event) {
         if let Event::Fabric(event) = event {
-            self.fabric.prefetch(event, depth);
+            self.fabric.prefetch(event);
         }
     }
 

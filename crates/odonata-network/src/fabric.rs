@@ -396,22 +396,11 @@ impl<P: Payload> Fabric<P> {
         self.pipelined.cycle(ctx, &mut self.shared, lp);
     }
 
-    /// Fetches into the cache what `event` will need, see [`Model::prefetch`](odonata_engine::Model::prefetch): the packet that arrives; the
-    /// port that may send, its virtual channels, and whom they send first.
+    /// Fetches what `event` will need into the cache.
     #[inline(always)]
-    pub fn prefetch(&self, event: &FabricEvent, depth: u32) {
-        let Shared {
-            flow, packets, stats, ..
-        } = &self.shared;
-        match (*event, depth) {
-            (FabricEvent::Arrive { packet }, 0) => packets.prefetch(packet),
-            (FabricEvent::Port { port }, 0) => {
-                flow.prefetch_port(port);
-                stats.prefetch(port);
-            }
-            (FabricEvent::Port { port }, 1) => flow.prefetch_vcs(port),
-            (FabricEvent::Port { port }, 2) => flow.first_waiting(port).for_each(|packet| packets.prefetch(packet)),
-            _ => {}
+    pub fn prefetch(&self, event: &FabricEvent) {
+        if let FabricEvent::Arrive { packet } = *event {
+            self.shared.packets.prefetch(packet);
         }
     }
 }

@@ -26,9 +26,8 @@ use crate::boundary::RemoteLoss;
 use crate::control::{BlameLedger, LostTime};
 use crate::features::{HandlerContext, Uses};
 use credits::{Credit, CreditsInFlight};
-use odonata_engine::{Mode, NIL, Pool, Store, Time};
+use odonata_engine::{Mode, Pool, Store, Time};
 use odonata_topology::LinkClass;
-use std::ops::Range;
 
 /// The sending sides of all links (router ports, then NICs; see [`link`]).
 #[derive(Debug)]
@@ -95,39 +94,6 @@ impl Flow {
     #[inline(always)]
     pub(crate) fn edit_port<M: Uses>(&mut self, link: u32) -> &mut OutPort {
         self.ports.edit::<M>(link)
-    }
-
-    /// Fetches a port into the cache, and the first credits on their way to it.
-    #[inline(always)]
-    pub(crate) fn prefetch_port(&self, link: u32) {
-        self.ports.prefetch(link);
-        self.in_flight.prefetch(link);
-    }
-
-    /// Fetches the virtual channels for which packets wait at a port into the cache.
-    #[inline(always)]
-    pub(crate) fn prefetch_vcs(&self, link: u32) {
-        const IN_A_LINE: usize = 64 / size_of::<OutVc>();
-        self.channels_waited_for(link)
-            .step_by(IN_A_LINE)
-            .for_each(|at| self.vcs.prefetch(at));
-    }
-
-    /// The packets that are the first to wait for each virtual channel of a port.
-    #[inline(always)]
-    pub(crate) fn first_waiting(&self, link: u32) -> impl Iterator<Item = u32> {
-        let heads = self.channels_waited_for(link).map(|at| self.vcs.get(at).queue.head);
-        heads.filter(|&head| head != NIL)
-    }
-
-    /// The virtual channels of a port, counted over all; none where nobody waits.
-    #[inline(always)]
-    fn channels_waited_for(&self, link: u32) -> Range<u32> {
-        let port = self.ports.get(link);
-        match port.waiting {
-            0 => 0..0,
-            _ => port.link.first_vc..port.link.first_vc + u32::from(self.links.whole(port.link).vcs),
-        }
     }
 
     /// A link, as its sending port has it at hand.

@@ -121,12 +121,6 @@ impl Statistics {
         self.links.edit::<M>(link).stalled += 1;
     }
 
-    /// Fetches the counters of `link` into the cache.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, link: u32) {
-        self.links.prefetch(link);
-    }
-
     /// A packet or flit for which the buffers behind `link` had been exhausted since `since` goes at `now`.
     /// [`Time::NEVER`]: they had not.
     #[inline(always)]

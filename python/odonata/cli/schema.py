@@ -60,7 +60,7 @@ def schema(
 
     For scenarios that is the JSON Schema that editors complete and check with.
     """
-    from odonata.json_reference import schemas
+    from odonata import json_reference
     from odonata.results_reference import documentation, keys_table, tables_page
     from odonata.scenario_reference import scenario_page
 
@@ -81,5 +81,5 @@ def schema(
             keys = json.loads(_core.schema())
             print(scenario_page(keys), end="") if markdown else print_json(keys)
         else:
-            keys = schemas()[what]
+            keys = json_reference.schema(what)
             print(keys_table(keys), end="") if markdown else print_json(keys)

@@ -161,7 +161,10 @@ fn the_packet_that_has_waited_longest_while_others_always_go_first_is_named() {
     let starved = fabric.starved(now, Time(20 * CYCLE.0)).expect("packets wait");
     assert_eq!(starved.packet.target, 0);
     assert!(now - starved.since > Time(20 * CYCLE.0));
-    let others = fabric.waiting().into_iter().filter(|other| other.wants == starved.wants);
+    let others = fabric
+        .waiting()
+        .into_iter()
+        .filter(|other| other.wants == starved.wants);
     assert!(others.into_iter().all(|other| other.since >= starved.since));
     assert!(fabric.starved(now, Time(10_000 * CYCLE.0)).is_none());
 }
