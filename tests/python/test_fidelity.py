@@ -173,7 +173,8 @@ def test_the_command_prints_a_table_and_answers_in_json(tmp_path):
 
     def told(*options):
         done = subprocess.run(
-            [*ODONATA, "fidelity", "s.toml", "--tier", "packet", "--tier", "flow", *options],
+            # Quiet: on a slow machine there would be progress.
+            [*ODONATA, "fidelity", "s.toml", "--quiet", "--tier", "packet", "--tier", "flow", *options],
             cwd=tmp_path,
             capture_output=True,
             text=True,
