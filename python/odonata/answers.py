@@ -625,6 +625,8 @@ class Comparison(TypedDict):
     equal_digests: bool
     """Whether both measured the same."""
     scenario: list[Setting]
+    jobs_in_both: list[str]
+    """Jobs of one name, which alone are compared."""
     jobs: list[JobChange]
     links: list[LinkChange]
     servers: list[Change]

@@ -20,7 +20,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +103,8 @@ class Measurement:
     bytes: int
     latency_s: float
     pair: tuple[int, int]
+    #: The file and line that name the nodes; None: they are those of `--nodes`.
+    named: tuple[str, int] | None = field(default=None, compare=False)
 
 
 def read(path: Path, pair: tuple[int, int] = (0, 1)) -> list[Measurement]:
@@ -161,7 +163,8 @@ def read(path: Path, pair: tuple[int, int] = (0, 1)) -> list[Measurement]:
             bytes = round(float(size[1]) * _SIZES[size[2] or "B"])
             if bytes > 1 << 40:
                 raise wrong("no size that can be sent", "bytes", cells["bytes"], "at most 1024 GiB")
-            found.append(Measurement(bytes, latency, (ends[0], ends[1])))
+            named = (str(path), reader.line_num) if cells.get("from") or cells.get("to") else None
+            found.append(Measurement(bytes, latency, (ends[0], ends[1]), named))
     except csv.Error as error:
         raise wrong(f"no CSV: {error}", None, "", "cells between commas") from None
     if not found:
@@ -188,7 +191,11 @@ class Machine:
         for key in ("jobs", "run", "name"):
             tables.pop(key, None)
         self.tables = tables
+        self.path = scenario
         self.measured = measured
+        #: The links that the last run took, by class, and the bandwidths of all classes.
+        self.taken: set[str] = set()
+        self.bandwidths: dict[str, str] = {}
         self.pairs = sorted({one.pair for one in measured})
         self.sizes = {
             pair: sorted({one.bytes for one in measured if one.pair == pair}) for pair in self.pairs
@@ -212,11 +219,34 @@ class Machine:
                 "args": {"sizes": sizes, "rounds": ROUNDS},
             }
             # A run for each pair: two jobs have no node in common.
-            results = api.run({**self.tables, "jobs": [job]}, overrides=values, processes=1)
+            try:
+                results = api.run({**self.tables, "jobs": [job]}, overrides=values, processes=1)
+            except InputError as error:
+                raise self._wrong(error, pair) from None
+            self.taken |= {row["class"] for row in results.rows("links") if row["bytes"]}
+            links = results.run["scenario"]["network"]["links"]
+            self.bandwidths = {name: link["bandwidth"] for name, link in links.items()}
             ends: dict[int, float] = {row["iteration"]: row["last_s"] for row in results.rows("iterations")}
             for place, size in enumerate(sizes, 1):
                 found[pair, size] = (ends[place] - ends[place - 1]) / (2 * ROUNDS)
         return [found[one.pair, one.bytes] for one in self.measured]
+
+    def _wrong(self, error: InputError, pair: tuple[int, int]) -> InputError:
+        """What is wrong with the ping-pong's scenario, which nobody wrote, in the words of the input."""
+        place = re.fullmatch(r"jobs\.0\.placement\.nodes(?:\.([01]))?", error.key or "")
+        if place is None:
+            return InputError(
+                error.message, file=str(self.path), key=error.key, value=error.value,
+                expected=error.expected, hint=error.hint,
+            )  # fmt: skip
+        named = next((one.named for one in self.measured if one.pair == pair), None)
+        shown = ",".join(map(str, pair)) if place[1] is None else str(pair[int(place[1])])
+        if named is None:
+            return InputError(error.message, key="--nodes", value=shown, expected=error.expected)
+        column = {None: "from, to", "0": "from", "1": "to"}[place[1]]
+        return InputError(
+            error.message, file=named[0], line=named[1], key=column, value=shown, expected=error.expected
+        )
 
 
 @dataclass
@@ -366,6 +396,8 @@ def _smooth(
                     expected="lower values of the other delays of the scenario",
                 )
         bad = [name for name in names if not found_errors[name] < UNDETERMINED]
+        if "bandwidth" in bad:
+            _check_other_links(machine, settings(done.x))
         if bad:
             raise InputError(
                 f"the measurements do not determine {' and '.join(bad)}: other values fit as well",
@@ -375,6 +407,33 @@ def _smooth(
             )
     simulated = (measured * (1 + done.fun)).tolist()
     return Fit(values, settings(done.x), found_errors, simulated, residual, machine.runs)
+
+
+def _check_other_links(machine: Machine, settings: dict[str, str]) -> None:
+    """`InputError` if large messages take longer than was measured with terminal links of any bandwidth.
+
+    Then that of the terminal links has no influence, whatever there is of measurements.
+    """
+    bandwidth = PARAMETERS["bandwidth"]
+    simulated = machine.latencies({**settings, bandwidth.key: bandwidth.text(bandwidth.most)})
+    largest = max(range(len(simulated)), key=lambda number: machine.measured[number].bytes)
+    measured = machine.measured[largest]
+    if simulated[largest] < measured.latency_s * (1 + NOISE):
+        return
+    others = [
+        f"network.links.{name}.bandwidth is {machine.bandwidths[name]}"
+        for name in sorted(machine.taken - {"terminal"})
+        if name in machine.bandwidths
+    ]
+    rate = measured.bytes / measured.latency_s
+    raise InputError(
+        f"terminal links have no influence: {measured.bytes} B take {measured.latency_s * 1e6:.4g} us as "
+        f"measured, and {simulated[largest] * 1e6:.4g} us with terminal links of any bandwidth",
+        file=str(machine.path),
+        key=bandwidth.key,
+        value="; ".join(others) or None,
+        expected=f"links on the way that are faster than what was measured, {rate / 1e9:.3g} GB/s",
+    )
 
 
 def _errors(jacobian: Any, residual: float) -> list[float]:

@@ -44,6 +44,7 @@ def collect(a: Results, b: Results, least: float) -> Comparison:
         "b": _identity(b),
         "equal_digests": a.run["digest"] == b.run["digest"],
         "scenario": settings(a.run["scenario"], b.run["scenario"]),
+        "jobs_in_both": _in_both(a, b),
         "jobs": [row for row in _jobs(a, b) if _changed(row, least)],
         "links": [
             {"class": name, **row}
@@ -120,6 +121,11 @@ def settings(a: dict[str, Any], b: dict[str, Any]) -> list[Setting]:
             change = "removed" if name in here else "added"
             found.append({"key": key, "change": change, "a": here.get(name), "b": there.get(name)})
     return found
+
+
+def _in_both(a: Results, b: Results) -> list[str]:
+    there = {row["job"] for row in b.rows("jobs")}
+    return [row["job"] for row in a.rows("jobs") if row["job"] in there]
 
 
 def _jobs(a: Results, b: Results) -> Iterator[JobChange]:

@@ -27,7 +27,8 @@ def show(found: Mapping[str, Any], least: float, stream: TextIO | None = None) -
         explain(out, f"Versions of odonata: A {found['a']['version']}, B {found['b']['version']}.")
     _section(out, "Scenario", _scenario(found["scenario"]), "the same")
     which = f"changes of {digits(100 * least)} % and more" if least > 0 else "all metrics"
-    _section(out, f"Jobs ({which})", _metrics(found["jobs"], "job"), "no change")
+    none = "no change" if found["jobs_in_both"] else "none is in both, by its name; nothing is compared"
+    _section(out, f"Jobs ({which})", _metrics(found["jobs"], "job"), none)
     _section(out, f"Links, sums ({which})", _metrics(found["links"], "class"), "no change")
     _section(out, f"Storage servers, sums ({which})", _metrics(found["servers"], None), "no change")
     if found["blame"] is not None:

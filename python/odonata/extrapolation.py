@@ -9,6 +9,7 @@ third and the last quarter.
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -89,7 +90,7 @@ def find(task: runner.Task, tolerance: float) -> ExtrapolationAnswer:
             "no such tolerance", key="tolerance", value=str(tolerance), expected="between 0 and 1"
         )
     resolved = task.scenario()
-    repeated = [_repeated(job, resolved["run"]) for job in resolved["jobs"]]
+    repeated = [_repeated(job, resolved["run"], task) for job in resolved["jobs"]]
     counts = [job.times for job in repeated if job is not None]
     begin, part, runs = time.process_time(), FIRST / min(counts), []
     answer: ExtrapolationAnswer = {
@@ -130,12 +131,13 @@ def find(task: runner.Task, tolerance: float) -> ExtrapolationAnswer:
     return answer
 
 
-def _repeated(job: Mapping[str, Any], run: Mapping[str, Any]) -> Repeated | None:
+def _repeated(job: Mapping[str, Any], run: Mapping[str, Any], task: runner.Task) -> Repeated | None:
     """Where `job` says how often it repeats itself; None: it ends with others."""
     key = f"jobs.{job['entry']}"
     if run.get("time_limit") is not None:
         problem = "a run that ends at a time has as many iterations as come until then"
-        raise InputError(problem, key="run.time_limit", value=str(run["time_limit"]), expected="none")
+        value = str(run["time_limit"])
+        raise InputError(problem, file=task.path, key="run.time_limit", value=value, expected="none")
     if job["until"]:
         return None
     if job["repeat"] > 1:
@@ -148,7 +150,25 @@ def _repeated(job: Mapping[str, Any], run: Mapping[str, Any]) -> Repeated | None
             if isinstance(times, int) and times > 1:
                 return Repeated(f"{key}.workload.{kind}.{name}", times)
     expected = "jobs.repeat, or a workload with iterations, above 1; or jobs.until"
-    raise InputError(f'job "{job["name"]}" does not repeat itself', key=key, expected=expected)
+    raise InputError(
+        f'job "{job["name"]}" does not repeat itself',
+        file=task.path,
+        line=_line_of_job(task.text, int(job["entry"])),
+        key=key,
+        expected=expected,
+    )
+
+
+def _line_of_job(text: str, entry: int) -> int | None:
+    """The line of a job's table, as `[[jobs]]` stands at its own; None where jobs are written otherwise.
+
+    >>> _line_of_job('name = "x"\\n[[jobs]]\\nranks = 1\\n[[ jobs ]] # second', 1)
+    4
+    """
+    lines = [
+        number for number, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[\s*jobs\s*\]\]", line)
+    ]
+    return lines[entry] if entry < len(lines) else None
 
 
 def _run(task: runner.Task, repeated: list[Repeated | None], simulated: list[int | None]) -> Results:

@@ -34,6 +34,10 @@ class Tier(TypedDict):
 
     tier: Annotated[str, Field(description="packet, mixed, flow or analytic.")]
     refused: Annotated[str | None, Field(description="Why the tier cannot run it; null: it can.")]
+    left_out: Annotated[
+        list[str],
+        Field(description="Keys of the scenario that ask for what the tier cannot tell, as run.lost_time."),
+    ]
     outcome: Annotated[str | None, Field(description="How the run ended; null if it was refused.")]
     cpu_s: Annotated[Number, Field(description="CPU seconds, those of baselines included.")]
     simulated_s: Annotated[Number | None, Field(description="Time simulated.")]

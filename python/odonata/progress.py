@@ -79,10 +79,11 @@ class LiveLine:
 
 
 class ProgressLine(LiveLine):
-    """Shows how far a run has come."""
+    """Shows how far a run has come, behind the words of which one it is where there are several."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None, title: str = "") -> None:
         super().__init__(stream)
+        self._title = f"{title} | " if title else ""
         #: Rates are taken over about the last second, so that they are neither jumpy nor stale.
         self._shown: list[Progress] = []
         self._logged_s = 0.0
@@ -94,7 +95,7 @@ class ProgressLine(LiveLine):
             self._live.update(self._bar(now, before))
             self._shown = [*self._shown, now][-10:]
         elif now.wall_s - self._logged_s >= LOG_EVERY_S:
-            text = line(now, before)
+            text = self._title + line(now, before)
             if now.baselines:
                 text += f" | {baselines_line(now)}"
             self._log(text)
@@ -103,7 +104,7 @@ class ProgressLine(LiveLine):
     def _bar(self, now: Progress, before: Progress | None) -> Table:
         grid = Table.grid(padding=(0, 1))
         bar = ProgressBar(total=1.0, completed=now.whole or 0.0, width=20, pulse=now.whole is None)
-        grid.add_row(bar, line(now, before))
+        grid.add_row(bar, self._title + line(now, before))
         if now.baselines:
             grid.add_row("", Text(baselines_line(now), overflow="ellipsis", no_wrap=True))
         return grid

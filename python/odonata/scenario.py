@@ -5166,7 +5166,9 @@ class Scenario(ScenarioTable):
     """
 
     name: str | None = None
-    """Name of the scenario, for titles and tables. Default: the file's name."""
+    """Name of the scenario, for titles and tables. Default: the name of its file, "scenario" where it is in
+    none.
+    """
 
     preset: str | None = None
     """A set of keys to start from: "codes-compatible" (the MFNetSim case study as it was run) or "mfnetsim"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
 import time
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -25,6 +26,13 @@ TIERS = ("packet", "mixed", "flow", "analytic")
 
 #: What the scenario says of jobs, in the form of an override.
 _OF_A_JOB = re.compile(r"\s*jobs\..*\.fidelity\s*=")
+
+#: What is found from the waits of packets, and cannot be where none waits: it is left out there, since it
+#: changes no time that is compared.
+_OF_PACKETS = {"run.lost_time": "false", "run.lost_time_path": "0"}
+
+#: Makes the context in which the progress of a tier is shown, from its words: nothing unless it is asked for.
+Progress = Callable[[str], contextlib.AbstractContextManager[runner.Report | None]]
 
 #: Metrics of a job that are compared: key, column of the table `jobs`, column that is 0 where there are none.
 METRICS = (
@@ -47,7 +55,7 @@ def fidelity(
     """Runs a scenario under several tiers of fidelity and compares its jobs (docs/fidelity.md).
 
     The keys are those of `odonata fidelity --json` (docs/results.md). A tier that cannot run the scenario has
-    the reason in `refused`.
+    the reason in `refused`; where none of its messages waits for others, `run.lost_time` is left out.
 
     Args:
         scenario: As of `run`.
@@ -78,8 +86,17 @@ def fidelity(
     return cast("FidelityAnswer", Answer(cast("dict[str, Any]", found), show))
 
 
-def compare(task: runner.Task, tiers: Sequence[str] | None, packet_until: str | None) -> FidelityAnswer:
-    """See `fidelity`."""
+def _in_silence(_: str) -> contextlib.AbstractContextManager[runner.Report | None]:
+    return contextlib.nullcontext()
+
+
+def compare(
+    task: runner.Task,
+    tiers: Sequence[str] | None,
+    packet_until: str | None,
+    progress: Progress = _in_silence,
+) -> FidelityAnswer:
+    """See `fidelity`; `progress` is asked for whom each tier reports to."""
     if tiers is None:
         tiers = [tier for tier in TIERS if tier != "mixed" or _is_mixed(task)]
     check(tiers)
@@ -87,8 +104,9 @@ def compare(task: runner.Task, tiers: Sequence[str] | None, packet_until: str | 
         expected = "jobs whose fidelity differs"
         raise InputError("no job has a fidelity of its own", key="tiers", value="mixed", expected=expected)
     answers = []
-    for tier in tiers:
-        answers.append(_run(task, tier, packet_until))
+    for number, tier in enumerate(tiers, 1):
+        with progress(f"{tier}, tier {number} of {len(tiers)}") as report:
+            answers.append(_run(task, tier, packet_until, report))
         if is_interrupted(answers[-1][0]):
             # Whoever stops a tier wants no other one to begin; what is complete is kept.
             break
@@ -102,7 +120,10 @@ def compare(task: runner.Task, tiers: Sequence[str] | None, packet_until: str | 
         for row in rows:
             for job, true in zip(row["jobs"], packets["jobs"], strict=False):
                 job["off"] = _off(job, true)
-    settings = next(iter(_settings(task, row["tier"]) for row in rows if not row["refused"]))
+    row = next(row for row in rows if not row["refused"])
+    settings = _settings(task, row["tier"])
+    if row["left_out"]:
+        settings = _without_lost_time(settings)
     resolved = settings.scenario()
     return {"scenario": str(resolved["name"]), "tiers": rows, "seed": int(resolved["seed"])}
 
@@ -158,7 +179,14 @@ def _settings(task: runner.Task, tier: str) -> runner.Task:
     return replace(task, text=text, overrides=overrides)
 
 
-def _run(task: runner.Task, tier: str, packet_until: str | None) -> tuple[Tier, InputError | None]:
+def _without_lost_time(task: runner.Task) -> runner.Task:
+    kept = [text for text in task.overrides if text.partition("=")[0].strip() not in _OF_PACKETS]
+    return replace(task, overrides=[*kept, *(f"{key}={value}" for key, value in _OF_PACKETS.items())])
+
+
+def _run(
+    task: runner.Task, tier: str, packet_until: str | None, report: runner.Report | None
+) -> tuple[Tier, InputError | None]:
     """The task under one tier; what is wrong if it cannot run."""
     from odonata.execute import execute
 
@@ -170,6 +198,7 @@ def _run(task: runner.Task, tier: str, packet_until: str | None) -> tuple[Tier, 
     row: Tier = {
         "tier": tier,
         "refused": None,
+        "left_out": [],
         "outcome": None,
         "cpu_s": 0.0,
         "simulated_s": None,
@@ -177,11 +206,18 @@ def _run(task: runner.Task, tier: str, packet_until: str | None) -> tuple[Tier, 
     }
     with runner.StopRequest() as stop:
         try:
-            simulation = settings.build(stop=stop)
+            try:
+                simulation = settings.build(stop=stop)
+            except InputError as error:
+                if error.key != "run.lost_time" or tier == "packet":
+                    raise
+                settings = _without_lost_time(settings)
+                simulation = settings.build(stop=stop)
+                row["left_out"] = ["run.lost_time"]
         except InputError as error:
             row["refused"] = str(error)
             return row, error
-        results = execute(settings, simulation, None, stop=stop)
+        results = execute(settings, simulation, None, report=report, stop=stop)
     row["cpu_s"] = _cpu_s() - begin
     row["outcome"] = results.outcome
     row["simulated_s"] = float(results.run["simulated_s"])
@@ -247,8 +283,12 @@ def show(found: Any, stream: TextIO | None = None) -> None:
     for tier in found["tiers"]:
         if tier["refused"]:
             say(out, f"{tier['tier']}: cannot run this: {tier['refused']}")
-        elif tier["outcome"] != "completed":
+            continue
+        if tier["outcome"] != "completed":
             say(out, f"{tier['tier']}: ended as {tier['outcome']}")
+        if tier["left_out"]:
+            # Its cost is in the CPU time of the tiers that have it.
+            say(out, f"{tier['tier']}: without {', '.join(tier['left_out'])}, which it cannot tell")
 
 
 def time_text(seconds: float | None) -> str:

@@ -84,7 +84,8 @@ def formats() -> tuple[ConvertedFormat, ...]:
     from odonata.nsys_export.format import NsysExport
     from odonata.otf2_archive.format import Otf2Archive
 
-    return (DarshanLog(), ChakraTrace(), Otf2Archive(), NsysExport())
+    # Last, since a log may lie in the folder of another trace.
+    return (ChakraTrace(), Otf2Archive(), NsysExport(), DarshanLog())
 
 
 def at(path: Path) -> ConvertedFormat | None:

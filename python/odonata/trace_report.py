@@ -8,13 +8,14 @@ import os
 import re
 import sys
 import time
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from rich.console import Console
 
-from odonata import _core, trace_formats
+from odonata import _core, foreign, trace_formats
 from odonata.errors import InputError, input_errors
 from odonata.folder import ResultFolder
 from odonata.operations import PROGRAM_FILE
@@ -27,6 +28,9 @@ from odonata.wording import duration, rate, size
 #: Calls that are listed for people.
 MOST_CALLS = 15
 
+#: Bytes of a scenario without the ending .toml: what is longer is not looked into.
+_LONGEST_SCENARIO = 1 << 24
+
 #: Wall time between two lines about the progress of long work, in seconds.
 PROGRESS_EVERY_S = 5.0
 
@@ -38,19 +42,25 @@ def format_of(trace: Path) -> str | None:
 
 
 @contextlib.contextmanager
-def _by_core(trace: Path) -> Iterator[None]:
-    """Errors of the core about what is at `trace`, which is of none of the formats that Python reads."""
+def _by_core(trace: Path, also: str = "") -> Iterator[None]:
+    """Errors of the core about what is at `trace`, which is of none of the formats that Python reads.
+
+    `also` is what the command takes beside traces.
+    """
     try:
         with input_errors():
             yield
     except InputError as error:
         if error.expected and _core.trace_format(trace) is None:
-            error.expected += f", or {trace_formats.files()}"
+            error.expected += f", or {trace_formats.files()}{also}"
         raise
 
 
 def is_scenario(source: Path) -> bool:
-    """Whether a file is meant as a scenario: neither a trace, nor of a format that is known by its name."""
+    """Whether a file is meant as a scenario: by its ending, or since it is no trace and holds tables of TOML.
+
+    Of all else the formats of traces say what it is.
+    """
     if not os.path.isfile(source):
         return False
     if source.suffix == ".toml":
@@ -58,10 +68,9 @@ def is_scenario(source: Path) -> bool:
     if format_of(source) is not None:
         return False
     try:
-        info(source)
-    except InputError as error:
-        return "not read yet" not in error.message
-    return False
+        return bool(tomllib.loads(foreign.read_bytes(source, _LONGEST_SCENARIO).decode("utf-8")))
+    except (OSError, ValueError, RecursionError):
+        return False
 
 
 def info(trace: Path, *, incomplete: bool = False) -> dict[str, Any]:
@@ -248,7 +257,7 @@ def _convert_trace(
         if given:
             raise InputError("the trace is of a format without it", key=key, expected=trace_formats.files())
     with _program_folder(target, force, [trace]) as folder:
-        with _by_core(trace):
+        with _by_core(trace, ", or a scenario (TOML)"):
             counts = _core.trace_convert(
                 trace, folder.path, times, compute_scale, Writing(), options.incomplete
             )

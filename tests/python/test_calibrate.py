@@ -110,6 +110,39 @@ def test_a_machine_that_is_slower_without_software_is_told(tmp_path, shell):
     assert "slower than what was measured even without software" in refused.err
 
 
+def test_slow_links_on_the_way_are_named_where_terminal_links_have_no_influence(tmp_path, shell):
+    measure(tmp_path, {"mpi.send_delay": "912 ns", "network.links.terminal.bandwidth": "7.3 GB/s"})
+    (tmp_path / "machine.toml").write_text(MACHINE.replace('"40 GB/s"', '"5 GB/s"', 1))
+    refused = shell("calibrate", "measured.csv", "machine.toml")
+    assert refused.code == 2
+    said = " ".join(refused.err.split())
+    assert "terminal links have no influence: 1048576 B take" in said
+    assert "--> machine.toml key network.links.terminal.bandwidth" in said
+    assert "network.links.local.bandwidth is 5 GB/s" in said
+    assert "faster than what was measured, 7." in said
+
+
+def test_nodes_that_there_are_not_are_said_of_the_option_or_the_row(tmp_path, shell):
+    (tmp_path / "machine.toml").write_text(MACHINE)
+    (tmp_path / "measured.csv").write_text("bytes,latency\n0,1 us\n8,1 us\n64 KiB,9 us\n")
+    refused = shell("calibrate", "measured.csv", "machine.toml", "--nodes", "0,500")
+    assert refused.code == 2
+    said = " ".join(refused.err.split())
+    assert "there is no node 500 key --nodes found 500 expected 0 to 11" in said
+    assert "<dict>" not in said
+    (tmp_path / "measured.csv").write_text(
+        "bytes,latency,from,to\n0,1 us,0,1\n8,1 us,0,1\n64 KiB,9 us,0,77\n"
+    )
+    refused = shell("calibrate", "measured.csv", "machine.toml")
+    assert "--> measured.csv:4" in refused.err
+    assert "key       to" in refused.err
+    # What else is wrong is said of the machine.
+    (tmp_path / "machine.toml").write_text(MACHINE.replace("groups = 3", "groups = 0"))
+    refused = shell("calibrate", "measured.csv", "machine.toml")
+    assert "--> machine.toml" in refused.err
+    assert "machine.dragonfly.groups" in refused.err
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

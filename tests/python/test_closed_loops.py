@@ -210,7 +210,11 @@ def test_a_collective_beside_computation_takes_no_longer_than_the_longer_of_them
             "jobs.0.workload.allreduce",
             "at least as many elements",
         ),
-        ({"allreduce": {"bytes": "8 B", "iterations": 0}}, "jobs.0.workload.allreduce", "iterations is 0"),
+        (
+            {"allreduce": {"bytes": "8 B", "iterations": 0}},
+            "jobs.0.workload.allreduce.iterations",
+            "iterations is 0",
+        ),
         (
             {"alltoall": {"bytes": "8 B", "algorithm": "pairwise-exchange"}},
             "jobs.0.workload.alltoall",

@@ -277,6 +277,15 @@ def test_bench_measures_hops_and_memory(shell):
     assert report["machine"]["cores"] >= 1
 
 
+def test_a_name_that_is_no_choice_is_said_in_plain_words(shell):
+    for command in (("schema", "foo"), ("fidelity", "x.toml", "--tier", "foo"), ("device", "bench", "foo")):
+        refused = shell(*command)
+        assert refused.code == 2
+        assert "foo" in refused.err
+        assert "Value error" not in refused.err
+    assert "'foo' is not one of 'scenario', 'run'" in shell("schema", "foo").err
+
+
 def test_schema_is_json_schema_with_descriptions(shell):
     schema = json.loads(shell("schema").out)
     assert schema["$schema"].startswith("https://json-schema.org/")

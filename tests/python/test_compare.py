@@ -90,6 +90,20 @@ def test_equal_results_are_called_equal(pair):
     assert pair("compare", "a", "a", "--json").json["jobs"] == []
 
 
+def test_results_without_a_common_job_are_not_called_unchanged(pair):
+    text = SMALL
+    for name in ("halo", "training", "saver"):
+        text = text.replace(f'"{name}"', f'"other {name}"')
+    pair.write(text, "others.toml")
+    assert pair("run", "others.toml", "-o", "others", "-q").code == 0
+    done = pair("compare", "a", "others")
+    assert done.code == 0
+    said = " ".join(done.out.split())
+    assert "Jobs (changes of 1 % and more): none is in both, by its name; nothing is compared" in said
+    assert pair("compare", "a", "others", "--json").json["jobs_in_both"] == []
+    assert pair("compare", "a", "b", "--json").json["jobs_in_both"] == ["halo", "training"]
+
+
 def test_a_result_against_its_baseline(pair):
     pair.write(SMALL)
     assert pair("run", "scenario.toml", "-o", "whole", "-q", "--baselines").code == 0

@@ -163,6 +163,29 @@ def test_a_log_is_found_by_its_first_bytes_too(shell, log):
     assert json.loads(shell("trace", "info", str(other), "--json").out)["format"] == "Darshan log"
 
 
+def test_a_folder_stands_for_the_only_log_in_it(shell, log, tmp_path):
+    assert shell("trace", "convert", log.name, "file.program").code == 0
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "README.md").write_text("of a job\n")
+    (folder / "._job.darshan").write_bytes(b"of a macOS archive")
+    moved = log.rename(folder / "job.darshan")
+    assert json.loads(shell("trace", "info", "logs", "--json").out)["name"] == "job.darshan"
+    assert shell("trace", "lint", "logs").code == 0
+    assert shell("trace", "convert", "logs", "folder.program").code == 0
+    written = [(tmp_path / f"{name}.program/operations.parquet").read_bytes() for name in ("file", "folder")]
+    assert written[0] == written[1]
+
+    (folder / "other.darshan").write_bytes(moved.read_bytes())
+    for command in (["info", "logs"], ["lint", "logs"], ["convert", "logs", "x.program"]):
+        refused = shell("trace", *command)
+        assert refused.code == 2
+        said = " ".join(refused.err.split())
+        assert "the folder holds 2 Darshan logs: job.darshan, other.darshan" in said
+        assert "--> logs expected the path of one of them" in said
+    assert not (tmp_path / "x.program").exists()
+
+
 def test_lint_says_what_is_missing_and_what_is_assumed(shell, tmp_path):
     whole = job().write(tmp_path / "whole.darshan")
     done = shell("trace", "lint", str(whole))
@@ -386,7 +409,7 @@ def test_what_is_no_log_is_refused(shell, tmp_path):
         refused = shell("trace", "info", str(path))
         assert refused.code == 2
         assert words in refused.err
-    assert "a Darshan log (.darshan)" in shell("trace", "info", str(ROOT / "README.md")).err
+    assert "a Darshan log (.darshan, or" in shell("trace", "info", str(ROOT / "README.md")).err
 
 
 def test_what_is_not_there_or_no_file_is_refused(shell, tmp_path):

@@ -99,6 +99,18 @@ def test_the_same_again_gives_the_same():
     assert first["jobs"] == second["jobs"]
 
 
+def test_a_job_that_does_not_repeat_itself_is_named_with_its_line(tmp_path):
+    (tmp_path / "s.toml").write_text(
+        "[machine.torus]\ndims = [4, 4]\n"
+        '[[jobs]]\nname = "solver"\nranks = 4\nworkload = { allreduce = { bytes = "8 B", iterations = 9 } }\n'
+        '\n[[jobs]]\nname = "once"\nranks = 4\nworkload = { allreduce = { bytes = "8 B", iterations = 1 } }\n'
+    )
+    told = subprocess.run([*ODONATA, "extrapolate", "s.toml"], cwd=tmp_path, capture_output=True, text=True)
+    assert told.returncode == 2
+    said = " ".join(told.stderr.split())
+    assert 'job "once" does not repeat itself --> s.toml:8 8 | [[jobs]] key jobs.1' in said
+
+
 @pytest.mark.parametrize(
     ("content", "options", "key"),
     [

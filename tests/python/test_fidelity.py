@@ -1,5 +1,8 @@
 """`odonata fidelity`: tiers side by side."""
 
+import contextlib
+import dataclasses
+import io
 import json
 import os
 import signal
@@ -10,8 +13,11 @@ from conftest import ODONATA
 from processor_time import await_work
 
 import odonata
-from odonata import json_types
+from odonata import json_types, runner
+from odonata import tiers as sides
 from odonata.answers import ANSWERS
+from odonata.api import text_and_path
+from odonata.progress import ProgressLine
 
 SCENARIO = {
     "machine": {
@@ -53,6 +59,49 @@ def test_what_a_tier_cannot_do_is_a_row_with_the_reason():
     for name in ("flow", "analytic"):
         assert "network.congestion_control" in tiers[name]["refused"]
         assert tiers[name]["jobs"] == []
+
+
+def test_lost_time_is_left_out_where_no_message_waits():
+    scenario = {**SCENARIO, "run": {"blame": True, "lost_time": True, "lost_time_path": 100}}
+    found = odonata.fidelity(scenario)
+    json_types.check(dict(found), ANSWERS["fidelity"])
+    tiers = by_tier(found)
+    assert [tier["refused"] for tier in tiers.values()] == [None] * 3
+    assert {name: tier["left_out"] for name, tier in tiers.items()} == {
+        "packet": [],
+        "flow": ["run.lost_time"],
+        "analytic": ["run.lost_time"],
+    }
+    # It changes no time.
+    plain = by_tier(odonata.fidelity({**SCENARIO, "run": {"blame": True}}))
+    for name, tier in tiers.items():
+        assert tier["jobs"][0]["elapsed_s"] == plain[name]["jobs"][0]["elapsed_s"]
+    # Asked for by a setting too, and where no tier in packets is asked for.
+    alone = odonata.fidelity(SCENARIO, tiers=["flow"], overrides={"run.blame": True, "run.lost_time": True})
+    assert alone["tiers"][0]["left_out"] == ["run.lost_time"]
+    out = io.StringIO()
+    sides.show(found, out)
+    assert "flow: without run.lost_time, which it cannot tell" in " ".join(out.getvalue().split())
+    # What it needs in packets is still said.
+    refused = by_tier(odonata.fidelity({**SCENARIO, "run": {"blame": False, "lost_time": True}}))
+    assert "run.blame" in refused["packet"]["refused"]
+
+
+def test_every_tier_says_how_far_it_is():
+    told = {}
+
+    def progress(title):
+        told[title] = []
+        return contextlib.nullcontext(told[title].append)
+
+    task = runner.Task(*text_and_path(SCENARIO), [], None)
+    sides.compare(task, ["analytic", "packet"], None, progress)
+    assert list(told) == ["analytic, tier 1 of 2", "packet, tier 2 of 2"]
+    assert [seen[-1].whole for seen in told.values()] == [1.0, 1.0]
+    out = io.StringIO()
+    with ProgressLine(out, title="packet, tier 2 of 2") as line:
+        line(dataclasses.replace(told["packet, tier 2 of 2"][-1], wall_s=11.0))
+    assert out.getvalue().startswith("packet, tier 2 of 2 | 100 % | simulated ")
 
 
 def two_jobs(**of_second):
@@ -124,7 +173,8 @@ def test_the_command_prints_a_table_and_answers_in_json(tmp_path):
 
     def told(*options):
         done = subprocess.run(
-            [*ODONATA, "fidelity", "s.toml", "--tier", "packet", "--tier", "flow", *options],
+            # Quiet: on a slow machine there would be progress.
+            [*ODONATA, "fidelity", "s.toml", "--quiet", "--tier", "packet", "--tier", "flow", *options],
             cwd=tmp_path,
             capture_output=True,
             text=True,

@@ -40,6 +40,30 @@ def test_info_counts_tasks_and_dependencies(shell, schedule):
     assert "3 dependencies on ends, 1 on starts" in said
 
 
+def test_a_folder_stands_for_the_only_schedule_in_it(shell, schedule, tmp_path):
+    folder = tmp_path / "schedules"
+    folder.mkdir()
+    (folder / "README.md").write_text("how it was made\n")
+    (folder / "topology.bin").write_bytes(b"of something else")
+    schedule.rename(folder / "ring.goal")
+    assert json.loads(shell("trace", "info", "schedules", "--json").out)["name"] == "ring.goal"
+    assert shell("trace", "lint", "schedules").code == 0
+    assert shell("trace", "convert", "schedules", "ring.program").code == 0
+    scenario = '[machine.torus]\ndims = [4]\n[[jobs]]\ntrace = "schedules"\n'
+    shell.write(scenario)
+    assert shell("check", "scenario.toml").code == 0
+
+    (folder / "other.goal").write_text(SCHEDULE)
+    for command in (["info", "schedules"], ["lint", "schedules"], ["convert", "schedules", "x.program"]):
+        refused = shell("trace", *command)
+        assert refused.code == 2
+        said = " ".join(refused.err.split())
+        assert "the folder holds 2 GOAL schedules: other.goal, ring.goal" in said
+        assert "--> schedules expected the path of one of them" in said
+    assert not (tmp_path / "x.program").exists()
+    assert "the folder holds 2 GOAL schedules" in " ".join(shell("check", "scenario.toml").err.split())
+
+
 def test_lint_tells_right_wrong_and_unreadable_apart(shell, schedule):
     assert shell("trace", "lint", "ring.goal").code == 0
     wrong = SCHEDULE.replace("to 2 tag 7", "to 2 tag 8").replace("from -1 tag -1", "from 1 tag 7")

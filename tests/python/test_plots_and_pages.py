@@ -60,6 +60,14 @@ def test_a_single_run_has_bars_without_intervals(runs):
     assert axes.collections[0].get_segments() == [] if axes.collections else True
 
 
+def test_a_scenario_without_name_and_file_has_a_title_all_the_same():
+    nameless = {key: value for key, value in tomllib.loads(SMALL).items() if key != "name"}
+    run = odonata.run(nameless, baselines=True)
+    assert run.run["scenario"]["name"] == "scenario"
+    [axes] = plot.slowdown(run).axes
+    assert axes.get_title() == "scenario"
+
+
 def test_a_distribution_ends_at_one_and_has_the_median_of_the_table(runs):
     [axes] = plot.latency_cdf(runs[0], jobs=["halo"]).axes
     together, alone = axes.get_lines()

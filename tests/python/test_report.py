@@ -18,7 +18,7 @@ from conftest import ROOT, SMALL, Shell
 
 import odonata
 from odonata import InputError, Results
-from odonata.report import latency, network, page, several, single, sweep, verdict, waits
+from odonata.report import jobs, latency, network, page, several, single, sweep, verdict, waits
 from odonata.report.contents import Contents
 
 #: With blame and time series, and a job whose name would be trouble if it were taken for HTML or a template.
@@ -272,6 +272,45 @@ def test_storage_is_that_of_the_tables(report, results):
     assert under_way == pytest.approx(sum(call["end_s"] - call["start_s"] for call in calls), rel=1e-6)
     moved = sum(sum(trace["y"]) for trace in report.traces("storage-time", show="rate")) * width
     assert moved == pytest.approx(sum(call["bytes"] for call in calls), rel=1e-6)
+
+
+def test_servers_stand_with_the_busiest_first(report, results):
+    rows = results.rows("servers")
+    busiest = sorted(rows, key=lambda row: -row["device_busy_s"])
+    shown = [row["server"][0] for row in report.rows("storage-servers")]
+    assert shown == [str(row["server"]) for row in busiest]
+    assert shown != [str(row["server"]) for row in rows]
+    marked = [attributes for tag, attributes in report.elements if tag == "th" and "aria-sort" in attributes]
+    assert [one["aria-sort"] for one in marked] == ["descending"]
+
+
+def test_what_is_between_iterations_is_said_to_count_for_the_second(report, tmp_path):
+    """A checkpoint between two all-reduces is no iteration, and nobody has held up the one after it."""
+    shell = Shell(tmp_path)
+    phases = (
+        '[{ allreduce = { bytes = "8 B", iterations = 2 } }, '
+        '{ checkpoint = { iterations = 1, total = "16 MB" } }, '
+        '{ allreduce = { bytes = "8 B", iterations = 2 } }]'
+    )
+    text = SMALL.split("[[jobs]]")[0] + f'[[jobs]]\nname = "solver"\nranks = 4\nworkload = {phases}\n'
+    shell.write(text)
+    assert shell("run", "scenario.toml", "-o", "out", "-q").code == 0
+    blocks = jobs.section(Contents(odonata.load(tmp_path / "out"))).blocks
+    chart = next(block for block in blocks if block.id == "jobs-iterations")
+    times = chart.traces[0]["y"]
+    assert times[2] > 20 * max(times[0], times[1], times[3])
+    assert "counts for the second. So it is between the phases of solver." in chart.caption
+    # The axis has the iterations, and half a one on both sides.
+    assert chart.layout["xaxis"]["range"] == [-0.5, 3.5]
+    assert "between the phases" not in report.text
+
+
+def test_classes_of_links_have_colours_that_are_told_apart():
+    colours = [network._COLOURS[name] for name in network.CLASSES]
+    assert len(set(colours)) == len(colours)
+    # 1 and 4 of the palette are two oranges, 0 and 5 two blues.
+    assert not {1, 4} <= set(colours)
+    assert not {0, 5} <= set(colours)
 
 
 def test_traffic_over_time_adds_up(report, results):

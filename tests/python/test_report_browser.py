@@ -137,6 +137,35 @@ def test_choices_change_the_charts(opened):
     assert axis == "log"
 
 
+def test_the_vertical_axis_is_named_as_what_is_shown(opened):
+    tab = opened()
+    title = "document.getElementById('latency-distribution').layout.yaxis.title.text"
+    for view, words in (
+        ("cdf", "cumulative share"),
+        ("tail", "share that takes longer"),
+        ("density", "share per factor of ten"),
+    ):
+        tab.select_option("select[data-of=latency-distribution][name=view]", view)
+        assert tab.evaluate(title) == words
+
+
+def test_an_axis_of_shares_has_its_last_label(opened):
+    """A label that does not fit on the page is left out by plotly.js, though it is in the document."""
+    tab = opened()
+    for chart in ("jobs-time", "links-load"):
+        tab.locator(f"#{chart}").scroll_into_view_if_needed()
+        last = tab.locator(f"#{chart} .xtick text").last
+        assert last.text_content() == "100%"
+        assert last.is_visible(), chart
+
+
+@pytest.mark.parametrize("width", [400, 320])
+def test_nothing_is_wider_than_a_small_screen(opened, width):
+    tab = opened()
+    tab.set_viewport_size({"width": width, "height": 900})
+    await_truth(tab, f"document.documentElement.scrollWidth <= {width}")
+
+
 def test_the_axes_of_the_map_count_routers_and_groups(opened):
     """Numbers of routers and groups are whole."""
     tab = opened()

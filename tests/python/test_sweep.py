@@ -365,6 +365,17 @@ def test_what_is_wrong_is_said_and_nothing_is_run(shell, arguments, text):
     assert shell.files() == ["scenario.toml"]
 
 
+def test_an_option_stands_where_else_a_file_does(shell):
+    shell.write(TINY)
+    for text, key in (("jobs.halo.rankz=2,4", "jobs.halo.rankz"), ("jobs.halo.ranks=2,2", "jobs.halo.ranks")):
+        done = shell("sweep", "scenario.toml", "--over", text, "-o", "out")
+        assert done.code == 2
+        lines = [line.split() for line in done.err.splitlines()]
+        assert ["-->", "--over", text] in lines
+        assert ["key", key] in lines
+    assert "  --> --over foo\n" in shell("sweep", "scenario.toml", "--over", "foo", "-o", "out").err
+
+
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [

@@ -241,7 +241,7 @@ def test_what_is_of_no_format_is_named_with_those_that_there_are(shell, tmp_path
     for name in ("app.trc", "app.prv"):
         (tmp_path / name).write_bytes(b"#Paraver")
     expected = (
-        "a program folder, or a GOAL schedule (.goal, or LogGOPSim's binary form), "
+        "a program folder, or a GOAL schedule (.goal, LogGOPSim's binary form, or the folder of one), "
         "or the folder of a DUMPI trace, or its .meta file"
     )
     for name, seen in [
@@ -255,9 +255,18 @@ def test_what_is_of_no_format_is_named_with_those_that_there_are(shell, tmp_path
             assert (refused.code, refused.out) == (2, ""), command
             assert seen in " ".join(refused.err.split())
             assert expected in " ".join(refused.err.split())
-    refused = shell("trace", "convert", "app.prv", "x.program")
-    assert refused.code == 2
-    assert "a format that is not read yet" in " ".join(refused.err.split())
+    # What is no trace and not TOML either is said to be no trace, not to be bad TOML.
+    for name, seen in [
+        ("app.trc", "a file ending in .trc is of no format that is known"),
+        ("app.prv", "a format that is not read yet"),
+    ]:
+        refused = shell("trace", "convert", name, "x.program")
+        assert refused.code == 2
+        said = " ".join(refused.err.split())
+        assert seen in said
+        assert said.endswith(", or a scenario (TOML)")
+    (tmp_path / "scenario.txt").write_text("[machine.torus]\ndims = [4]\nnodes_per_ruter = 1\n")
+    assert "nodes_per_ruter" in shell("trace", "convert", "scenario.txt", "x.program").err
     shell.write('[machine.torus]\ndims = [4]\n[[jobs]]\ntrace = "empty"\n')
     refused = shell("check", "scenario.toml")
     assert refused.code == 2

@@ -151,7 +151,10 @@ impl Parser {
             Tok::End => "the end of the program".into(),
         };
         let hint = match self.tok() {
-            Tok::Name(name) => nearest_keyword(name)
+            // What fits here before all other keywords.
+            Tok::Name(name) => nearest(name, [expected.to_lowercase().as_str()])
+                .map(str::to_owned)
+                .or_else(|| nearest_keyword(name).map(str::to_owned))
                 .filter(|near| near != name)
                 .map(|near| format!("did you mean the keyword {}?", near.to_uppercase())),
             _ => None,

@@ -407,6 +407,14 @@ fn several_mistakes_are_found_at_once_with_hints() {
 }
 
 #[test]
+fn the_keyword_that_fits_is_meant_before_others_that_are_as_near() {
+    let errors = Conceptual::parse("typo", "If 1 > 0 thn task 0 synchronizes.\n").unwrap_err();
+    let shown = errors.to_string();
+    assert!(shown.contains("\"thn\" where THEN is expected"), "{shown}");
+    assert!(shown.contains("keyword THEN?"), "{shown}");
+}
+
+#[test]
 fn a_large_program_starts_small() {
     // 100,000 tasks on a torus: no table of pairs, a few words per task.
     let text = "All tasks t asynchronously send an 8K byte message to task mesh_neighbor((50*, 50*, 40*), t, (1, 0, 0)) then \

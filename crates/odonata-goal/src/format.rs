@@ -1,4 +1,5 @@
-//! GOAL as a trace format: `.goal` as text, and the binary form of LogGOPSim, by its first bytes.
+//! GOAL as a trace format: `.goal` as text, and the binary form of LogGOPSim, by its first bytes. A folder stands for the
+//! only schedule in it.
 
 use crate::error::GoalError;
 use crate::program::GoalProgram;
@@ -9,7 +10,7 @@ use odonata_workload::read_regular;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Schedules of LogGOPSim and ATLAHS.
@@ -18,6 +19,9 @@ pub struct Goal;
 
 /// Longest file, in bytes: one has to fit into memory.
 const LONGEST: u64 = 1 << 36;
+
+/// Schedules of a folder that are named where one has to be chosen.
+const MOST_NAMES: usize = 8;
 
 /// What is in a schedule.
 #[derive(Serialize)]
@@ -85,8 +89,55 @@ fn is_binary(file: &[u8]) -> bool {
     file.starts_with(&binary::COOKIE.to_le_bytes())
 }
 
+fn is_goal(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end.eq_ignore_ascii_case("goal"))
+}
+
+/// The schedules in a folder, by their names: `.goal`, and `.bin` that begins as the binary form does. What else is in it is
+/// not opened, as a folder may be large.
+fn schedules_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| {
+            let is_bin = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("bin"));
+            // Files of macOS archives are named ._NAME and hold no schedule.
+            let hidden = path
+                .file_name()
+                .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+            !hidden && path.is_file() && (is_goal(path) || is_bin && is_binary(&first_bytes(path)))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// The file that is meant by `path`: itself, or the only schedule of a folder.
+fn file_of(path: &Path) -> Result<PathBuf, FormatError> {
+    if !path.is_dir() {
+        return Ok(path.into());
+    }
+    let mut found = schedules_in(path);
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(FormatError::about(
+            path,
+            "there is no GOAL schedule in the folder",
+            "a GOAL schedule",
+        )),
+        count => {
+            let names = found.iter().take(MOST_NAMES).filter_map(|file| file.file_name());
+            let names: Vec<_> = names.map(std::ffi::OsStr::to_string_lossy).collect();
+            let more = if count > MOST_NAMES { ", ..." } else { "" };
+            let problem = format!("the folder holds {count} GOAL schedules: {}{more}", names.join(", "));
+            Err(FormatError::about(path, problem, "the path of one of them"))
+        }
+    }
+}
+
 /// The schedule at `path`, and whether it is binary.
 fn read(path: &Path, options: &ReadOptions) -> Result<(Schedule, bool), FormatError> {
+    let path = &file_of(path)?;
     let file =
         read_regular(path, LONGEST).map_err(|cause| FormatError::about(path, cause.to_string(), "a GOAL schedule"))?;
     let stop = || options.cancellation.is_requested();
@@ -127,21 +178,25 @@ impl TraceFormat for Goal {
     }
 
     fn files(&self) -> &'static str {
-        "a GOAL schedule (.goal, or LogGOPSim's binary form)"
+        "a GOAL schedule (.goal, LogGOPSim's binary form, or the folder of one)"
     }
 
     fn detect(&self, path: &Path) -> bool {
-        let ending = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("goal"));
-        if ending && path.is_file() {
+        if is_goal(path) && path.is_file() {
             return true;
         }
         let bytes = first_bytes(path);
         is_binary(&bytes) || bytes.trim_ascii_start().starts_with(b"num_ranks")
     }
 
+    fn is_among(&self, folder: &Path) -> bool {
+        !schedules_in(folder).is_empty()
+    }
+
     /// A task of the binary form takes 39 bytes, and two operations of some 80 here.
     fn least_memory(&self, path: &Path) -> u64 {
-        std::fs::metadata(path).map_or(0, |file| file.len().saturating_mul(4))
+        let length = |file: PathBuf| std::fs::metadata(file).map_or(0, |file| file.len());
+        file_of(path).map_or(0, length).saturating_mul(4)
     }
 
     fn open(&self, path: &Path, options: &ReadOptions) -> Result<Opened, FormatError> {
@@ -173,7 +228,9 @@ impl TraceFormat for Goal {
         let inspection = Inspection {
             format: "goal",
             form: if binary { "binary" } else { "text" },
-            name: path.file_name().map(|name| name.to_string_lossy().into_owned()),
+            name: file_of(path)?
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned()),
             nranks: ranks.len() as u32,
             total_calc_ns: sum(|rank| rank.calc_ns),
             total_collective_calls: BTreeMap::new(),

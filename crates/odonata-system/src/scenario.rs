@@ -106,8 +106,9 @@ pub fn load_hardware(
     resolve::hardware(written, &document, stem(name), folder.as_ref()).map_err(|problem| document.locate(problem))
 }
 
-/// The name of a scenario that has none of its own.
+/// The name of a scenario that has none of its own. One that is in no file is called something like `<dict>` in errors, which
+/// is no name for titles.
 fn stem(name: &str) -> &str {
     let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str());
-    stem.unwrap_or("scenario")
+    stem.filter(|stem| !stem.starts_with('<')).unwrap_or("scenario")
 }

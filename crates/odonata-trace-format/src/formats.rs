@@ -18,8 +18,9 @@ impl Formats {
     /// # Errors
     /// There is nothing, or nothing of these formats: the text says what is there.
     pub fn at(&self, path: &Path) -> Result<&'static dyn TraceFormat, FormatError> {
-        let found = self.0.iter().find(|format| format.detect(path));
-        found
+        let by = |is: fn(&dyn TraceFormat, &Path) -> bool| self.0.iter().find(|format| is(**format, path));
+        by(|format, path| format.detect(path))
+            .or_else(|| by(|format, path| path.is_dir() && format.is_among(path)))
             .copied()
             .ok_or_else(|| FormatError::about(path, what_is_at(path), self.files()))
     }

@@ -93,6 +93,13 @@ pub trait TraceFormat: Sync {
     /// damaged is still of its format, so that its reader can say what is wrong.
     fn detect(&self, path: &Path) -> bool;
 
+    /// Whether `folder`, which no format has detected, holds a trace of this format among other files: one of a format whose
+    /// traces are single files. It is then opened by the path of the folder.
+    fn is_among(&self, folder: &Path) -> bool {
+        let _ = folder;
+        false
+    }
+
     /// What it takes in memory to have it open, in bytes, at least: by what the files say of their own sizes, without reading
     /// them. 0 where that cannot be told, or the files are damaged.
     fn least_memory(&self, path: &Path) -> u64 {

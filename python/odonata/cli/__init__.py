@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from odonata import __version__
 from odonata.cli import (
@@ -43,8 +44,21 @@ from odonata.cli import (
 from odonata.cli.answer import open_pipe, reported
 from odonata.errors import check_text
 
+
+class _Commands(TyperGroup):
+    """The commands; what is wrong with arguments is said without the words of the library that checks."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
+
 app = typer.Typer(
     name="odonata",
+    cls=_Commands,
     help="Simulates a supercomputer's network and storage, and the jobs that share them.",
     no_args_is_help=True,
     add_completion=True,

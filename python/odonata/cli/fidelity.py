@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from enum import StrEnum
 from typing import Annotated
 
@@ -42,18 +43,27 @@ def fidelity(
     settings: Settings = None,
     seed: Seed = None,
     as_json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the answer.")] = False,
 ) -> None:
     """Run a scenario in packets, as flows and by the analytic model, and compare; mixed, if its jobs say so.
 
     Per job: time, MPI time, I/O time, latency, slowdown (with run.baselines), how far each tier is off that
-    in packets, and the CPU seconds of each. What a tier cannot do is said by name. Ctrl-C ends
+    in packets, and the CPU seconds of each. What a tier cannot do is said by name; run.lost_time is left out
+    where it cannot be told. Progress goes to standard error. Ctrl-C ends
     the tier that runs and the command; tiers that are complete are shown.
     """
     with reported(as_json, writes=False):
         from odonata import tiers as sides
+        from odonata.progress import ProgressLine
 
         task = runner.Task(runner.read_scenario(scenario), str(scenario), list(settings or []), seed)
-        found = sides.compare(task, [tier.value for tier in tiers] if tiers else None, packet_until)
+        names = [tier.value for tier in tiers] if tiers else None
+        found = sides.compare(
+            task,
+            names,
+            packet_until,
+            lambda title: contextlib.nullcontext() if quiet else ProgressLine(title=title),
+        )
     with open_pipe():
         if as_json:
             print_json(found)

@@ -43,10 +43,13 @@ def import_(
         text = draft.text()
         from odonata import _core
 
-        with input_errors():
-            # What is written is a scenario, or nothing is.
-            look = _core.resolve if draft.jobs else _core.describe
-            look(text, str(out or "imported.toml"))
+        try:
+            with input_errors():
+                # What is written is a scenario, or nothing is.
+                look = _core.resolve if draft.jobs else _core.describe
+                look(text, str(out or "imported.toml"))
+        except InputError as error:
+            raise draft.wrong(error) from None
         if target is not None:
             target.write(text.encode())
     for one in draft.left:

@@ -27,13 +27,14 @@ class DarshanLog:
     files = header.FILES
 
     def detect(self, path: Path) -> bool:
-        """By its ending, or Darshan's magic number."""
+        """By its ending, or Darshan's magic number; a folder by such files, if no other trace is in it."""
         return header.is_at(path)
 
     def info(self, path: Path, *, incomplete: bool) -> dict[str, Any]:
         """Statistics by module, and what a replay would have of each file."""
         from odonata.darshan_log import accesses, reader, statistics
 
+        path = header.log_of(path)
         log = reader.read(path, incomplete=incomplete)
         counts, files = accesses.counted(log)
         return {
@@ -116,7 +117,7 @@ class DarshanLog:
         """Holes, contradictions and impossible times; notes say what a replay assumes."""
         from odonata.darshan_log import accesses, findings, reader
 
-        log = reader.read(path)
+        log = reader.read(header.log_of(path))
         return findings.of(log, accesses.of(log))
 
     def convert(
@@ -138,7 +139,7 @@ class DarshanLog:
                 "the log says how many ranks there are", key="--ranks", expected="a Chakra trace of one rank"
             )
         refuse_bandwidth(options, path)
-        log = reader.read(path, incomplete=options.incomplete)
+        log = reader.read(header.log_of(path), incomplete=options.incomplete)
         found = accesses.of(log, interface, _left_out(log.names, options.without))
         ranks, operations = program.write(log, found, folder, progress, call_time=options.call_time)
         notes = [f"not known: {text}" for text in found.unknown]

@@ -14,12 +14,14 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
-from odonata import foreign
-from odonata.errors import InputError
+from odonata import _core, foreign
+from odonata.errors import InputError, is_mistake
 
 MAGIC = 6567223
 #: What a path of the format is, for people.
-FILES = "a Darshan log (.darshan)"
+FILES = "a Darshan log (.darshan, or the folder of one)"
+#: Logs of a folder that are named where one has to be chosen.
+_MOST_NAMES = 8
 #: Bytes that tell what a file is.
 START = 16
 
@@ -43,10 +45,16 @@ _LAYOUTS = {
 
 
 def is_at(path: Path) -> bool:
-    """Whether what is at `path` is meant to be a Darshan log: by its name, or the beginning of the file."""
-    if path.suffix == ".darshan":
-        return True
+    """Whether what is at `path` is meant to be a Darshan log: by its name, or the beginning of the file.
+
+    A folder is if it has such a file, and is no trace of the core's formats: a log may lie beside the trace
+    of messages of its job.
+    """
     try:
+        if path.is_dir():
+            return bool(_in(path)) and _core.trace_format(path) is None
+        if path.suffix == ".darshan":
+            return True
         foreign.check(path)
         with path.open("rb") as file:
             start = file.read(START)
@@ -54,6 +62,31 @@ def is_at(path: Path) -> bool:
         return False
     return len(start) == START and any(
         struct.unpack_from(f"{order}q", start, 8)[0] == MAGIC for order in "<>"
+    )
+
+
+def _in(folder: Path) -> list[Path]:
+    """The logs of a folder, by their ending; `._*` are files of macOS archives."""
+    return sorted(path for path in folder.glob("*.darshan") if not path.name.startswith("."))
+
+
+def log_of(path: Path) -> Path:
+    """The log at `path`: itself, or the only one of a folder; `InputError` where there are several."""
+    try:
+        found = _in(path) if path.is_dir() else [path]
+    except OSError as error:
+        if not is_mistake(error):
+            raise
+        raise _wrong(path, f"cannot be read: {error.strerror}") from None
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise _wrong(path, "there is no log in the folder")
+    names = ", ".join(log.name for log in found[:_MOST_NAMES]) + (", ..." if len(found) > _MOST_NAMES else "")
+    raise InputError(
+        f"the folder holds {len(found)} Darshan logs: {names}",
+        file=str(path),
+        expected="the path of one of them",
     )
 
 

@@ -97,7 +97,7 @@ class _Import:
             # The older name.
             self.given = {**given, "packet_size": given["const_flits_per_packet"]}
         self.used: set[str] = {"const_flits_per_packet"}
-        self.draft = Draft(path.stem, [f"From the BookSim 2 configuration {path.name}."], preset="booksim")
+        self.draft = Draft(path.stem, [f"From the BookSim 2 configuration {path.name}."], path, "booksim")
 
     def text(self, key: str) -> str:
         """A value, or BookSim's default."""

@@ -46,7 +46,7 @@ class _Import:
         self.params = conf.sections.get("PARAMS", Section())
         self.conf = conf
         self.used = {"modelnet_scheduler"}
-        self.draft = Draft(path.stem, [f"From the CODES configuration {path.name}."])
+        self.draft = Draft(path.stem, [f"From the CODES configuration {path.name}."], path)
 
     def wrong(self, key: str, problem: str, expected: str, value: str | None = None) -> InputError:
         """That the configuration cannot be taken over."""
@@ -77,6 +77,10 @@ class _Import:
     def where(self, key: str) -> str:
         """A comment on the origin of a value."""
         return key if key in self.params.values else f"{key}, CODES' default"
+
+    def shown(self, key: str, value: int) -> str:
+        """A value as it stands in the file, or that it is a default."""
+        return str(value) if key in self.params.values else f"{value}, CODES' default: the file has no {key}"
 
     def make(self) -> Draft:
         """The scenario, without jobs."""
@@ -145,7 +149,14 @@ class _Import:
                 raise self.wrong(f"PARAMS.{key}", "no bandwidth", "more than 0", str(rate))
             latency = number(chunk / (rate * GIB) * 1e9)
             self.draft.put(table, "latency", f'"{latency} ns"', "one chunk at its bandwidth, as in CODES")
-            self.draft.put(table, "buffer", f'"{self.whole(buffer, default)} B"', self.where(buffer))
+            size, packet = self.whole(buffer, default), self.whole("packet_size", 512)
+            if size < packet:
+                # CODES takes it, and never sends: here it is said of the key that the file has, or lacks.
+                raise self.wrong(
+                    f"PARAMS.{buffer}", "a buffer that does not hold one packet",
+                    f"at least packet_size, {self.shown('packet_size', packet)}", self.shown(buffer, size),
+                )  # fmt: skip
+            self.draft.put(table, "buffer", f'"{size} B"', self.where(buffer))
             self.draft.put(
                 table, "credit_delay", f'"{number(credit)} ns"', f"{credit_bytes} B at {credit_of} bandwidth"
             )
@@ -204,11 +215,11 @@ class _Import:
 
     def dally(self) -> None:
         """One-dimensional groups, cabled by a file."""
-        routers = self.whole("num_routers")
+        routers, origin = self.routers_of_a_group()
         groups = self.whole("num_groups")
         ports = self.whole("num_global_channels")
         self.sizes("dragonfly", {
-            "groups": (groups, "num_groups"), "routers_per_group": (routers, "num_routers"),
+            "groups": (groups, "num_groups"), "routers_per_group": (routers, origin),
             "nodes_per_router": (self.whole("num_cns_per_router"), "num_cns_per_router"),
             "global_ports_per_router": (ports, "num_global_channels"),
         })  # fmt: skip
@@ -220,6 +231,25 @@ class _Import:
         ways["nonminimal"] = {"algorithm": '"valiant"', "via": '"group"', "vc_rule": '"codes"'}
         self.routing(ways, name, vcs=4)
         self.rails()
+
+    def routers_of_a_group(self) -> tuple[int, str]:
+        """Routers of a group of dragonfly-dally, and where that is from.
+
+        Configurations from before it had `num_routers` give rows and columns, as dragonfly-custom does, of
+        which a group has all; rows are 1 where there are none.
+        """
+        rows, columns = "num_router_rows", "num_router_cols"
+        if self.params.get("num_routers") is None and self.params.get(columns) is not None:
+            return self.whole(rows, 1) * self.whole(columns), f"{rows} x {columns}"
+        if self.params.get("num_routers") is None:
+            raise self.wrong(
+                "PARAMS.num_routers", "the key is missing", f"routers of a group, or {rows} and {columns}"
+            )
+        found = self.whole("num_routers")
+        for key in (rows, columns):
+            if key in self.params.values:
+                self.draft.leave(key, self.text(key), "num_routers says how many routers a group has")
+        return found, "num_routers"
 
     def cabling(self, groups: int, routers: int) -> None:
         """How groups are cabled: by the file with the global cables, if it is there."""

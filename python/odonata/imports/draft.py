@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from odonata.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,8 @@ class Draft:
     name: str
     #: What it is from, a line each.
     sources: list[str]
+    #: The configuration of the network that it is from.
+    path: Path
     preset: str | None = None
     tables: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
     #: Tables of jobs: keys and values.
@@ -37,6 +42,22 @@ class Draft:
     def leave(self, key: str, value: object, reason: str) -> None:
         """Notes what is not taken over."""
         self.left.append(Left(key, "" if value is None else str(value), reason))
+
+    def wrong(self, error: InputError) -> InputError:
+        """What the core says of the scenario, which nobody has written, said of the configuration."""
+        table, _, key = (error.key or "").rpartition(".")
+        origin = next(
+            (origin for name, _, origin in self.tables.get(table, []) if name == key and origin), ""
+        )
+        hint = (
+            f"{error.key} of the scenario is from: {origin}"
+            if origin
+            else "a key of the scenario that it makes"
+        )
+        return InputError(
+            error.message, file=str(self.path), key=error.key, value=error.value, expected=error.expected,
+            hint=error.hint or (hint if error.key else None),
+        )  # fmt: skip
 
     def text(self) -> str:
         """The scenario."""

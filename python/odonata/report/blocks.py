@@ -2,7 +2,8 @@
 
 Text is plain text throughout; the template escapes it. A chart is what plotly.js draws, a list of traces and
 a layout, with controls: each trace says in `when` for which choices it is shown. Further keys of ours are
-`colour` (a number in the palette), `scale` ("heat"), `yunit` and `logy`; `templates/report.js` knows them.
+`colour` (a number in the palette), `scale` ("heat"), `yunit`, `ytitle` and `logy`, which
+`templates/report.js` knows.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class Table:
     search: bool = False
     #: Whether it is folded up at first.
     folded: bool = False
+    #: The column by which its rows are sorted, the largest first; None: by none.
+    sorted_by: int | None = None
     kind: str = "table"
 
 

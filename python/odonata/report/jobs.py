@@ -140,10 +140,24 @@ def _iterations(contents: Contents) -> Chart | None:
     return Chart(
         "jobs-iterations",
         "Time per iteration",
-        "From when the last rank had ended the iteration before. Peaks are where a job was held up.",
+        "From when the last rank had ended the iteration before: what a job does between two, such as I/O, "
+        f"counts for the second.{_phases(contents)} Other peaks are where a job was held up.",
         traces,
-        {"xaxis": axis("iteration", dtick=1 if most <= 20 else None), "yaxis": times_axis},
+        {
+            # Half an iteration more on both sides, for the markers; by itself the axis begins at -1.
+            "xaxis": axis("iteration", dtick=1 if most <= 20 else None, range=[-0.5, most + 0.5]),
+            "yaxis": times_axis,
+        },
     )
+
+
+def _phases(contents: Contents) -> str:
+    """Which of the jobs do several things in turn, between whose iterations there is something else."""
+    phases = {
+        job["name"] for job in contents.run["scenario"]["jobs"] if "phases" in (job.get("workload") or {})
+    }
+    names = [job for job in contents.shown if job in phases]
+    return f" So it is between the phases of {', '.join(names)}." if names else ""
 
 
 def _traffic(contents: Contents) -> Chart | None:

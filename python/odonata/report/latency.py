@@ -21,6 +21,9 @@ MEASURES = {
     "calls": "reads and writes, from request to acknowledgement",
 }
 
+#: What the vertical axis is, by view.
+_SHARES = {"cdf": "cumulative share", "tail": "share that takes longer", "density": "share per factor of ten"}
+
 
 def section(contents: Contents) -> Section | None:
     """The section, if anything was sent."""
@@ -66,7 +69,7 @@ def distributions(contents: Contents) -> Chart | None:
         traces,
         {
             "xaxis": axis("latency", "s", log=True),
-            "yaxis": axis("share; density: per factor of ten", rangemode="tozero"),
+            "yaxis": axis("", rangemode="tozero"),
             "hovermode": "closest",
         },
         [
@@ -94,7 +97,8 @@ def _traces(
 
     def trace(view: str, x: list[float], y: list[float], words: str, **more: Any) -> dict[str, Any]:
         when = {"measure": measure, "view": view}
-        return common | {"x": x, "y": y, "hovertemplate": words + said, "when": when} | more
+        seen = {"x": x, "y": y, "hovertemplate": words + said, "when": when, "ytitle": _SHARES[view]}
+        return common | seen | more
 
     return [
         trace("cdf", xs, shares, "%{y:.2%} within %{x:.3~s}s"),

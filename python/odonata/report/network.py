@@ -32,6 +32,14 @@ CLASSES = {
 }
 
 
+#: Their colours in the palette: any two are told apart, of those beyond it the number follows.
+_COLOURS = {"nic": 6, "terminal": 1, "local": 2, "column": 0, "global": 3}
+
+
+def _colour(name: str, number: int) -> int:
+    return _COLOURS.get(name, len(_COLOURS) + number)
+
+
 def class_of(link: dict[str, Any]) -> str:
     """Class of a link; that of a node is one of its own."""
     return "nic" if link["source_kind"] == "node" else str(link["class"])
@@ -114,7 +122,7 @@ def _load(contents: Contents) -> Chart:
                     "name": CLASSES.get(name, name),
                     "x": [(place + 1) / len(ordered) for place in places],
                     "y": [ordered[place] for place in places],
-                    "colour": number,
+                    "colour": _colour(name, number),
                     "line": {"width": 2, "shape": "hv"},
                     "hovertemplate": "%{x:.2~%} of the links: %{y:.1%} of the time and more",
                     "when": {"show": show},
@@ -217,7 +225,7 @@ def _over_time(contents: Contents) -> Chart | None:
                     "name": CLASSES[name],
                     "x": [row["start_s"] + interval_s / 2 for row in mine],
                     "y": [row["busy_s"] / interval_s / counts[name] for row in mine],
-                    "colour": list(counts).index(name),
+                    "colour": _colour(name, 0),
                     "hovertemplate": f"at %{{x:.4~s}}s: %{{y:.1%}} busy<extra>{CLASSES[name]}</extra>",
                 }
             )

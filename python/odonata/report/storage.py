@@ -48,7 +48,7 @@ def section(contents: Contents) -> Section | None:
 
 
 def table(contents: Contents) -> Table:
-    """A row per server."""
+    """A row per server, the busiest first: of hundreds it is those that one looks for."""
     rows = [
         [
             name_cell(str(row["server"])),
@@ -65,7 +65,7 @@ def table(contents: Contents) -> Table:
             size_cell(row["peak_memory_bytes"]),
             *(time_cell(row[f"wait_{what}_s"]) for what in ("space", "memory", "device", "lock")),
         ]
-        for row in contents.results.rows("servers")
+        for row in sorted(contents.results.rows("servers"), key=lambda row: -row["device_busy_s"])
     ]
     columns = [
         Column("server"),
@@ -83,7 +83,7 @@ def table(contents: Contents) -> Table:
         Column("for the device", help="Summed over accesses."),
         Column("for locks", help="Summed over requests."),
     ]
-    return Table("storage-servers", "Servers", columns, rows, search=len(rows) > 12)
+    return Table("storage-servers", "Servers", columns, rows, search=len(rows) > 12, sorted_by=2)
 
 
 def _metadata(contents: Contents) -> Table | None:
@@ -102,7 +102,7 @@ def _metadata(contents: Contents) -> Table | None:
             time_cell(row["longest_s"]),
             count_cell(row["peak_waiting"]),
         ]
-        for row in contents.results.rows("metadata")
+        for row in sorted(contents.results.rows("metadata"), key=lambda row: -row["utilization"])
     ]
     columns = [
         Column("server"),
@@ -114,7 +114,7 @@ def _metadata(contents: Contents) -> Table | None:
         Column("longest call", help="From a call's arrival to its answer."),
         Column("most waiting", help="Most calls that waited at once."),
     ]
-    return Table("metadata-servers", "Metadata servers", columns, rows, search=len(rows) > 12)
+    return Table("metadata-servers", "Metadata servers", columns, rows, search=len(rows) > 12, sorted_by=2)
 
 
 def _waits(contents: Contents) -> Chart | None:

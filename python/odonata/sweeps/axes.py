@@ -164,14 +164,15 @@ def over_option(text: str) -> Axis:
     """
     key, equals, listed = text.partition("=")
     source = Source()
+    where = f"--over {shown(text).strip(chr(34))}"
     if not equals or not key.strip() or not listed.strip():
-        raise source.error("no key and values", "--over", value=text, expected="KEY=A,B,C")
+        raise source.error("no key and values", where, value=text, expected="KEY=A,B,C")
     values = _value(f"[{listed}]")
     if not isinstance(values, list):
         values = [_value(part.strip()) for part in listed.split(",") if part.strip()]
     table = Table({}, source)
-    axis = list_axis(key.strip(), values, table, "--over")
-    return replace(axis, where=(f"--over {shown(text).strip(chr(34))}",))
+    axis = list_axis(key.strip(), values, table, where)
+    return replace(axis, where=(where,))
 
 
 def _value(text: str) -> Any:

@@ -26,9 +26,13 @@ class Source:
     ) -> InputError:
         """An error about a key of it."""
         line = line_of(self.text, key) if self.file is not None else None
+        file = None if self.file is None else str(self.file)
+        if self.file is None and key.startswith("--over "):
+            # An option stands where else a file does, as --set of other commands; the key is in it.
+            file, key = key, key.removeprefix("--over ").partition("=")[0].strip()
         return InputError(
             problem,
-            file=None if self.file is None else str(self.file),
+            file=file,
             line=line,
             key=key,
             value=None if value is None else shown(value),

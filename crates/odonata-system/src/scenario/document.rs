@@ -6,6 +6,7 @@ use super::clock::Measure;
 use super::error::{InputError, Problem, nearest, quoted};
 use super::presets;
 use super::reader::{Path, ReadError, Reader};
+use super::resolve::MOST_RANKS;
 use super::tree::{self, Entry, Node, Place, Source, Value};
 use super::written::Written;
 use odonata_topology::FamilyName;
@@ -80,10 +81,15 @@ impl Document {
     pub(super) fn read(&self) -> Result<Written, InputError> {
         let locate = |error: ReadError| {
             let (key, place) = error.at.unwrap_or_else(|| (String::new(), self.root.place));
+            // Of the ranks of a job there are fewer than the type of the key can count.
+            let expected = match is_ranks_of_job(&key) && error.expected.starts_with("a whole number") {
+                true => format!("a whole number from 1 to {MOST_RANKS}"),
+                false => error.expected,
+            };
             InputError {
                 message: error.problem,
                 value: error.value,
-                expected: error.expected,
+                expected,
                 hint: error.hint,
                 ..self.error_in(key, place)
             }
@@ -425,4 +431,10 @@ fn excludes(path: &[String], key: &str, other: &str) -> bool {
         .iter()
         .filter(|(pattern, _)| is(pattern))
         .any(|(_, groups)| apart(groups))
+}
+
+/// Whether `key` is that of the ranks of a job.
+fn is_ranks_of_job(key: &str) -> bool {
+    let number = key.strip_prefix("jobs.").and_then(|rest| rest.strip_suffix(".ranks"));
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }

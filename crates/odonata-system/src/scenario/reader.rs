@@ -309,7 +309,11 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
         match self.node.value {
             Value::Table(_) => self.deserialize_any(visitor),
             // Serde would fill a struct from an array, by position.
-            _ => Err(self.wrong("a table")),
+            _ => {
+                // A type that says more of its table than its name does so by `serde(expecting)`.
+                let said = (&visitor as &dyn Expected).to_string();
+                Err(self.wrong(if said.starts_with("a table") { &said } else { "a table" }))
+            }
         }
     }
 

@@ -20,6 +20,7 @@ use odonata_units::{Bytes, Time, check_name, within};
 
 use crate::memory;
 
+pub(super) use self::jobs::MOST_RANKS;
 use super::document::Document;
 use super::error::Problem;
 use super::resolved as r;

@@ -10,7 +10,7 @@ use super::job::OtherJobs;
 /// What is recorded, one by one, for `odonata timeline`: the calls of ranks, their messages, the accesses of storage servers, and
 /// the busiest links over time. Results are the same with it and without.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table: {} records all")]
 pub struct Timeline {
     /// Name of a job, or of several, whose ranks are recorded; the name of an array stands for all of its jobs. Default:
     /// all jobs. (Synthetic traffic has no calls.)

@@ -22,7 +22,7 @@ pub use odonata_topology::family::MachineTable as Machine;
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Odonata scenario", rename = "Scenario")]
 pub struct Written {
-    /// Name of the scenario, for titles and tables. Default: the file's name.
+    /// Name of the scenario, for titles and tables. Default: the name of its file, "scenario" where it is in none.
     pub name: Option<String>,
     /// Seed of every random choice; equal seeds give equal results. Default: 1.
     #[serde(default = "one")]

@@ -114,7 +114,7 @@ fn every_format_ends_its_work_when_it_is_cancelled() {
 fn what_is_of_no_format_is_refused_with_those_that_there_are() {
     let folder = folder("unknown");
     fs::write(folder.join("app.otf2"), "").unwrap();
-    let expected = "a program folder, or a GOAL schedule (.goal, or LogGOPSim's binary form), or the folder of a DUMPI trace, or its \
+    let expected = "a program folder, or a GOAL schedule (.goal, LogGOPSim's binary form, or the folder of one), or the folder of a DUMPI trace, or its \
                     .meta file";
     for path in [&folder, &folder.join("app.otf2"), &folder.join("none")] {
         let error = FORMATS.at(path).err().unwrap();

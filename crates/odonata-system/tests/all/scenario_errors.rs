@@ -180,7 +180,52 @@ fn a_negative_size_is_refused() {
 fn a_negative_number_is_refused_with_its_range() {
     let error = error(&with("[[jobs]]\nranks = -4\nworkload = { milc = {} }\n"));
     assert_eq!(at(&error), (Some(7), "jobs.0.ranks", Some("-4")));
+    says(&error, "a whole number from 1 to 16777216", "");
+    // As its text, and one that is too large for the type, have the same.
+    for wrong in ["\"4\"", "5000000000"] {
+        let error = self::error(&with(&format!(
+            "[[jobs]]\nranks = {wrong}\nworkload = {{ milc = {{}} }}\n"
+        )));
+        assert_eq!(at(&error), (Some(7), "jobs.0.ranks", Some(wrong)));
+        says(&error, "a whole number from 1 to 16777216", "");
+    }
+    let error = self::error(&with(&format!("[nic]\nqueue = -4\n{JOB}")));
     says(&error, "a whole number from 0 to 4294967295", "");
+}
+
+#[test]
+fn what_a_program_refuses_is_said_of_its_key() {
+    let error = error(&with("[[jobs]]\nranks = 4\n[jobs.workload.milc]\niterations = 0\n"));
+    assert_eq!(at(&error), (Some(9), "jobs.0.workload.milc.iterations", Some("0")));
+    assert_eq!(error.message, "iterations is 0");
+    says(&error, "at least 1", "");
+}
+
+#[test]
+fn a_factor_of_a_training_job_is_said_of_its_key_and_place() {
+    let job = "[[jobs]]\nranks = 16\n[jobs.workload.training]\nmodel = \"llama-3-8b\"\n";
+    let error = error(&with(&format!("{job}tensor = 7\n")));
+    assert_eq!(at(&error), (Some(10), "jobs.0.workload.training.tensor", Some("7")));
+    says(&error, "tensor x data x pipeline = ranks of the job", "");
+    let error = self::error(&with(&format!("{job}heads = 7\n")));
+    assert_eq!(at(&error), (Some(10), "jobs.0.workload.training.heads", Some("7")));
+    says(&error, "8 or more; or kv_heads of at most 7", "");
+    let setting = "jobs.0.workload.training.tensor=7";
+    let error = error_with(&with(job), &[setting]);
+    assert_eq!(error.file, format!("--set {setting}"));
+}
+
+#[test]
+fn a_table_that_is_none_is_shown_where_its_type_says_how() {
+    let error = error(&with(&format!("[run]\ntimeline = true\n{JOB}")));
+    assert_eq!(at(&error), (Some(7), "run.timeline", Some("true")));
+    says(&error, "a table: {} records all", "");
+    let error = self::error(&format!("[machine]\nfailed_links = [[0, 1]]\n{}", with(JOB)));
+    assert_eq!(at(&error).0, Some(2));
+    assert_eq!(error.key, "machine.failed_links.0");
+    says(&error, "a table: { routers = [A, B] }", "");
+    let error = self::error(&with(&format!("[network]\nrouting = 3\n{JOB}")));
+    says(&error, "a table", "");
 }
 
 #[test]
@@ -679,15 +724,15 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
         ),
         (
             checkpoint("file = \"per-rank\", offset = \"strided\""),
-            "jobs.0.workload.checkpoint",
+            "jobs.0.workload.checkpoint.offset",
             "offset is strided in files of the ranks' own",
-            "",
+            "by-rank, or file = \"shared\"",
         ),
         (
             checkpoint("record = \"0 B\""),
-            "jobs.0.workload.checkpoint",
+            "jobs.0.workload.checkpoint.record",
             "record is 0 B",
-            "",
+            "at least 1 B",
         ),
     ] {
         let found = error(&with(&text));
@@ -913,7 +958,7 @@ fn numbers_are_shown_as_they_were_written() {
     let whole = error(&with("[[jobs]]\nranks = 4.0\nworkload = { milc = {} }\n"));
     assert_eq!(at(&whole), (Some(7), "jobs.0.ranks", Some("4.0")));
     assert_eq!(whole.message, "wrong type of value: 4.0");
-    says(&whole, "a whole number from 0", "");
+    says(&whole, "a whole number from 1", "");
     let uniform = |keys: &str| {
         with(&format!(
             "[[jobs]]\nranks = 4\nworkload = {{ uniform = {{ {keys} }} }}\n"

@@ -174,7 +174,7 @@ impl JsonSchema for Cables {
 
 /// A cable between two routers that carries nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table: { routers = [A, B] }")]
 pub struct FailedLink {
     /// The two routers, numbered over the machine.
     pub routers: [u32; 2],
@@ -185,7 +185,7 @@ pub struct FailedLink {
 
 /// A cable between two routers that carries less than others of its class.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table: { routers = [A, B], factor = 0.5 }")]
 pub struct DegradedLink {
     /// The two routers, numbered over the machine.
     pub routers: [u32; 2],

@@ -223,7 +223,18 @@ impl Parameters for TrainingParams {
             ("experts", &mut self.experts, of(|sizes| sizes.experts, 1), 1 << 16),
         ] {
             let least = if name == "matrices" { 2 } else { 1 };
-            odonata_units::within(key(name), *filled.fill(default), least, most)?;
+            let given = !filled.is_empty();
+            let value = *filled.fill(default);
+            if name == "kv_heads" && !given && value > heads {
+                // They are the model's, so it is the heads that somebody has changed.
+                let problem = format!("{heads} heads for the {value} kv_heads of the model");
+                return Err(Problem::new(
+                    key("heads"),
+                    problem,
+                    format!("{value} or more; or kv_heads of at most {heads}"),
+                ));
+            }
+            odonata_units::within(key(name), value, least, most)?;
         }
         let experts = *self.experts;
         let active = *self.active.fill(of(|sizes| sizes.active, 1).min(experts));
@@ -243,11 +254,20 @@ impl Parameters for TrainingParams {
         }
         let all = self.data.given().map(|&data| both.saturating_mul(u64::from(data)));
         if all != Some(u64::from(ranks)) {
-            let problem = match self.data.given() {
-                Some(data) => format!("{} x {data} x {} ranks of {ranks}", self.tensor, self.pipeline),
-                None => format!("{} x {} do not divide {ranks} ranks", self.tensor, self.pipeline),
+            let divides = ranks.is_multiple_of(self.tensor);
+            let (name, problem) = match self.data.given() {
+                Some(data) => (
+                    "data",
+                    format!("{} x {data} x {} ranks of {ranks}", self.tensor, self.pipeline),
+                ),
+                None if self.pipeline == 1 => ("tensor", format!("{} does not divide {ranks} ranks", self.tensor)),
+                None => (
+                    if divides { "pipeline" } else { "tensor" },
+                    format!("{} x {} do not divide {ranks} ranks", self.tensor, self.pipeline),
+                ),
             };
-            return Err(Problem::new(at, problem, "tensor x data x pipeline = ranks of the job"));
+            let expected = "tensor x data x pipeline = ranks of the job";
+            return Err(Problem::new(key(name), problem, expected));
         }
         if !self.layers.is_multiple_of(self.pipeline) {
             let problem = format!("{} layers on {} stages", *self.layers, self.pipeline);

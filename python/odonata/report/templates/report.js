@@ -51,7 +51,7 @@ const odonata = (() => {
 
   // A trace as plotly.js wants it, in the colours of the page.
   function coloured(trace, look) {
-    const { when, colour, scale, logy, yunit, ...made } = trace;
+    const { when, colour, scale, logy, yunit, ytitle, ...made } = trace;
     // Nothing is the lightest colour.
     if (scale === "heat") Object.assign(made, { colorscale: look.heat, zmin: 0, zmax: Math.max(...made.z.flat(), 1e-12) });
     if (colour !== undefined) {
@@ -88,13 +88,15 @@ const odonata = (() => {
       hoverlabel: { bgcolor: look.raised, bordercolor: look.line, font: { color: look.ink }, namelength: -1, align: "left" },
       showlegend: !heat && (traces.length > 1 || Boolean(traces[0]?.name)), legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
       ...rest,
-      margin: { l: 62, r: 16, t: 16, b: 48, ...layout.margin },
+      // On the right there is room for half of "100%": a label that does not fit is left out.
+      margin: { l: 62, r: 24, t: 16, b: 48, ...layout.margin },
       xaxis: axis(layout.xaxis, false),
       yaxis: axis(layout.yaxis, traces.some((trace) => trace.logy)),
       height: spec.height,
       ...(printing ? { width: PAPER_WIDTH, autosize: false } : { autosize: true }),
     };
     if (traces[0]?.yunit !== undefined) made.yaxis.ticksuffix = traces[0].yunit;
+    if (traces[0]?.ytitle !== undefined) made.yaxis.title.text = traces[0].ytitle;
     if (heat) for (const one of [made.xaxis, made.yaxis]) one.showgrid = one.zeroline = false;
     if (square) Object.assign(made.yaxis, { scaleanchor: "x", constrain: "domain" }), (made.xaxis.constrain = "domain");
     return made;

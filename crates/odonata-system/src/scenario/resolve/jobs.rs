@@ -14,7 +14,7 @@ use crate::scenario::resolved as r;
 use crate::scenario::workload::{Trace, Workload};
 
 /// Most ranks of all jobs together; each takes memory before the first event.
-const MOST_RANKS: u64 = 1 << 24;
+pub(in crate::scenario) const MOST_RANKS: u64 = 1 << 24;
 
 /// Most words of memory of the programs of all ranks together: they are counted in 32 bits.
 const MOST_WORDS: u64 = u32::MAX as u64;

@@ -290,9 +290,20 @@ fn one(at: &str, size: Size, workload: &mut Workload, machine: &r::Resolved) -> 
     Err(
         match without_dims(workload).is_some_and(|other| other.program(ranks).is_ok()) {
             true => synthetic::wrong_dims(&at, problem, ranks),
-            false => Problem::new(at, problem, ""),
+            false => of_program(at, &problem, workload),
         },
     )
+}
+
+/// What a program says of its parameters, which are at key `at`: "KEY is VALUE: expected WHAT" is of that key.
+fn of_program(at: String, problem: &str, workload: &Workload) -> Problem {
+    let Some((said, expected)) = problem.split_once(": expected ") else {
+        return Problem::new(at, problem, "");
+    };
+    let parameters = serde_json::to_value(workload).unwrap_or_default();
+    let has = |word: &&str| parameters[workload.kind()].get(*word).is_some();
+    let key = said.split_once(" is ").map(|(word, _)| word).filter(has);
+    Problem::new(key.map_or(at.clone(), |key| format!("{at}.{key}")), said, expected)
 }
 
 /// The same workload on a balanced grid, if it was given extents.

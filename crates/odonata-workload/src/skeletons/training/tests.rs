@@ -198,8 +198,12 @@ fn what_does_not_fit_is_refused_by_its_key() {
     let refused =
         |ranks, change: &dyn Fn(&mut TrainingParams)| params(change).resolve("training", ranks).unwrap_err().key;
     assert_eq!(refused(8, &|params| params.layers = Filled::EMPTY), "training");
-    assert_eq!(refused(8, &|params| params.tensor = 3), "training");
-    assert_eq!(refused(8, &|params| params.data = 2.into()), "training");
+    assert_eq!(refused(8, &|params| params.tensor = 3), "training.tensor");
+    assert_eq!(
+        refused(12, &|params| (params.tensor, params.pipeline) = (3, 5)),
+        "training.pipeline"
+    );
+    assert_eq!(refused(8, &|params| params.data = 2.into()), "training.data");
     assert_eq!(
         refused(8, &|params| (params.pipeline, params.layers) = (8, 4.into())),
         "training.pipeline"
@@ -207,6 +211,22 @@ fn what_does_not_fit_is_refused_by_its_key() {
     assert_eq!(refused(8, &|params| params.expert = 2), "training.expert");
     assert_eq!(refused(8, &|params| params.flops = 0.0), "training.flops");
     assert_eq!(refused(8, &|params| params.kv_heads = 99.into()), "training.kv_heads");
+    // Its own 8 are there already: it is the heads that are too few.
+    let of_model = |change: &dyn Fn(&mut TrainingParams)| {
+        let mut params = TrainingParams {
+            model: Some(Model::Llama8),
+            ..TrainingParams::default()
+        };
+        change(&mut params);
+        params.resolve("training", 8).unwrap_err()
+    };
+    let few = of_model(&|params| params.heads = 7.into());
+    assert_eq!(
+        (few.key.as_str(), few.problem.as_str()),
+        ("training.heads", "7 heads for the 8 kv_heads of the model")
+    );
+    let both = of_model(&|params| (params.heads, params.kv_heads) = (7.into(), 8.into()));
+    assert_eq!(both.key, "training.kv_heads");
     assert_eq!(refused(8, &|params| params.active = 2.into()), "training.active");
     assert_eq!(refused(8, &|params| params.micro_batches = 0), "training.micro_batches");
     assert_eq!(refused(8, &|params| params.matrices = 1.into()), "training.matrices");
