@@ -284,9 +284,9 @@ def test_servers_stand_with_the_busiest_first(report, results):
     assert [one["aria-sort"] for one in marked] == ["descending"]
 
 
-def test_what_is_between_iterations_is_said_to_count_for_the_second(report, tmp_path):
+def test_what_is_between_iterations_is_said_to_count_for_the_second(report, server, tmp_path):
     """A checkpoint between two all-reduces is no iteration, and nobody has held up the one after it."""
-    shell = Shell(tmp_path)
+    shell = Shell(tmp_path, server)
     phases = (
         '[{ allreduce = { bytes = "8 B", iterations = 2 } }, '
         '{ checkpoint = { iterations = 1, total = "16 MB" } }, '
@@ -295,7 +295,7 @@ def test_what_is_between_iterations_is_said_to_count_for_the_second(report, tmp_
     text = SMALL.split("[[jobs]]")[0] + f'[[jobs]]\nname = "solver"\nranks = 4\nworkload = {phases}\n'
     shell.write(text)
     assert shell("run", "scenario.toml", "-o", "out", "-q").code == 0
-    blocks = jobs.section(Contents(odonata.load(tmp_path / "out"))).blocks
+    blocks = jobs.section(Contents(odonata.load(shell.folder / "out"))).blocks
     chart = next(block for block in blocks if block.id == "jobs-iterations")
     times = chart.traces[0]["y"]
     assert times[2] > 20 * max(times[0], times[1], times[3])

@@ -102,7 +102,7 @@ fn longest_path(ops: &[Op]) -> u64 {
 /// Time in which any stream computes: 0..300, 0..200 and 200..500 are 500; with 0..700 and 700..800 they are 800.
 #[test]
 fn a_rank_that_computes_on_several_streams_at_once_computes_once() {
-    let ops = vec![
+    let ops = [
         op(0, 0, &[], compute(300)),
         op(1, 1, &[], compute(200)),
         op(2, 2, &[1], compute(300)),
