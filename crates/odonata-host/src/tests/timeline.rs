@@ -190,7 +190,7 @@ fn calls_that_never_end_reach_to_the_end_of_the_run() {
     });
     let setup = Setup::new().script(vec![first, sequence([recv(0, 0, 8)])], &[0, 1]);
     let machine = recorded(setup, |_| true, u64::MAX).run();
-    let now = Time::from_ns(4_000);
+    let now = Time::from_ns(10_000);
     let measured = measured(&machine, now);
     adds_up(&measured, 2);
     let unfinished: Vec<_> = measured.timeline.calls.iter().filter(|call| call.unfinished).collect();
