@@ -415,7 +415,11 @@ def test_what_is_no_log_is_refused(shell, tmp_path):
 def test_what_is_not_there_or_no_file_is_refused(shell, tmp_path):
     (tmp_path / "folder.darshan").mkdir()
     os.mkfifo(tmp_path / "pipe.darshan")
-    for name, words in (("folder", "the folder is empty"), ("pipe", "a named pipe"), ("nowhere", "No such file")):
+    for name, words in (
+        ("folder", "the folder is empty"),
+        ("pipe", "a named pipe"),
+        ("nowhere", "No such file"),
+    ):
         refused = shell("trace", "info", f"{name}.darshan")
         assert refused.code == 2, refused.err
         assert words in refused.err
