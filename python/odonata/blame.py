@@ -204,7 +204,7 @@ def totals(results: Results) -> list[Finding]:
     jobs = {row["job"]: row for row in needed(results, "jobs", ["job"]).to_pylist()}
     order = {job: number for number, job in enumerate(jobs)}
     keys = sorted(groups, key=lambda key: (order.get(key[0], len(order)), *key))
-    used, metadata = _servers_used(results), _metadata_servers(results)
+    used, metadata = _servers_used(results, lower), _metadata_servers(results)
     servers = {"servers": used, "metadata": dict.fromkeys(jobs, metadata)}
     # A job that has written nothing waits below in its calls.
     below: dict[tuple[str, str], float] = {}
@@ -241,7 +241,7 @@ def servers_below(results: Results) -> frozenset[int]:
     return frozenset(lower["server"].to_pylist())
 
 
-def _servers_used(results: Results) -> dict[str, int]:
+def _servers_used(results: Results, lower: frozenset[int]) -> dict[str, int]:
     """How many storage servers each job uses; empty without the table that says so.
 
     A job whose files do not go by who asks may use all.
@@ -249,7 +249,7 @@ def _servers_used(results: Results) -> dict[str, int]:
     if not {"ranks", "servers"} <= set(results.tables):
         return {}
     ranks = needed(results, "ranks", ["job", "server"])
-    every = needed(results, "servers", ["server"]).num_rows - len(servers_below(results))
+    every = needed(results, "servers", ["server"]).num_rows - len(lower)
     used = dict.fromkeys(ranks["job"].to_pylist(), every)
     ranks = ranks.filter(pc.greater_equal(ranks["server"], 0))
     counts = ranks.group_by("job").aggregate([("server", "count_distinct")])

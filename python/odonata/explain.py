@@ -159,6 +159,11 @@ class Explanation:
     #: How much later the job started, by culprit; not of an iteration.
     before: tuple[Part, ...] = ()
 
+    @property
+    def least_s(self) -> float:
+        """What has to be lost at a place for it to be named."""
+        return LEAST * self.lost_s
+
     def words(self) -> list[str]:
         """What was lost where, the sentence that adds up first."""
         subject = self.job if self.iteration is None else f"{self.job}'s iteration {self.iteration}"
@@ -169,10 +174,9 @@ class Explanation:
                 f"{subject} ended at {duration(self.end_s)} with rank {self.rank} and lost nothing.",
                 *later,
             ]
-        least_s = LEAST * self.lost_s
         all_groups = _groups(self.job, self.shares)
-        groups = [group.words(self.job) for group in all_groups if group.lost_s >= least_s]
-        rest_s = sum(group.lost_s for group in all_groups if group.lost_s < least_s)
+        groups = [group.words(self.job) for group in all_groups if group.lost_s >= self.least_s]
+        rest_s = sum(group.lost_s for group in all_groups if group.lost_s < self.least_s)
         if rest_s > 0:
             groups.append(f"{duration(rest_s)} in other ways")
         if self.earlier_s > 0:
@@ -188,7 +192,7 @@ class Explanation:
         """The waits of the chain in the order of time; of more than `most` the heaviest, and its end."""
         order = sorted(range(len(self.waits)), key=lambda at: (-self.waits[at].added_s, at))
         kept = {*order[:most], *range(len(self.waits))[-1:]}
-        lines = [self.waits[at].words(self.job, LEAST * self.lost_s) for at in sorted(kept)]
+        lines = [self.waits[at].words(self.job, self.least_s) for at in sorted(kept)]
         left = len(self.waits) - len(kept)
         if left > 0:
             rest_s = sum(wait.added_s for wait in self.waits) - sum(self.waits[at].added_s for at in kept)
@@ -197,8 +201,7 @@ class Explanation:
 
     def as_dict(self) -> Chain:
         """All of it, for machines."""
-        least_s = LEAST * self.lost_s
-        waits = [_plain(wait) | {"words": wait.words(self.job, least_s)} for wait in self.waits]
+        waits = [_plain(wait) | {"words": wait.words(self.job, self.least_s)} for wait in self.waits]
         return cast("Chain", _plain(self) | {"waits": waits, "words": " ".join(self.words())})
 
 
