@@ -18,25 +18,13 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 MPI ?= $(shell cat $(VENV)/.mpi 2>/dev/null)
 MPICC_OF_MPI := $(if $(filter mpich openmpi,$(MPI)),mpicc.$(MPI),$(MPI))
 
-# pyo3 asks this interpreter which ABI to build for; the same one everywhere, so that cargo does not rebuild.
-export PYO3_PYTHON := $(abspath $(BIN)/python)
-
-# Tests in as many processes as there are cores; those of runs over several processes take all cores themselves.
-SIDE_BY_SIDE := --numprocesses auto --dist loadfile --ignore-glob='*/test_mpi*.py'
-
-# Traces of real programs are no part of the repository. Where folders of such are named, separated by colons, or
-# found here, tests look at them too.
-export ODONATA_TRACES ?= $(abspath $(wildcard ../shared/traces/dumpi))
-# The same for Darshan logs.
-export ODONATA_DARSHAN_LOGS ?= $(abspath $(wildcard ../shared/traces/darshan))
-# The same for Chakra execution traces, and for OTF2 archives.
-export ODONATA_CHAKRA_TRACES ?= $(abspath $(wildcard ../shared/traces/chakra))
-export ODONATA_OTF2_ARCHIVES ?= $(abspath $(wildcard ../shared/traces/otf2))
-# The same for GOAL schedules.
-export ODONATA_GOAL_SCHEDULES ?= $(abspath $(wildcard ../shared/traces/goal))
+# pyo3 asks this interpreter which ABI to build for, and an extension must not bring a libpython of its own. The same for every
+# build, so that cargo compiles nothing twice.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-mpi lint check site digests digests-update wheel wheel-aarch64 pgo-profile sdist check-concurrency format bench hop-costs fuzz hostile docs gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-theta study-real-machines study-amg clean FORCE
+.PHONY: help setup demo test test-mpi test-slurm test-browser test-reference test-all lint check site digests digests-update wheel wheel-aarch64 pgo-profile sdist check-concurrency format bench hop-costs fuzz hostile docs gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-theta study-real-machines study-amg clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -44,11 +32,10 @@ help: ## List the targets
 
 setup: $(VENV)/.dev ## Build the package into .venv, with what tests need (does nothing if nothing changed)
 
+# What is missing is told before anything starts.
 $(VENV)/.tools: pyproject.toml
-	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.88 or newer"; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed; try make PYTHON=python3.12")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin>=1.9.4,<2'
+	@packaging/setup.sh prerequisites $(PYTHON)
+	@packaging/setup.sh tools $(PYTHON) $(VENV)
 	@touch $@
 
 # Written when the choice changes only. mpi-sys would not notice that MPICC has.
@@ -57,29 +44,44 @@ $(VENV)/.mpi: $(VENV)/.tools FORCE
 
 $(VENV)/.installed: $(VENV)/.tools $(VENV)/.mpi $(RUST_SOURCES)
 	@$(if $(MPI),command -v $(MPICC_OF_MPI) >/dev/null || { echo "$(MPICC_OF_MPI) is missing: see docs/mpi.md"; rm $(VENV)/.mpi; exit 1; })
-	@echo "building the simulator$(if $(MPI), for MPI by $(MPICC_OF_MPI)); the first time takes a few minutes"
-	$(DEVELOP)
+	@echo "building the simulator$(if $(MPI), for MPI by $(MPICC_OF_MPI)): about 130 crates, three to five minutes the first time"
+	@$(BUILD)
 	@touch $@
 
 # What tests, lints and pictures need beside the package. It is installed after it: who only runs the demo does not wait for it.
 $(VENV)/.dev: pyproject.toml $(VENV)/.installed
-	@[[ $@ -nt pyproject.toml ]] || $(DEVELOP) --extras dev
+	@[[ $@ -nt pyproject.toml ]] || { echo "installing what tests need"; $(BUILD) --extras dev; }
 	@touch $@
 
-DEVELOP = PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(abspath $(VENV)) $(if $(MPI),MPICC=$(MPICC_OF_MPI)) \
-  $(BIN)/maturin develop --release --locked --quiet $(if $(MPI),--features mpi)
+BUILD = $(if $(MPI),MPICC=$(MPICC_OF_MPI)) packaging/setup.sh build $(VENV) $(if $(MPI),--features mpi)
 
 demo: $(VENV)/.installed ## Build the package, run the example, show its results
 	$(ODONATA) run examples/interference.toml -o results/interference --force
 
-test: setup ## Set up and run all tests, Rust and Python
-	cargo test --workspace --locked | $(BIN)/python tests/python/skips.py
-	$(BIN)/python tests/digests/check.py --quick
+test: setup ## Set up and run the tests that need nothing else and do not take long, Rust and Python
+	@$(BIN)/python tests/run.py
+
+test-mpi: setup ## Run the tests of runs over several processes, for every MPI library of this machine
+	tests/mpi/setup.sh
+	@$(BIN)/python tests/run.py --only mpi
+
+test-slurm: setup ## Run the tests of sweeps on Slurm (as root, on a machine with its daemons)
+	tests/slurm/setup.sh
+	@$(BIN)/python tests/run.py --only slurm
+
+test-browser: setup ## Run the tests that open reports in Chromium
+	tests/browser/setup.sh
+	@$(BIN)/python tests/run.py --only browser
+
+test-reference: setup ## Run the tests of real traces, which lie in the folder ODONATA_REFERENCE (tests/traces/README.md)
+	@[[ -n "$$ODONATA_REFERENCE" ]] || { echo "ODONATA_REFERENCE names no folder of traces: see tests/traces/README.md"; exit 1; }
+	@$(BIN)/python tests/run.py --only reference
+
+test-all: setup ## Run every test, those that take long too, and those of Rust with debug assertions (more than an hour)
 	tests/mpi/setup.sh
 	tests/slurm/setup.sh
 	tests/browser/setup.sh
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
-	$(BIN)/python -m pytest tests/python/test_mpi*.py
+	@$(BIN)/python tests/run.py --all
 
 digests: setup ## Hold the results of 850 scenarios against those recorded (ARGS="mpi/", tests/digests)
 	$(BIN)/python tests/digests/check.py $(ARGS)
@@ -87,24 +89,19 @@ digests: setup ## Hold the results of 850 scenarios against those recorded (ARGS
 digests-update: setup ## Record what they give now (ARGS="mpi/")
 	$(BIN)/python tests/digests/check.py --update $(ARGS)
 
-test-mpi: setup ## Run the tests of runs over several processes, for every MPI library of this machine
-	tests/mpi/setup.sh
-	$(BIN)/python -m pytest tests/python/test_mpi*.py
-
 hop-costs: setup ## Instructions and cache misses per packet-hop, held against those recorded (needs valgrind; benches/README.md)
 	tests/valgrind/setup.sh
 	$(BIN)/python benches/hop_costs.py --check
 
 lint: setup ## Format, lints, types
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	cargo clippy --release --workspace --all-targets --locked --quiet -- -D warnings
 	$(BIN)/ruff check python tests studies benches docs/site docs/figures
 	$(BIN)/ruff format --check python tests studies benches docs/site docs/figures
 	$(BIN)/mypy
 
 check: lint ## The same, generated docs, quick tests: run before a commit
-	cargo test --workspace --lib --locked --quiet
-	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m 'not slow'
+	@$(BIN)/python tests/run.py --quick
 
 # Needs what the other targets do not: a nightly toolchain with the components rust-src and miri.
 NIGHTLY ?= nightly
@@ -153,12 +150,13 @@ WHEEL_PLATFORM ?= manylinux_2_28
 # own linker: that of Zig does not take what profiling asks of it. All else is as in the second build (--zig sets options of Cargo that
 # functions are named by), since of a function with another name nothing is known. A folder of their own: Cargo does not see what is in a profile.
 LLVM_PROFDATA = $(firstword $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata))
-WHEEL_PGO ?= $(if $(LLVM_PROFDATA),yes)
-PGO = $(abspath target/pgo)
+# Flags of the compiler cannot name a folder with a space.
+WHEEL_PGO ?= $(if $(LLVM_PROFDATA),$(if $(word 2,$(CURDIR)),,yes))
+PGO = $(CURDIR)/target/pgo
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-MATURIN = PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin
-WHEEL_OPTIONS = --profile $(WHEEL_PROFILE) --locked --quiet --strip --zig --compatibility $(WHEEL_PLATFORM)
+MATURIN = PATH="$(CURDIR)/$(BIN):$$PATH" VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin
+WHEEL_OPTIONS = --profile $(WHEEL_PROFILE) --locked --quiet --strip $(if $(filter linux,$(WHEEL_PLATFORM)),,--zig) --compatibility $(WHEEL_PLATFORM)
 
 $(VENV)/.wheel-tools: $(VENV)/.tools
 	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin[zig]>=1.9.4,<2' 'auditwheel>=6,<7'

@@ -1,6 +1,7 @@
 //! From a tree to the written form: a serde deserializer that keeps the path, so that an error
 //! raised anywhere gets the key and the place of the value it is about.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::value::StrDeserializer;
@@ -12,7 +13,7 @@ use odonata_units::Number;
 use super::alternatives::alternative;
 use super::clock::Measure;
 use super::error::quoted;
-use super::tree::{Node, Place, Value};
+use super::tree::{Entry, Node, Place, Value};
 
 /// What is wrong and where, as far as known so far.
 #[derive(Debug)]
@@ -57,6 +58,16 @@ impl ReadError {
             format!("one of {}", candidates.join(", ")),
             alternative(name, candidates),
         )
+    }
+
+    /// Of the quantity `converted`, which was written as `text`.
+    fn of_converted(self, text: &str, converted: &str) -> Self {
+        ReadError {
+            problem: format!("invalid value {}", quoted(text)),
+            value: Some(quoted(text)),
+            hint: self.hint.or_else(|| Some(format!("{} is \"{converted}\"", quoted(text)))),
+            ..self
+        }
     }
 
     /// With the value `seen` as it was `written`.
@@ -146,6 +157,17 @@ impl fmt::Display for Path<'_> {
     }
 }
 
+/// The entries of a table in the order of the text, so that the first mistake is reported first.
+// Outside the generic functions: each of 140 types that are read would be compiled with a sort of its own.
+fn in_text_order(table: &BTreeMap<String, Entry>) -> Vec<(&str, Place, &Node)> {
+    let mut entries: Vec<_> = table
+        .iter()
+        .map(|(key, entry)| (key.as_str(), entry.key, &entry.node))
+        .collect();
+    entries.sort_by_key(|&(_, place, _)| place);
+    entries
+}
+
 /// Reads one value of the tree.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
@@ -175,14 +197,9 @@ impl<'a> Reader<'a> {
     fn text<'de, V: Visitor<'de>>(self, text: &str, visitor: V) -> Result<V::Value, ReadError> {
         match self.measure.convert(text) {
             None => visitor.visit_str(text),
-            Some(Ok(converted)) => visitor.visit_str(&converted).map_err(|error: ReadError| ReadError {
-                problem: format!("invalid value {}", quoted(text)),
-                value: Some(quoted(text)),
-                hint: error
-                    .hint
-                    .or_else(|| Some(format!("{} is \"{converted}\"", quoted(text)))),
-                ..error
-            }),
+            Some(Ok(converted)) => visitor
+                .visit_str(&converted)
+                .map_err(|error: ReadError| error.of_converted(text, &converted)),
             Some(Err(none)) => Err(ReadError::plain(none.problem, Some(quoted(text)), none.expected, None)),
         }
     }
@@ -251,15 +268,8 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
                 })
             }
             Value::Table(table) => {
-                // In the order of the text, so that the first mistake is reported first.
-                let mut entries: Vec<_> = table.iter().collect();
-                entries.sort_by_key(|(_, entry)| entry.key);
-                let entries = entries
-                    .into_iter()
-                    .map(|(key, entry)| (key.as_str(), entry.key, &entry.node))
-                    .collect();
                 visitor.visit_map(Entries {
-                    entries,
+                    entries: in_text_order(table),
                     next: 0,
                     path: &self.path,
                     measure: self.measure,

@@ -1,0 +1,49 @@
+"""Which tests run: kinds that need more than `make setup` brings, or take long, are left out unless asked for.
+
+A test belongs to a kind by a marker of that name. `pytest` alone runs the tests of no kind, `--only KIND` those of
+that kind alone, `--all` every test. What is left out is skipped with a reason that names the command for it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+#: Name of the marker -> what its tests need, and the command that runs them.
+KINDS = {
+    "slow": ("take long", "make test-all"),
+    "mpi": ("need an MPI library", "make test-mpi"),
+    "slurm": ("need Slurm", "make test-slurm"),
+    "browser": ("need Chromium", "make test-browser"),
+    "reference": ("need traces of real programs", "make test-reference"),
+}
+
+#: What the reason of a test begins with that was left out on purpose.
+LEFT_OUT = "left out: "
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("selection")
+    group.addoption("--only", action="append", choices=list(KINDS), default=[], help="run the tests of this kind")
+    group.addoption("--all", action="store_true", help="run the tests of every kind")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name, (need, command) in KINDS.items():
+        config.addinivalue_line("markers", f"{name}: tests that {need} ({command})")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--all"):
+        return
+    only = set(config.getoption("--only"))
+    others = []
+    for item in list(items):
+        kinds = {mark.name for mark in item.iter_markers()} & KINDS.keys()
+        if only and not kinds & only:
+            others.append(item)
+            items.remove(item)
+        elif left_out := sorted(kinds - only):
+            need, command = KINDS[left_out[0]]
+            item.add_marker(pytest.mark.skip(reason=f"{LEFT_OUT}tests that {need} ({command})"))
+    if others:
+        config.hook.pytest_deselected(items=others)

@@ -1,0 +1,175 @@
+"""Runs the tests stage by stage, and ends with one line: what passed, what was left out, and what brings it.
+
+    python tests/run.py                    # the tests of Rust, the digests, the tests of Python
+    python tests/run.py --only mpi         # Python tests of one kind (tests/python/selection.py)
+    python tests/run.py --all              # everything, slow tests too
+
+A stage that fails does not stop the others. Exit code: 0, or 1 if a test failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+#: What pytest reports to.
+REPORT = ROOT / "target" / "pytest.xml"
+
+#: What `cargo test` runs: the build that the package is made of, so that nothing is compiled twice.
+CARGO_TEST = ["cargo", "test", "--workspace", "--locked"]
+
+#: Lines of `cargo test`: which binary runs, what became of a test, how a binary ended.
+RUNNING = re.compile(r"^\s+(?:Running (?P<binary>.*)|Doc-tests (?P<crate>\S+))$")
+IGNORED = re.compile(r"^test (.+?) \.\.\. ignored")
+RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
+
+#: What pytest says of a test that was left out on purpose.
+LEFT_OUT = re.compile(r"^(?:Skipped: )?left out: tests that (?P<need>.*) \((?P<command>.*)\)$")
+
+
+@dataclass
+class Tally:
+    """What became of the tests so far."""
+
+    passed: int = 0
+    failed: int = 0
+    #: Reason -> how many tests were not run for it.
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def line(self) -> str:
+        """The line that the run ends with."""
+        text = f"{self.passed:,} passed, {self.failed:,} failed"
+        if self.left_out:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.most_common())
+            text += f", {self.left_out.total():,} left out: {reasons}"
+        return text
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", action="append", default=[], metavar="KIND", help="Python tests of this kind")
+    parser.add_argument("--all", action="store_true", help="everything, slow tests too")
+    asked = parser.parse_args()
+    tally = Tally()
+    if not asked.only:
+        stage("Rust tests", lambda: rust(tally))
+        stage("digests", lambda: digests(tally, whole=asked.all))
+    options = [f"--only={kind}" for kind in asked.only] + ["--all"] * asked.all
+    stage("Python tests", lambda: python(tally, options, alone="mpi" in asked.only))
+    print(tally.line(), flush=True)
+    return 1 if tally.failed else 0
+
+
+def stage(name: str, run) -> None:
+    """Runs one stage; says when it begins and how long it took."""
+    print(f"== {name}", flush=True)
+    begun = time.monotonic()
+    run()
+    print(f"== {name}: {time.monotonic() - begun:.0f} s", flush=True)
+
+
+def rust(tally: Tally) -> None:
+    """Compiles and runs the tests of all crates; shows a line per binary, and all that a failing one printed."""
+    print("compiling; the first time takes some minutes", flush=True)
+    if subprocess.run([*CARGO_TEST, "--no-run"], cwd=ROOT, check=False, stderr=only_progress()).returncode:
+        tally.failed += 1
+        print("the tests of Rust do not compile", flush=True)
+        return
+    with subprocess.Popen(
+        [*CARGO_TEST, "--no-fail-fast"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as running:
+        assert running.stdout is not None
+        seen = count_rust(running.stdout, tally)
+    if running.returncode and not seen:
+        tally.failed += 1
+
+
+def only_progress() -> int | None:
+    """Where what Cargo says goes: to the terminal, as everything else does."""
+    return None
+
+
+def count_rust(lines, tally: Tally) -> int:
+    """Reads what `cargo test` prints; how many tests failed."""
+    name, printed, failures = "", [], 0
+    for line in lines:
+        if found := RUNNING.match(line):
+            name, printed = found["binary"] or f"examples in the documentation of {found['crate']}", []
+            continue
+        printed.append(line)
+        if found := IGNORED.match(line):
+            tally.left_out[f"ignored by Rust ({found[1]})"] += 1
+        if found := RESULT.match(line):
+            passed, failed = int(found[1]), int(found[2])
+            tally.passed += passed
+            tally.failed += failed
+            failures += failed
+            if failed:
+                print("".join(printed), end="", flush=True)
+            if passed or failed:
+                print(f"{name}: {passed} passed, {failed} failed", flush=True)
+    return failures
+
+
+def digests(tally: Tally, *, whole: bool) -> None:
+    """Holds the results of scenarios against those recorded; a scenario counts as a test."""
+    command = [sys.executable, "tests/digests/check.py", *([] if whole else ["--quick"])]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    print(done.stdout, end="", flush=True)
+    found = re.search(r"^(\d+) cases in .*: (?:(\d+) differ|all as recorded)$", done.stdout, re.M)
+    cases, differ = (int(found[1]), int(found[2] or 0)) if found else (0, 1)
+    tally.passed += cases - min(differ, cases)
+    tally.failed += max(differ, 1 if done.returncode else 0)
+
+
+def python(tally: Tally, options: list[str], *, alone: bool) -> None:
+    """Runs pytest, in as many processes as there are cores unless its tests take all cores themselves."""
+    REPORT.parent.mkdir(exist_ok=True)
+    REPORT.unlink(missing_ok=True)
+    spread = [] if alone else ["--numprocesses", "auto", "--dist", "loadfile"]
+    command = [sys.executable, "-m", "pytest", "-q", *spread, f"--junitxml={REPORT}", *options]
+    done = subprocess.run(command, cwd=ROOT, check=False)
+    if not REPORT.is_file():
+        tally.failed += 1
+        return
+    failures = count_python(ElementTree.parse(REPORT).getroot(), tally)
+    if done.returncode and not failures:
+        tally.failed += 1
+
+
+def count_python(report: ElementTree.Element, tally: Tally) -> int:
+    """Reads what pytest has reported; how many tests failed."""
+    failures = 0
+    for case in report.iter("testcase"):
+        skipped = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            failures += 1
+        elif skipped is not None:
+            tally.left_out[reason(skipped.get("message") or "")] += 1
+        else:
+            tally.passed += 1
+    tally.failed += failures
+    return failures
+
+
+def reason(message: str) -> str:
+    """Why a test was not run, in few words, with the command that runs it."""
+    if found := LEFT_OUT.match(message):
+        return f"{found['need']} ({found['command']})"
+    return message.removeprefix("Skipped: ").strip() or "skipped"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
