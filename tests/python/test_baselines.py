@@ -10,6 +10,7 @@ import time
 import tomllib
 from pathlib import Path
 
+import launcher
 import pyarrow.parquet as pq
 import pytest
 from conftest import ENDLESS, ODONATA, ROOT, SMALL
@@ -32,9 +33,7 @@ def together(tmp_path_factory):
     folder = tmp_path_factory.mktemp("baselines")
     (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
     command = [*ODONATA, "run", "scenario.toml", "-o", "out", "--baselines"]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, env=os.environ | {"COLUMNS": "110"}
-    )
+    done = launcher.run(command, cwd=folder, env=os.environ | {"COLUMNS": "110"})
     assert (done.returncode, done.stderr) == (0, "")
     assert "Alone and together" in done.stdout
     return odonata.load(folder / "out")
@@ -348,7 +347,7 @@ def test_a_baseline_that_crashes_or_is_killed_is_a_named_failure(monkeypatch, tm
 
 
 def start_and_wait_for(shell, *arguments):
-    process = subprocess.Popen(
+    process = launcher.start(
         [*ODONATA, "run", "scenario.toml", "-o", "out", *arguments],
         cwd=shell.folder,
         stdout=subprocess.PIPE,
@@ -467,7 +466,7 @@ def test_a_module_of_the_user_is_not_taken_for_ours(shell):
         "import sys; sys.path.pop(0); import odonata; "
         "print(odonata.run('scenario.toml', baselines=True).outcome)"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=shell.folder, capture_output=True, text=True)
+    done = launcher.run([sys.executable, "-c", script], cwd=shell.folder)
     assert (done.returncode, done.stdout) == (0, "completed\n"), done.stderr
 
 

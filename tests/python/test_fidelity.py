@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 
+import launcher
 import pytest
 from conftest import ODONATA
 from processor_time import await_work
@@ -172,12 +173,10 @@ def test_the_command_prints_a_table_and_answers_in_json(tmp_path):
     odonata.Scenario.from_dict(SCENARIO).save(tmp_path / "s.toml")
 
     def told(*options):
-        done = subprocess.run(
+        done = launcher.run(
             # Quiet: on a slow machine there would be progress.
             [*ODONATA, "fidelity", "s.toml", "--quiet", "--tier", "packet", "--tier", "flow", *options],
             cwd=tmp_path,
-            capture_output=True,
-            text=True,
             env=os.environ | {"COLUMNS": "200"},
         )
         assert (done.returncode, done.stderr) == (0, "")
@@ -209,7 +208,7 @@ def test_ctrl_c_ends_the_command_and_keeps_what_is_complete(tmp_path):
         "--tier",
         "flow",
     ]
-    running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    running = launcher.start(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     # It is past its start, and in the tier in packets, which would take an hour.
     await_work(running, 4)
     running.send_signal(signal.SIGINT)

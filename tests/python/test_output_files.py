@@ -8,6 +8,7 @@ import stat
 import subprocess
 import time
 
+import launcher
 import pytest
 from conftest import ENDLESS, ODONATA, PATIENCE_S, SMALL, StartedShell
 from long_runs import LONG
@@ -277,12 +278,8 @@ def test_programs_are_written_from_python_in_the_same_way(tmp_path):
 
 def begun(shell, pattern, *arguments):
     """A command that is at work: something of the name `pattern` is there."""
-    process = subprocess.Popen(
-        [*ODONATA, *arguments],
-        cwd=shell.folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+    process = launcher.start(
+        [*ODONATA, *arguments], cwd=shell.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
     since = time.monotonic()
     while not list(shell.folder.glob(pattern)):
@@ -364,7 +361,7 @@ def test_a_file_that_a_killed_command_was_writing_is_removed(shell, tmp_path):
         "    file.flush()\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    subprocess.run([ODONATA[0], "-c", script], cwd=tmp_path, check=False)
+    launcher.run([ODONATA[0], "-c", script], cwd=tmp_path, text=False)
     assert len(hidden_names(shell)) == 1
     assert shell("describe", "small.toml", "--export", "other.graphml").code == 0
     assert shell.files() == ["other.graphml", "small.toml"]

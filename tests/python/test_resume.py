@@ -12,6 +12,7 @@ import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
+import launcher
 import pytest
 from conftest import ODONATA, SMALL
 from long_runs import LONG, LONGER, await_fate, await_snapshot, newest_snapshot, place, snapshots
@@ -27,7 +28,7 @@ from odonata.unfinished import place_of, prepare
 
 def start(shell, *arguments, **options):
     command = [*ODONATA, "run", "scenario.toml", "-o", "out", "-q", *arguments]
-    return subprocess.Popen(command, cwd=shell.folder, stderr=subprocess.PIPE, text=True, **options)
+    return launcher.start(command, cwd=shell.folder, stderr=subprocess.PIPE, text=True, **options)
 
 
 def killed(shell, text=LONG, *arguments):
@@ -189,7 +190,7 @@ def test_a_snapshot_that_does_not_fit_on_the_disk_costs_a_warning(shell, whole):
     def no_file_over_64_kib():
         resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
 
-    with start(shell, "--set", "run.message_rows=0", preexec_fn=no_file_over_64_kib) as process:
+    with start(shell, "--set", "run.message_rows=0", before=no_file_over_64_kib) as process:
         _, err = process.communicate(timeout=60)
     assert "the run could not be saved, and goes on: File too large" in err
     assert "Traceback" not in err

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+import launcher
 import pyarrow.parquet as pq
 import pytest
 from conftest import ENDLESS, ODONATA, SMALL
@@ -177,7 +178,7 @@ def test_a_run_that_passes_the_end_of_simulated_time_is_a_named_failure_with_res
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_keeps_what_it_measured(shell, number):
     shell.write(ENDLESS)
-    with subprocess.Popen(
+    with launcher.start(
         [*ODONATA, "run", "scenario.toml", "-o", "out"],
         cwd=shell.folder,
         stdout=subprocess.PIPE,
@@ -203,7 +204,7 @@ def test_an_interrupted_run_keeps_what_it_measured(shell, number):
 
 def test_a_killed_run_leaves_nothing_that_looks_like_a_result(shell):
     shell.write(ENDLESS)
-    with subprocess.Popen([*ODONATA, "run", "scenario.toml", "-o", "out", "-q"], cwd=shell.folder) as process:
+    with launcher.start([*ODONATA, "run", "scenario.toml", "-o", "out", "-q"], cwd=shell.folder) as process:
         while not list(shell.folder.glob(".out.*.partial")):
             assert process.poll() is None
             time.sleep(0.02)
@@ -220,12 +221,8 @@ def test_a_full_disk_leaves_nothing_behind(shell):
     def no_file_over_4_kib():
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
-    done = subprocess.run(
-        [*ODONATA, "run", "scenario.toml", "-o", "new/out", "-q"],
-        cwd=shell.folder,
-        capture_output=True,
-        text=True,
-        preexec_fn=no_file_over_4_kib,
+    done = launcher.run(
+        [*ODONATA, "run", "scenario.toml", "-o", "new/out", "-q"], cwd=shell.folder, before=no_file_over_4_kib
     )
     assert done.returncode == 1
     assert "nothing was written" in done.stderr

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 
+import launcher
 import pyarrow.parquet as pq
 import pytest
 from conftest import ODONATA
@@ -72,7 +73,7 @@ def job(function, **args):
 
 def start(shell, *arguments, program=PROGRAM):
     shell.write(program, "own.py")
-    return subprocess.Popen(
+    return launcher.start(
         [*ODONATA, *arguments], cwd=shell.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 

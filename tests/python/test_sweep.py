@@ -13,6 +13,7 @@ import time
 import tomllib
 from pathlib import Path
 
+import launcher
 import pyarrow.parquet as pq
 import pytest
 from conftest import ODONATA, PATIENCE_S, ROOT
@@ -416,7 +417,7 @@ def test_a_folder_of_something_else_is_not_touched(shell):
 
 def start(shell, *arguments):
     command = [*ODONATA, "sweep", "sweep.toml", "-o", "out", "-j", "2", "-q", *arguments]
-    return subprocess.Popen(
+    return launcher.start(
         command, cwd=shell.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import launcher
 import pytest
 from conftest import ODONATA
 from slurm_cluster import Slurm
@@ -38,10 +39,10 @@ def dask(tmp_path):
     worker = [part.format("worker") for part in command]
     with (tmp_path / "dask.log").open("wb") as log:
         started = [
-            subprocess.Popen(
+            launcher.start(
                 [*scheduler, "--host", "127.0.0.1", "--port", address.rpartition(":")[2]], stderr=log
             ),
-            subprocess.Popen(
+            launcher.start(
                 [*worker, address, "--nworkers", "2", "--nthreads", "1"], stderr=log, cwd=tmp_path
             ),
         ]
@@ -56,7 +57,7 @@ def dask(tmp_path):
 
 def start(shell, *arguments, environment=None):
     command = [*ODONATA, "sweep", "sweep.toml", "-o", "out", "--json", *arguments]
-    return subprocess.Popen(
+    return launcher.start(
         command, cwd=shell.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
 
