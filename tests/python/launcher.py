@@ -132,6 +132,15 @@ def end_with_parent() -> None:
         _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended, waited for or not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return state == "Z"
+
+
 def descendants(kind: str) -> list[int]:
     """The processes that carry the mark of this test process, those in sessions of their own too."""
     mark = f"{MARK}={_OWN}-{kind}".encode()

@@ -19,7 +19,7 @@ import pytest
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "sinfo", "squeue", "munged")
 
 #: Seconds until it is up.
-PATIENCE_S = 60
+PATIENCE_S = 300
 
 CONF = """\
 ClusterName=odonata
@@ -108,7 +108,7 @@ class Slurm:
 
     def __call__(self, *command: str) -> str:
         """What a command of Slurm prints."""
-        done = launcher.run(command, env=self.environment, timeout=30)
+        done = launcher.run(command, env=self.environment)
         return done.stdout
 
     def _start(self, name: str, *arguments: str) -> None:

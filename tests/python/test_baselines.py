@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import launcher
 import pyarrow.parquet as pq
 import pytest
 from conftest import ENDLESS, ODONATA, ROOT, SMALL
-from processor_time import await_work
+from waiting import await_that, await_work
 
 import odonata
 from odonata import baselines, runner
@@ -354,9 +353,7 @@ def start_and_wait_for(shell, *arguments):
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not list(shell.folder.glob(".out.*.partial")):
-        assert process.poll() is None
-        time.sleep(0.02)
+    await_that(lambda: list(shell.folder.glob(".out.*.partial")), process)
     return process
 
 
@@ -365,23 +362,14 @@ def children(process):
     return [int(word) for word in text.split()]
 
 
-def gone(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return state == "Z"
-
-
 def test_ctrl_c_keeps_the_run_and_says_which_baselines_are_missing(shell):
     shell.write(SLOW_BASELINE)
     with start_and_wait_for(shell, "--baselines", "--processes", "2") as process:
-        while not children(process):
-            time.sleep(0.02)
+        await_that(lambda: children(process), process)
         await_work(process, 0.3)
         workers = children(process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=launcher.PATIENCE_S)
     assert process.returncode == 130
     run = json.loads((shell.folder / "out/run.json").read_text())
     assert run["outcome"] == "interrupted"
@@ -392,7 +380,7 @@ def test_ctrl_c_keeps_the_run_and_says_which_baselines_are_missing(shell):
     assert "Traceback" not in err
     assert not (shell.folder / "out/baselines/traffic").exists()
     assert not list(shell.folder.glob(".*"))
-    assert all(gone(pid) for pid in workers)
+    assert all(launcher.is_gone(pid) for pid in workers)
 
 
 def test_ctrl_c_among_the_baselines_keeps_the_run_that_is_complete(shell):
@@ -400,11 +388,9 @@ def test_ctrl_c_among_the_baselines_keeps_the_run_that_is_complete(shell):
     shell.write(SLOW_BASELINE)
     limit = ("--set", "run.time_limit=20 ms")
     with start_and_wait_for(shell, "--baselines", "--processes", "1", *limit) as process:
-        while not children(process):
-            assert process.poll() is None
-            time.sleep(0.01)
+        await_that(lambda: children(process), process)
         process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=launcher.PATIENCE_S)
     assert process.returncode == 130
     run = json.loads((shell.folder / "out/run.json").read_text())
     assert run["outcome"] == "time-limit"
@@ -419,34 +405,29 @@ def test_ctrl_c_says_that_traffic_which_others_stop_was_not_run(shell):
     )
     shell.write(ENDLESS.replace("ranks = 40", "ranks = 20") + endless)
     with start_and_wait_for(shell, "--baselines", "--processes", "2") as process:
-        while not children(process):
-            time.sleep(0.02)
+        await_that(lambda: children(process), process)
         await_work(process, 0.3)
         workers = children(process)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=launcher.PATIENCE_S)
     assert process.returncode == 130
     run = json.loads((shell.folder / "out/run.json").read_text())
     endings = {job: ending["outcome"] for job, ending in run["baselines"].items()}
     assert endings == {"traffic": "interrupted", "noise": "not-run"}
     assert "noise, alone: not-run: " in err
     assert "that run ended as interrupted" in err
-    assert all(gone(pid) for pid in workers)
+    assert all(launcher.is_gone(pid) for pid in workers)
 
 
 def test_baselines_of_a_killed_run_end_by_themselves(shell):
     shell.write(SLOW_BASELINE)
     with start_and_wait_for(shell, "--baselines", "--processes", "2") as process:
-        while not children(process):
-            time.sleep(0.02)
+        await_that(lambda: children(process), process)
         await_work(process, 0.6)
         workers = children(process)
         process.kill()
-        process.communicate(timeout=60)
-    deadline = time.monotonic() + 20
-    while not all(gone(pid) for pid in workers):
-        assert time.monotonic() < deadline, "a baseline goes on without its run"
-        time.sleep(0.05)
+        process.communicate(timeout=launcher.PATIENCE_S)
+    await_that(lambda: all(launcher.is_gone(pid) for pid in workers))
     assert not (shell.folder / "out").exists()
 
 

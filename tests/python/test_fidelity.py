@@ -11,7 +11,7 @@ import subprocess
 import launcher
 import pytest
 from conftest import ODONATA
-from processor_time import await_work
+from waiting import await_work
 
 import odonata
 from odonata import json_types, runner
@@ -212,7 +212,7 @@ def test_ctrl_c_ends_the_command_and_keeps_what_is_complete(tmp_path):
     # It is past its start, and in the tier in packets, which would take an hour.
     await_work(running, 4)
     running.send_signal(signal.SIGINT)
-    told, _ = running.communicate(timeout=120)
+    told, _ = running.communicate(timeout=launcher.PATIENCE_S)
     assert running.returncode == 130
     tiers = json.loads(told)["tiers"]
     assert [(tier["tier"], tier["outcome"]) for tier in tiers] == [

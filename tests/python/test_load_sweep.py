@@ -9,7 +9,7 @@ import subprocess
 import launcher
 import pytest
 from conftest import ODONATA, PATIENCE_S
-from processor_time import await_work
+from waiting import await_work
 
 from odonata import load_request
 

@@ -35,7 +35,6 @@ def test_a_run_ends_before_its_address_space_does(shell):
     done = launcher.run(
         command,
         cwd=shell.folder,
-        timeout=240,
         before=lambda: resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE)),
     )
     assert done.returncode == 3, done.stderr

@@ -120,7 +120,7 @@ def test_build_with_mpi_runs_alone_without_starting_it(mpi):
         name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMI", "SLURM_"))
     }
     environment["PYTHONPATH"] = str(mpi.folder / "site")
-    done = launcher.run([sys.executable, "-c", code], env=environment, timeout=60)
+    done = launcher.run([sys.executable, "-c", code], env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert "rank=0, size=1" in done.stdout
     assert "MPI" in done.stdout

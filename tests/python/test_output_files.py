@@ -6,7 +6,6 @@ import os
 import signal
 import stat
 import subprocess
-import time
 
 import launcher
 import pytest
@@ -14,6 +13,7 @@ from conftest import ENDLESS, ODONATA, PATIENCE_S, SMALL, StartedShell
 from long_runs import LONG
 from test_resume import killed, place
 from test_traces import SCRIPT
+from waiting import await_that
 
 from odonata import InputError, operations, output_file, partial
 from odonata.partial import LOCK, clear, hidden, make_file, make_folder
@@ -281,11 +281,7 @@ def begun(shell, pattern, *arguments):
     process = launcher.start(
         [*ODONATA, *arguments], cwd=shell.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    since = time.monotonic()
-    while not list(shell.folder.glob(pattern)):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() - since < PATIENCE_S
-        time.sleep(0.01)
+    await_that(lambda: list(shell.folder.glob(pattern)), process)
     return process
 
 

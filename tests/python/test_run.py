@@ -5,13 +5,12 @@ import re
 import resource
 import signal
 import subprocess
-import time
 
 import launcher
 import pyarrow.parquet as pq
 import pytest
 from conftest import ENDLESS, ODONATA, SMALL
-from processor_time import await_work
+from waiting import await_that, await_work
 
 CONTRACT = {
     "outcome": str,
@@ -185,12 +184,10 @@ def test_an_interrupted_run_keeps_what_it_measured(shell, number):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        while not list(shell.folder.glob(".out.*.partial")):  # the run has begun
-            assert process.poll() is None
-            time.sleep(0.02)
+        await_that(lambda: list(shell.folder.glob(".out.*.partial")), process)
         await_work(process, 0.5)
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=launcher.PATIENCE_S)
     assert process.returncode == 130
     run = read(shell.folder / "out")
     assert run["outcome"] == "interrupted"
@@ -205,9 +202,7 @@ def test_an_interrupted_run_keeps_what_it_measured(shell, number):
 def test_a_killed_run_leaves_nothing_that_looks_like_a_result(shell):
     shell.write(ENDLESS)
     with launcher.start([*ODONATA, "run", "scenario.toml", "-o", "out", "-q"], cwd=shell.folder) as process:
-        while not list(shell.folder.glob(".out.*.partial")):
-            assert process.poll() is None
-            time.sleep(0.02)
+        await_that(lambda: list(shell.folder.glob(".out.*.partial")), process)
         process.kill()
     assert not (shell.folder / "out").exists()
     assert not list(shell.folder.rglob("run.json"))

@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import launcher
 import pyarrow.parquet as pq
 import pytest
 from conftest import ODONATA, PATIENCE_S, ROOT
+from waiting import await_that
 
 import odonata
 from odonata.errors import InputError
@@ -425,12 +425,7 @@ def start(shell, *arguments):
 def wait_for(shell, runs, process):
     """Waits until so many runs have ended."""
     place = shell.folder / "out/journal.jsonl"
-    over = time.monotonic() + 2 * PATIENCE_S
-    while time.monotonic() < over and process.poll() is None:
-        if place.exists() and place.read_bytes().count(b"\n") >= runs:
-            return
-        time.sleep(0.002)
-    pytest.fail(f"no {runs} runs: {process.communicate()}")
+    await_that(lambda: place.exists() and place.read_bytes().count(b"\n") >= runs, process, 2 * PATIENCE_S)
 
 
 @pytest.mark.slow

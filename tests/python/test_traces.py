@@ -7,13 +7,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import launcher
 import pytest
 from conftest import ODONATA, ROOT
 from reference_traces import OUR_SCHEDULES, OUR_TRACES, TRACES
+from waiting import await_that
 
 import odonata
 
@@ -221,13 +221,9 @@ def test_a_signal_ends_the_reading_of_a_long_trace_at_once(shell, ring, endless,
         text=True,
     )
     try:
-        end = time.monotonic() + 60
-        while not any(file.endswith(".bin") for file in open_files(process.pid)):
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        await_that(lambda: any(file.endswith(".bin") for file in open_files(process.pid)), process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=launcher.PATIENCE_S)
     finally:
         process.kill()
         process.communicate()
