@@ -1,12 +1,14 @@
 """The state that a process inherits, made the same however the tests were started.
 
 `settle` sets the environment, the umask and the standard streams of the test process, which every command
-that a test starts inherits. Signal dispositions belong to the commands (`launcher.py`): a suite in the
-background of a script goes on ignoring Ctrl-C.
+that a test starts inherits, and has this process read and write UTF-8. Signal dispositions belong to the
+commands (`launcher.py`): a suite in the background of a script goes on ignoring Ctrl-C.
 """
 
 from __future__ import annotations
 
+import contextlib
+import locale
 import os
 
 #: Variables that change what Python, Rich, Matplotlib, Slurm or an MPI library does; * stands for any ending.
@@ -29,10 +31,15 @@ def is_removed(name: str) -> bool:
 
 
 def settle() -> None:
-    """Sets the environment, the umask and the standard streams of this process."""
+    """Sets the environment, the umask, the encoding of files and the standard streams of this process."""
     for name in [name for name in os.environ if is_removed(name)]:
         del os.environ[name]
     os.umask(0o022)
+    for name in ("C.UTF-8", "en_US.UTF-8"):
+        # What `open` takes where no encoding is given.
+        with contextlib.suppress(locale.Error):
+            locale.setlocale(locale.LC_CTYPE, name)
+            break
     for stream in (0, 1, 2):
         try:
             os.fstat(stream)

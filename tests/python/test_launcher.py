@@ -60,12 +60,12 @@ def test_a_command_has_default_signals_whatever_the_tests_have():
 
 def test_a_test_process_has_the_same_surroundings_however_it_was_started():
     script = (
-        "import sys, surroundings\nsurroundings.settle()\n"
+        "import os, sys, surroundings\nsurroundings.settle()\nprint(open(os.devnull).encoding)\n"
         f"import launcher\nprint(launcher.run([sys.executable, '-c', {INHERITED!r}]).stdout)"
     )
     odd = {
         **{"FORCE_COLOR": "1", "NO_COLOR": "", "COLUMNS": "20", "LINES": "5", "TERM": "dumb"},
-        **{"PYTHONWARNINGS": "error", "PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1", "MPLBACKEND": "none"},
+        **{"PYTHONWARNINGS": "error", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "MPLBACKEND": "none"},
         **{"LANG": "tr_TR.UTF-8", "LC_ALL": "POSIX", "LC_NUMERIC": "de_DE", "LANGUAGE": "de"},
         **{"OMPI_MCA_btl": "none", "SLURM_JOB_ID": "7", "PMI_RANK": "3", "RUST_BACKTRACE": "full"},
     }
@@ -77,7 +77,9 @@ def test_a_test_process_has_the_same_surroundings_however_it_was_started():
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=HERE, env=os.environ | odd, capture_output=True, preexec_fn=closed
     )
-    found = json.loads(done.stdout)
+    encoding, _, rest = done.stdout.partition(b"\n")
+    assert encoding.lower() == b"utf-8"
+    found = json.loads(rest)
     environment = found["environment"]
     assert {name: environment.get(name) for name in surroundings.PRINTED} == surroundings.PRINTED
     left = {name for name in environment if surroundings.is_removed(name)} - set(surroundings.PRINTED)
