@@ -2,22 +2,25 @@
 
 Each trace is repeated until it has some millions of records (the files are made in a folder of their own, in
 memory where the machine has such a place). The best of three. The traces are of real programs and no part of
-the repository: the environment variable ODONATA_TRACES names their folder.
+the repository: the environment variable ODONATA_REFERENCE names the folder that has them, in traces/dumpi.
 
-    ODONATA_TRACES=FOLDER .venv/bin/python benches/traces.py
+    ODONATA_REFERENCE=FOLDER .venv/bin/python benches/traces.py
 
 Exit code: 0; 2 if the traces are not there.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1] / "tests/traces"))
+
+import reference
 
 import odonata
 from odonata import trace_report
@@ -45,11 +48,13 @@ def opening(trace: Path) -> float:
 
 def main() -> int:
     """Prints a line per trace."""
-    folder = Path(os.environ.get("ODONATA_TRACES") or ".")
-    missing = [name for name in TRACES if not (folder / name).is_dir()]
-    if missing:
-        wanted = ", ".join(missing)
-        print(f"no {wanted} in {folder}: ODONATA_TRACES names the folder of the traces", file=sys.stderr)
+    try:
+        folders = {name: reference.one("dumpi", name) for name in TRACES}
+    except reference.NotThere as error:
+        print(error, file=sys.stderr)
+        return 2
+    if missing := [name for name, folder in folders.items() if folder is None]:
+        print(*(reference.absence(f"dumpi/{name}") for name in missing), sep="\n", file=sys.stderr)
         return 2
     print("| trace | records | statistics, M/s | opened, M/s | opened, replayed, written, M/s |")
     print("|---|---:|---:|---:|---:|")
@@ -57,12 +62,12 @@ def main() -> int:
         target = Path(scratch) / "x.program"
         for name, times in TRACES.items():
             trace = Path(scratch) / name
-            trace_report.repeat(folder / name, trace, times)
+            trace_report.repeat(folders[name], trace, times)
             records = trace_report.info(trace)["total_records"]
             spent = [
                 seconds(lambda trace=trace: trace_report.info(trace)),
                 # Less the machine, with a trace that is a small part of it.
-                opening(trace) - opening(folder / name),
+                opening(trace) - opening(folders[name]),
                 seconds(lambda trace=trace: trace_report.convert(trace, target, force=True)),
             ]
             rates = " | ".join(f"{records / 1e6 / s:.1f}" for s in spent)

@@ -1,9 +1,9 @@
 """Replays the AMG trace of 27 ranks on the dragonfly of 1,056 nodes, under three routings.
 
 The trace (DOE Design Forward, algebraic multigrid, one solve, recorded on a Cray XE6) is no part of the
-repository: the environment variable ODONATA_TRACES names the folder where df-amg-27 is. It is done 100 times,
-one after the other on each rank, once with the computation that was recorded and once with none. The machine
-is the preset "mfnetsim".
+repository: the environment variable ODONATA_REFERENCE names the folder that has traces/dumpi/df-amg-27. It is
+done 100 times, one after the other on each rank, once with the computation that was recorded and once
+with none. The machine is the preset "mfnetsim".
 
 Exit code: 0; 1 if a run fails; 2 if the trace is not there.
 """
@@ -11,10 +11,13 @@ Exit code: 0; 1 if a run fails; 2 if the trace is not there.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import Any
+
+sys.path.append(str(Path(__file__).parents[2] / "tests/traces"))
+
+import reference
 
 import odonata
 from odonata.wording import duration
@@ -25,11 +28,6 @@ HEAD = (
     "| computation | routing | communication time, mean of ranks | hops, mean | not minimal "
     "| packet latency, mean | 99 % | largest |\n|---|---|---:|---:|---:|---:|---:|---:|"
 )
-
-
-def trace() -> Path:
-    """Where the trace is, if it is there."""
-    return Path(os.environ.get("ODONATA_TRACES") or ".") / "df-amg-27"
 
 
 def row(job: dict[str, Any], compute_scale: float, routing: str) -> str:
@@ -62,12 +60,13 @@ def main() -> int:
         "--placement", default="random", choices=("random", "contiguous"), help="of the ranks [random]"
     )
     arguments = parser.parse_args()
-    path = trace()
-    if not path.is_dir():
-        print(
-            f"the trace is not there: {path} (ODONATA_TRACES names the folder that it is in)",
-            file=sys.stderr,
-        )
+    try:
+        path = reference.one("dumpi", "df-amg-27")
+    except reference.NotThere as error:
+        print(error, file=sys.stderr)
+        return 2
+    if path is None:
+        print(reference.absence("dumpi/df-amg-27"), file=sys.stderr)
         return 2
     job = {"name": "amg", "trace": str(path), "repeat": arguments.repeat, "placement": arguments.placement}
     print(HEAD, flush=True)

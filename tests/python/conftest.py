@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import launcher
 import many_commands
 import mpi_library
 import pytest
+import reference
+import surroundings
 from skips import pytest_collectreport, pytest_runtest_logreport, pytest_sessionfinish  # noqa: F401
 
 import odonata
 
+surroundings.settle()
+
 #: The repository.
 ROOT = Path(__file__).parents[2]
-
-#: The DUMPI traces of the repository.
-OUR_TRACES = sorted((ROOT / "tests/traces/dumpi").iterdir())
-
-#: These, and the traces of real programs in the folders that `ODONATA_TRACES` names, separated by colons.
-TRACES = OUR_TRACES + [
-    truth.parent
-    for place in os.environ.get("ODONATA_TRACES", "").split(":")
-    if place
-    for truth in sorted(Path(place).glob("*/ground-truth.json"))
-]
 
 #: The command, from the interpreter that runs the tests.
 ODONATA = [sys.executable, "-m", "odonata"]
@@ -43,9 +36,6 @@ STARTED = {
     *("test_commands", "test_environment", "test_memory", "test_parallel", "test_resume", "test_run"),
     *("test_signals", "test_sweep", "test_sweep_clusters"),
 }
-
-#: Seconds after which a command counts as hung.
-PATIENCE_S = 120
 
 #: Three jobs on 40 nodes, 5 of them storage servers; simulated in well under a second.
 SMALL = """\
@@ -166,16 +156,21 @@ class StartedShell(Shell):
         self.folder = folder
 
     def __call__(self, *arguments: str) -> Transcript:
-        done = subprocess.run(
-            [*ODONATA, *arguments],
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            stdin=subprocess.DEVNULL,
-            env=os.environ | {"COLUMNS": "110", "NO_COLOR": "1"},
-        )
+        done = launcher.run([*ODONATA, *arguments], cwd=self.folder)
         return Transcript(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _lasting_commands_end():
+    yield
+    launcher.end_all("lasting")
+
+
+@pytest.fixture(autouse=True)
+def _commands_end():
+    """What a test has started ends with it, also where the test fails or is interrupted."""
+    yield
+    launcher.end_all()
 
 
 @pytest.fixture(scope="session")
@@ -207,6 +202,13 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> odonata.Results:
     from long_runs import LONG, unbroken
 
     return unbroken(LONG, tmp_path_factory.mktemp("whole"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    try:
+        reference.folder()
+    except reference.NotThere as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -17,12 +17,14 @@ import difflib
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+import launcher
+import surroundings
 
 ROOT = Path(__file__).parents[2]
 
@@ -219,26 +221,14 @@ class Place:
             (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {what} "$@"\n')
             (programs / name).chmod(0o755)
         path = f"{programs}:{os.environ['PATH']}"
-        self.environment = os.environ | {
-            "COLUMNS": "110",
-            "MPLBACKEND": "Agg",
-            "NO_COLOR": "1",
-            "PATH": path,
-        }
+        self.environment = os.environ | {"MPLBACKEND": "Agg", "PATH": path}
 
     def run(self, command: str) -> tuple[int, list[str]]:
         """Exit code of a command and what it printed: answers where it succeeded, else errors too."""
         if self.kept is not None and (again := self.kept.again(command, self.folder)):
             return again
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=self.folder,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
+        done = launcher.run(
+            ["bash", "-c", command], cwd=self.folder, env=self.environment, timeout=PATIENCE_S
         )
         printed = done.stdout if done.returncode == 0 else done.stdout + done.stderr
         lines = printed.rstrip("\n").split("\n") if printed else []
@@ -293,6 +283,7 @@ def renew(page: Path, kept: Kept | None = None) -> bool:
 
 
 if __name__ == "__main__":
+    surroundings.settle()
     with tempfile.TemporaryDirectory(prefix="odonata-kept-") as kept_folder:
         runs = Kept(Path(kept_folder))
         for each in [Path(argument).resolve() for argument in sys.argv[1:]] or pages():

@@ -7,7 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from conftest import PATIENCE_S, SMALL, Shell
+from conftest import SMALL, Shell
+from waiting import await_that
 
 import odonata
 from odonata.checkpoint import Checkpoints
@@ -62,11 +63,7 @@ def newest_snapshot(shell: Shell) -> Path:
 
 
 def await_snapshot(shell: Shell, process: subprocess.Popen[str]) -> None:
-    began = time.monotonic()
-    while not snapshots(shell):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() - began < PATIENCE_S
-        time.sleep(0.01)
+    await_that(lambda: snapshots(shell), process)
 
 
 def await_fate(shell: Shell, process: subprocess.Popen[str], lot: random.Random, within_s: float) -> None:

@@ -15,19 +15,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-PATIENCE_S = 120
+import launcher
+import surroundings
+from launcher import PATIENCE_S
 
 
 class Server:
     """The process from which commands are forked."""
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
-            [sys.executable, __file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=_environment(),
+        self._process = launcher.start(
+            [sys.executable, __file__], lasting=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         return self
 
@@ -39,15 +37,15 @@ class Server:
         self._process.stdout.close()
 
     def __call__(self, folder: Path, *arguments: str, largest_file: int | None) -> tuple[int, str, str]:
-        """Exit code and output of a command in `folder`, where no file may grow larger than so many bytes."""
-        self._process.stdin.write(json.dumps([str(folder), largest_file, _environment(), arguments]) + "\n")
+        """Exit code and output of a command in `folder`, where no file may grow larger than so many bytes.
+
+        Its environment is that of the test, which may have changed since the server began.
+        """
+        self._process.stdin.write(
+            json.dumps([str(folder), largest_file, surroundings.PRINTED | os.environ, arguments]) + "\n"
+        )
         self._process.stdin.flush()
         return json.loads(self._process.stdout.readline())
-
-
-def _environment() -> dict[str, str]:
-    """What commands see: what the test has, which may have changed since the server began."""
-    return os.environ | {"COLUMNS": "110", "NO_COLOR": "1"}
 
 
 def serve() -> None:
@@ -88,6 +86,7 @@ def serve() -> None:
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = os.fork()
             if process == 0:
+                launcher.end_with_parent()
                 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
                 os.dup2(out.fileno(), 1)
                 os.dup2(err.fileno(), 2)

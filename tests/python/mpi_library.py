@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import launcher
 import pytest
+from launcher import PATIENCE_S
 
 if TYPE_CHECKING:
     from conftest import Shell
 
 #: The repository.
 ROOT = Path(__file__).parents[2]
-
-#: Seconds after which processes count as hung. A bad end takes two, and one core may be shared by all.
-PATIENCE_S = 240
 
 #: More processes than cores, and root as who starts them, are errors for Open MPI 4 unless it is told so.
 OPEN_MPI = {
@@ -57,19 +56,11 @@ class Mpi:
     def environment(self) -> dict[str, str]:
         """What it is started with: Python finds the package that was built for this library."""
         own = {"PYTHONPATH": str(self.folder / "site"), "RUST_BACKTRACE": "0"}
-        return os.environ | OPEN_MPI | own | {"COLUMNS": "110", "NO_COLOR": "1"}
+        return os.environ | OPEN_MPI | own
 
     def __call__(self, processes: int, *command: str | Path, folder: Path | None = None) -> Ending:
         """Starts `command` so many times in `folder`, and waits for its end."""
-        done = subprocess.run(
-            self.command(processes, *command),
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            stdin=subprocess.DEVNULL,
-            env=self.environment(),
-        )
+        done = launcher.run(self.command(processes, *command), cwd=folder, env=self.environment())
         return Ending(done.returncode, done.stdout, done.stderr)
 
     def program(self, processes: int, name: str, *arguments: str) -> Ending:
@@ -98,11 +89,10 @@ class Underway:
         self.folder = shell.folder
         self.processes = processes
         script = 'echo $$ > pid.${PMI_RANK:-$OMPI_COMM_WORLD_RANK}; exec "$@"'
-        self.mpirun = subprocess.Popen(
+        self.mpirun = launcher.start(
             mpi.command(processes, "bash", "-c", script, "run", *odonata_run(*options)),
             cwd=shell.folder,
             env=mpi.environment(),
-            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -124,7 +114,7 @@ class Underway:
         try:
             said, _ = self.mpirun.communicate(timeout=PATIENCE_S)
         finally:
-            self.mpirun.kill()
+            self.mpirun.end()
         for process in range(self.processes):
             (self.folder / f"pid.{process}").unlink(missing_ok=True)
         return self.mpirun.returncode, said

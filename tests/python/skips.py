@@ -1,8 +1,9 @@
 """What may be skipped: nothing but what stands in `tests/skips.toml`, with its reason.
 
 Of Python tests this counts where `ODONATA_NO_SKIPS` is 1, as in `.ci/run`: elsewhere a machine may lack an
-MPI library. Of Rust tests it counts always: `cargo test | python tests/python/skips.py` passes on what cargo
-says, and ends with exit code 1 if a test was ignored.
+MPI library. Tests of reference traces may be skipped where `ODONATA_REFERENCE` names none.
+Of Rust tests it counts always: `cargo test | python tests/python/skips.py` passes on what cargo says, and
+ends with exit code 1 if a test was ignored.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def _note(report: pytest.TestReport | pytest.CollectReport) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    _note(report)
+    if "reference" not in report.keywords or os.environ.get("ODONATA_REFERENCE"):
+        _note(report)
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:

@@ -12,13 +12,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import launcher
 import pytest
 
 #: What is started or called.
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "sinfo", "squeue", "munged")
 
 #: Seconds until it is up.
-PATIENCE_S = 60
+PATIENCE_S = 300
 
 CONF = """\
 ClusterName=odonata
@@ -64,7 +65,7 @@ class Slurm:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._search = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
-        self._daemons: list[subprocess.Popen[bytes]] = []
+        self._daemons: list[launcher.Command] = []
 
     @property
     def environment(self) -> dict[str, str]:
@@ -107,7 +108,7 @@ class Slurm:
 
     def __call__(self, *command: str) -> str:
         """What a command of Slurm prints."""
-        done = subprocess.run(command, capture_output=True, text=True, env=self.environment, timeout=30)
+        done = launcher.run(command, env=self.environment)
         return done.stdout
 
     def _start(self, name: str, *arguments: str) -> None:
@@ -115,7 +116,9 @@ class Slurm:
         assert program is not None
         with (self.folder / f"{name}.out").open("wb") as out:
             self._daemons.append(
-                subprocess.Popen([program, *arguments], env=self.environment, stdout=out, stderr=out)
+                launcher.start(
+                    [program, *arguments], lasting=True, env=self.environment, stdout=out, stderr=out
+                )
             )
 
     def _until(self, ready) -> None:
@@ -131,8 +134,6 @@ class Slurm:
         for daemon in reversed(self._daemons):
             daemon.terminate()
         for daemon in reversed(self._daemons):
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 daemon.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                daemon.kill()
-                daemon.wait()
+            daemon.end()

@@ -6,14 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
+import launcher
 import pyarrow.parquet as pq
 import pytest
 from conftest import ENDLESS, ODONATA, ROOT, SMALL
-from processor_time import await_work
+from waiting import await_that, await_work
 
 import odonata
 from odonata import baselines, runner
@@ -32,9 +32,7 @@ def together(tmp_path_factory):
     folder = tmp_path_factory.mktemp("baselines")
     (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
     command = [*ODONATA, "run", "scenario.toml", "-o", "out", "--baselines"]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, env=os.environ | {"COLUMNS": "110"}
-    )
+    done = launcher.run(command, cwd=folder, env=os.environ | {"COLUMNS": "110"})
     assert (done.returncode, done.stderr) == (0, "")
     assert "Alone and together" in done.stdout
     return odonata.load(folder / "out")
@@ -348,16 +346,14 @@ def test_a_baseline_that_crashes_or_is_killed_is_a_named_failure(monkeypatch, tm
 
 
 def start_and_wait_for(shell, *arguments):
-    process = subprocess.Popen(
+    process = launcher.start(
         [*ODONATA, "run", "scenario.toml", "-o", "out", *arguments],
         cwd=shell.folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not list(shell.folder.glob(".out.*.partial")):
-        assert process.poll() is None
-        time.sleep(0.02)
+    await_that(lambda: list(shell.folder.glob(".out.*.partial")), process)
     return process
 
 
@@ -366,23 +362,14 @@ def children(process):
     return [int(word) for word in text.split()]
 
 
-def gone(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return state == "Z"
-
-
 def test_ctrl_c_keeps_the_run_and_says_which_baselines_are_missing(shell):
     shell.write(SLOW_BASELINE)
     with start_and_wait_for(shell, "--baselines", "--processes", "2") as process:
-        while not children(process):
-            time.sleep(0.02)
+        await_that(lambda: children(process), process)
         await_work(process, 0.3)
         workers = children(process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=launcher.PATIENCE_S)
     assert process.returncode == 130
     run = json.loads((shell.folder / "out/run.json").read_text())
     assert run["outcome"] == "interrupted"
@@ -393,7 +380,7 @@ def test_ctrl_c_keeps_the_run_and_says_which_baselines_are_missing(shell):
     assert "Traceback" not in err
     assert not (shell.folder / "out/baselines/traffic").exists()
     assert not list(shell.folder.glob(".*"))
-    assert all(gone(pid) for pid in workers)
+    assert all(launcher.is_gone(pid) for pid in workers)
 
 
 def test_ctrl_c_among_the_baselines_keeps_the_run_that_is_complete(shell):
@@ -401,11 +388,9 @@ def test_ctrl_c_among_the_baselines_keeps_the_run_that_is_complete(shell):
     shell.write(SLOW_BASELINE)
     limit = ("--set", "run.time_limit=20 ms")
     with start_and_wait_for(shell, "--baselines", "--processes", "1", *limit) as process:
-        while not children(process):
-            assert process.poll() is None
-            time.sleep(0.01)
+        await_that(lambda: children(process), process)
         process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=launcher.PATIENCE_S)
     assert process.returncode == 130
     run = json.loads((shell.folder / "out/run.json").read_text())
     assert run["outcome"] == "time-limit"
@@ -420,34 +405,29 @@ def test_ctrl_c_says_that_traffic_which_others_stop_was_not_run(shell):
     )
     shell.write(ENDLESS.replace("ranks = 40", "ranks = 20") + endless)
     with start_and_wait_for(shell, "--baselines", "--processes", "2") as process:
-        while not children(process):
-            time.sleep(0.02)
+        await_that(lambda: children(process), process)
         await_work(process, 0.3)
         workers = children(process)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=launcher.PATIENCE_S)
     assert process.returncode == 130
     run = json.loads((shell.folder / "out/run.json").read_text())
     endings = {job: ending["outcome"] for job, ending in run["baselines"].items()}
     assert endings == {"traffic": "interrupted", "noise": "not-run"}
     assert "noise, alone: not-run: " in err
     assert "that run ended as interrupted" in err
-    assert all(gone(pid) for pid in workers)
+    assert all(launcher.is_gone(pid) for pid in workers)
 
 
 def test_baselines_of_a_killed_run_end_by_themselves(shell):
     shell.write(SLOW_BASELINE)
     with start_and_wait_for(shell, "--baselines", "--processes", "2") as process:
-        while not children(process):
-            time.sleep(0.02)
+        await_that(lambda: children(process), process)
         await_work(process, 0.6)
         workers = children(process)
         process.kill()
-        process.communicate(timeout=60)
-    deadline = time.monotonic() + 20
-    while not all(gone(pid) for pid in workers):
-        assert time.monotonic() < deadline, "a baseline goes on without its run"
-        time.sleep(0.05)
+        process.communicate(timeout=launcher.PATIENCE_S)
+    await_that(lambda: all(launcher.is_gone(pid) for pid in workers))
     assert not (shell.folder / "out").exists()
 
 
@@ -467,7 +447,7 @@ def test_a_module_of_the_user_is_not_taken_for_ours(shell):
         "import sys; sys.path.pop(0); import odonata; "
         "print(odonata.run('scenario.toml', baselines=True).outcome)"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=shell.folder, capture_output=True, text=True)
+    done = launcher.run([sys.executable, "-c", script], cwd=shell.folder)
     assert (done.returncode, done.stdout) == (0, "completed\n"), done.stderr
 
 

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import sys
-from pathlib import Path
 
+import chakra_writer as chakra
 import pytest
-from conftest import ROOT
+import reference_traces
+from chakra_writer import COLL, COMP, LOAD, METADATA, RECV, SEND, node
 
 import odonata
 from odonata import operations
 from odonata.chakra import files, order, reader, survey
 from odonata.errors import InputError
-
-sys.path.insert(0, str(ROOT / "tests/traces"))
-
-import chakra_writer as chakra
-from chakra_writer import COLL, COMP, LOAD, METADATA, RECV, SEND, node
-
-#: Traces of real programs in the folders that `ODONATA_CHAKRA_TRACES` names, separated by colons, each with
-#: its truth.
-REAL = [
-    truth.parent
-    for place in os.environ.get("ODONATA_CHAKRA_TRACES", "").split(":")
-    if place
-    for truth in sorted(Path(place).glob("*/ground-truth.json"))
-]
 
 MACHINE = "[machine.torus]\ndims = [4, 2]\n[[jobs]]\ntrace = 'x.program'\n"
 
@@ -326,20 +311,18 @@ def test_bytes_that_were_changed_give_an_error_or_a_trace_and_nothing_else(tmp_p
     assert endings == {"taken", "refused"}
 
 
-def test_real_traces_give_the_numbers_of_their_truth_and_run(shell, tmp_path):
-    for number, folder in enumerate(REAL):
-        truth = json.loads((folder / "ground-truth.json").read_text())
-        path = folder / truth["file"]
-        found = json.loads(shell("trace", "info", str(path), "--json").out)
-        for key, value in truth.items():
-            if key != "file":
-                assert found[key] == value, key
-        assert shell("trace", "lint", str(path)).code == 0
-        place = tmp_path / str(number)
-        place.mkdir()
-        assert shell("trace", "convert", str(path), str(place / "x.program"), "--ranks", "8").code == 0
-        program = operations.read(place / "x.program")
-        calls = [row["bytes"] for row in rows_of(program) if row["kind"] in ("allreduce", "broadcast")]
-        assert sum(calls) == truth["sum_comm_size"]
-        (place / "x.toml").write_text(MACHINE)
-        assert odonata.run(place / "x.toml").outcome == "completed"
+@pytest.mark.parametrize("folder", reference_traces.sets("chakra"))
+def test_real_traces_give_the_numbers_of_their_truth_and_run(shell, tmp_path, folder):
+    truth = json.loads((folder / "ground-truth.json").read_text())
+    path = folder / truth["file"]
+    found = json.loads(shell("trace", "info", str(path), "--json").out)
+    for key, value in truth.items():
+        if key != "file":
+            assert found[key] == value, key
+    assert shell("trace", "lint", str(path)).code == 0
+    assert shell("trace", "convert", str(path), str(tmp_path / "x.program"), "--ranks", "8").code == 0
+    program = operations.read(tmp_path / "x.program")
+    calls = [row["bytes"] for row in rows_of(program) if row["kind"] in ("allreduce", "broadcast")]
+    assert sum(calls) == truth["sum_comm_size"]
+    (tmp_path / "x.toml").write_text(MACHINE)
+    assert odonata.run(tmp_path / "x.toml").outcome == "completed"

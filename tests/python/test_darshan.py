@@ -5,31 +5,18 @@ from __future__ import annotations
 import json
 import math
 import os
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
+import reference_traces
 from conftest import ROOT
+from darshan_writer import Writer, in_ranges
 
 import odonata
 from odonata import operations
 from odonata.darshan_log import accesses, reader
 
-sys.path.insert(0, str(ROOT / "tests/traces"))
-
-from darshan_writer import Writer, in_ranges
-
 KIB, MIB = 1 << 10, 1 << 20
-
-#: Logs of real programs in the folders that `ODONATA_DARSHAN_LOGS` names, separated by colons, each with
-#: its truth.
-REAL = [
-    truth.parent
-    for place in os.environ.get("ODONATA_DARSHAN_LOGS", "").split(":")
-    if place
-    for truth in sorted(Path(place).glob("*/ground-truth.json"))
-]
 
 MACHINE = """\
 [machine.dragonfly]
@@ -477,38 +464,38 @@ def same(found, truth, place=""):
 
 
 @pytest.mark.slow
-def test_real_logs_are_what_their_truth_says(shell, tmp_path):
-    for folder in REAL:
-        (path,) = folder.glob("*.darshan")
-        truth = json.loads((folder / "ground-truth.json").read_text())
-        found = json.loads(shell("trace", "info", str(path), "--json").out)
-        for module in truth["modules"].values():
-            # Why a module is not read is said in words of our own.
-            module.pop("error", None)
-        assert same(found, truth) == [], path
-        out = tmp_path / f"{folder.name}.program"
-        assert shell("trace", "convert", str(path), str(out)).code == 0
-        assert_same_as_counted(operations.read(out), json.loads((out / "origin.json").read_text()))
+@pytest.mark.parametrize("folder", reference_traces.sets("darshan"))
+def test_real_logs_are_what_their_truth_says(shell, tmp_path, folder):
+    (path,) = folder.glob("*.darshan")
+    truth = json.loads((folder / "ground-truth.json").read_text())
+    found = json.loads(shell("trace", "info", str(path), "--json").out)
+    for module in truth["modules"].values():
+        # Why a module is not read is said in words of our own.
+        module.pop("error", None)
+    assert same(found, truth) == [], path
+    out = tmp_path / f"{folder.name}.program"
+    assert shell("trace", "convert", str(path), str(out)).code == 0
+    assert_same_as_counted(operations.read(out), json.loads((out / "origin.json").read_text()))
 
 
 @pytest.mark.slow
-def test_real_logs_are_replayed_with_their_bytes_and_operations(shell, tmp_path):
-    for folder in REAL:
-        (path,) = folder.glob("*.darshan")
-        out = tmp_path / f"{folder.name}.program"
-        assert shell("trace", "convert", str(path), str(out)).code == 0
-        origin = json.loads((out / "origin.json").read_text())
-        ranks, accesses_ = origin["job"]["nprocs"], origin["reads_and_writes"]
-        if ranks > 64 or accesses_ > 10_000:
-            # Those are for whoever has an hour: `odonata run` takes them too.
-            continue
-        per_node = max(1, -(-ranks // 30))
-        scenario = tmp_path / "s.toml"
-        large = MACHINE.replace("10 GB", "100 GB")
-        scenario.write_text(f'{large}[[jobs]]\ntrace = "{out.name}"\nranks_per_node = {per_node}\n')
-        results = odonata.run(scenario)
-        assert results.outcome == "completed"
-        assert_simulated(results, origin)
+@pytest.mark.parametrize("folder", reference_traces.sets("darshan"))
+def test_real_logs_are_replayed_with_their_bytes_and_operations(shell, tmp_path, folder):
+    (path,) = folder.glob("*.darshan")
+    out = tmp_path / f"{folder.name}.program"
+    assert shell("trace", "convert", str(path), str(out)).code == 0
+    origin = json.loads((out / "origin.json").read_text())
+    ranks, accesses_ = origin["job"]["nprocs"], origin["reads_and_writes"]
+    if ranks > 64 or accesses_ > 10_000:
+        # Those are for whoever has an hour: `odonata run` takes them too.
+        return
+    per_node = max(1, -(-ranks // 30))
+    scenario = tmp_path / "s.toml"
+    large = MACHINE.replace("10 GB", "100 GB")
+    scenario.write_text(f'{large}[[jobs]]\ntrace = "{out.name}"\nranks_per_node = {per_node}\n')
+    results = odonata.run(scenario)
+    assert results.outcome == "completed"
+    assert_simulated(results, origin)
 
 
 def test_two_jobs_that_share_servers_slow_each_other_down_and_are_blamed(shell, log, tmp_path):

@@ -1,9 +1,9 @@
 """The guard of `tests/digests`: it finds what differs, and says in what."""
 
 import json
-import subprocess
 import sys
 
+import launcher
 import pytest
 from conftest import ROOT
 
@@ -14,9 +14,7 @@ CASES = ["run/mix", "arrival/fixed"]
 
 
 def check(*arguments):
-    done = subprocess.run(
-        [sys.executable, CHECK, *arguments], capture_output=True, text=True, check=False, timeout=300
-    )
+    done = launcher.run([sys.executable, CHECK, *arguments])
     return done.returncode, done.stdout, done.stderr
 
 
@@ -78,7 +76,7 @@ def test_a_scheduler_with_results_of_its_own_is_not_recorded(recorded, tmp_path)
     )
     path = recorded(lambda content: None)
     arguments = [sys.executable, script, "arrival/exponential", "--expected", path, "--update"]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=300)
+    done = launcher.run(arguments)
     assert done.returncode == 1, done.stderr
     assert "sequential: as recorded\n    conservative: as recorded\n    optimistic: digest " in done.stdout
     assert json.loads(path.read_text()) == json.loads(EXPECTED.read_text())

@@ -5,8 +5,9 @@ import os
 import re
 import subprocess
 
+import launcher
 import pytest
-from conftest import ODONATA, PATIENCE_S, ROOT, SMALL, StartedShell, Transcript
+from conftest import ODONATA, ROOT, SMALL, StartedShell, Transcript
 
 import odonata
 
@@ -28,15 +29,14 @@ def call(shell, *arguments, closed=(), **options):
         for number in closed:
             os.close(number)
 
-    done = subprocess.run(
+    done = launcher.run(
         [*ODONATA, *arguments],
         cwd=shell.folder,
         env=environment,
         stdout=options.pop("stdout", subprocess.PIPE),
-        stderr=subprocess.PIPE,
-        timeout=PATIENCE_S,
-        preexec_fn=close,
+        before=close,
         **options,
+        text=False,
     )
     out, err = ((text or b"").decode(errors="surrogateescape") for text in (done.stdout, done.stderr))
     return Transcript(done.returncode, out, err)
@@ -146,12 +146,8 @@ def test_a_run_needs_no_streams(shell):
 def test_a_full_disk_under_standard_error_does_not_end_a_run(shell):
     shell.write(SMALL)
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [*ODONATA, "run", "scenario.toml", "-o", "out"],
-            cwd=shell.folder,
-            stdout=subprocess.PIPE,
-            stderr=full,
-            timeout=PATIENCE_S,
+        done = launcher.run(
+            [*ODONATA, "run", "scenario.toml", "-o", "out"], cwd=shell.folder, stderr=full, text=False
         )
     assert done.returncode == 0
     assert b"small: completed" in done.stdout
@@ -196,13 +192,7 @@ main()
 
 @pytest.mark.parametrize("module", ["odonata.cli", "typer", "odonata._core", "rich.table", "pyarrow.lib"])
 def test_ctrl_c_while_libraries_are_imported_is_answered_at_once(results, module):
-    done = subprocess.run(
-        [ODONATA[0], "-c", INTERRUPTED.replace("MODULE", module)],
-        cwd=results.folder,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
+    done = launcher.run([ODONATA[0], "-c", INTERRUPTED.replace("MODULE", module)], cwd=results.folder)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped; nothing was written\n")
 
 
@@ -238,9 +228,7 @@ def test_what_is_an_error_of_odonata_is_told_in_a_line(results):
     )
     said = []
     for more in ([], ["-X", "dev"]):
-        done = subprocess.run(
-            [ODONATA[0], *more, "-c", script], cwd=results.folder, capture_output=True, text=True
-        )
+        done = launcher.run([ODONATA[0], *more, "-c", script], cwd=results.folder)
         assert (done.returncode, done.stdout) == (1, "")
         said.append(done.stderr)
     assert re.fullmatch(

@@ -3,8 +3,8 @@
 import json
 import math
 import os
-import subprocess
 
+import launcher
 import pyarrow as pa
 import pytest
 from conftest import ODONATA, SMALL
@@ -196,11 +196,9 @@ def together(tmp_path_factory):
     (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
     settings = ["run.lost_time=true", "run.lost_time_path=1000", 'run.series_interval="10 us"']
     options = [word for setting in settings for word in ("--set", setting)]
-    done = subprocess.run(
+    done = launcher.run(
         [*ODONATA, "run", "scenario.toml", "-o", "out", *options],
         cwd=folder,
-        capture_output=True,
-        text=True,
         env=os.environ | {"COLUMNS": "300"},
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -250,12 +248,8 @@ def test_the_series_adds_up_to_the_means(together):
 
 def test_the_command_prints_the_chains(together):
     def told(*options):
-        return subprocess.run(
-            [*ODONATA, "explain", "out", *options],
-            cwd=together,
-            capture_output=True,
-            text=True,
-            env=os.environ | {"COLUMNS": "1000"},
+        return launcher.run(
+            [*ODONATA, "explain", "out", *options], cwd=together, env=os.environ | {"COLUMNS": "1000"}
         )
 
     answer = json.loads(told("--json").stdout)

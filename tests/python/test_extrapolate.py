@@ -1,8 +1,8 @@
 """`odonata extrapolate`: few iterations against all of them."""
 
 import json
-import subprocess
 
+import launcher
 import pytest
 from conftest import ODONATA
 
@@ -105,7 +105,7 @@ def test_a_job_that_does_not_repeat_itself_is_named_with_its_line(tmp_path):
         '[[jobs]]\nname = "solver"\nranks = 4\nworkload = { allreduce = { bytes = "8 B", iterations = 9 } }\n'
         '\n[[jobs]]\nname = "once"\nranks = 4\nworkload = { allreduce = { bytes = "8 B", iterations = 1 } }\n'
     )
-    told = subprocess.run([*ODONATA, "extrapolate", "s.toml"], cwd=tmp_path, capture_output=True, text=True)
+    told = launcher.run([*ODONATA, "extrapolate", "s.toml"], cwd=tmp_path)
     assert told.returncode == 2
     said = " ".join(told.stderr.split())
     assert 'job "once" does not repeat itself --> s.toml:8 8 | [[jobs]] key jobs.1' in said
@@ -134,13 +134,7 @@ def test_the_command_answers_in_words_and_as_json(tmp_path):
     (tmp_path / "s.toml").write_text(text)
 
     def call(*options):
-        return subprocess.run(
-            [*ODONATA, "extrapolate", "s.toml", *options],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        return launcher.run([*ODONATA, "extrapolate", "s.toml", *options], cwd=tmp_path, check=True).stdout
 
     assert "of the iterations were skipped" in call()
     answer = json.loads(call("--json"))

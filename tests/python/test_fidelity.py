@@ -8,9 +8,10 @@ import os
 import signal
 import subprocess
 
+import launcher
 import pytest
 from conftest import ODONATA
-from processor_time import await_work
+from waiting import await_work
 
 import odonata
 from odonata import json_types, runner
@@ -172,12 +173,10 @@ def test_the_command_prints_a_table_and_answers_in_json(tmp_path):
     odonata.Scenario.from_dict(SCENARIO).save(tmp_path / "s.toml")
 
     def told(*options):
-        done = subprocess.run(
+        done = launcher.run(
             # Quiet: on a slow machine there would be progress.
             [*ODONATA, "fidelity", "s.toml", "--quiet", "--tier", "packet", "--tier", "flow", *options],
             cwd=tmp_path,
-            capture_output=True,
-            text=True,
             env=os.environ | {"COLUMNS": "200"},
         )
         assert (done.returncode, done.stderr) == (0, "")
@@ -209,11 +208,11 @@ def test_ctrl_c_ends_the_command_and_keeps_what_is_complete(tmp_path):
         "--tier",
         "flow",
     ]
-    running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    running = launcher.start(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     # It is past its start, and in the tier in packets, which would take an hour.
     await_work(running, 4)
     running.send_signal(signal.SIGINT)
-    told, _ = running.communicate(timeout=120)
+    told, _ = running.communicate(timeout=launcher.PATIENCE_S)
     assert running.returncode == 130
     tiers = json.loads(told)["tiers"]
     assert [(tier["tier"], tier["outcome"]) for tier in tiers] == [

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
+import reference_traces
 
 SCHEDULE = """num_ranks 3
 rank 0 { a: calc 500 b: send 64b to 1 tag 7 b requires a c: recv 64b from 2 tag 7 cpu 1 }
 rank 1 { c: recv 64b from 0 tag 7 b: send 64b to 2 tag 7 b requires c }
 rank 2 { c: recv 64b from -1 tag -1 b: send 64b to 0 tag 7 b requires c d: calc 90 d irequires c }
 """
-
-#: Schedules of others in the folder that `ODONATA_GOAL_SCHEDULES` names, each with its truth.
-OTHERS = [
-    path.parent
-    for path in sorted(
-        Path(os.environ.get("ODONATA_GOAL_SCHEDULES") or "nowhere").glob("*/ground-truth.json")
-    )
-]
 
 
 @pytest.fixture
@@ -91,8 +83,8 @@ def test_a_converted_schedule_sends_the_same_and_runs(shell, schedule):
     assert results[0]["digest"] == results[1]["digest"]
 
 
-@pytest.mark.parametrize("folder", OTHERS, ids=[folder.name for folder in OTHERS])
-def test_schedules_of_others_hold_what_their_truth_says(shell, folder):
+@pytest.mark.parametrize("folder", reference_traces.sets("goal", reference_traces.OUR_SCHEDULES))
+def test_schedules_hold_what_their_truth_says(shell, folder):
     truth = json.loads((folder / "ground-truth.json").read_text())
     for ending in (".goal", ".goal.bin"):
         path = folder / f"{folder.name}{ending}"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import launcher
 import pytest
 from conftest import PATIENCE_S, ROOT
 
@@ -34,11 +35,9 @@ SAMPLE = {
 
 def hostile(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     places = [str(ROOT / "tests"), str(ROOT / "tests/python")]
-    return subprocess.run(
+    return launcher.run(
         [sys.executable, "-m", "hostile", "--keep", str(folder / "kept"), *arguments],
         cwd=folder,
-        capture_output=True,
-        text=True,
         timeout=10 * PATIENCE_S,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(places)} | environment,
     )

@@ -6,9 +6,10 @@ import os
 import signal
 import subprocess
 
+import launcher
 import pytest
 from conftest import ODONATA, PATIENCE_S
-from processor_time import await_work
+from waiting import await_work
 
 from odonata import load_request
 
@@ -185,7 +186,7 @@ def test_ctrl_c_keeps_the_loads_that_have_ended(shell):
     # The second load takes as long as anybody waits: half of all packets, to a thousandth.
     command = [*ODONATA, "load-sweep", "scenario.toml", "--loads", "0.05,0.58", "-j", "1", "-o", "out"]
     endless = ["--precision", "0.00001", "--max-samples", "1000", "--sample-period", "2000000", "--json"]
-    running = subprocess.Popen(
+    running = launcher.start(
         [*command, *endless], cwd=shell.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     # It is past its start, and in the midst of its loads.

@@ -2,8 +2,8 @@
 
 import math
 import os
-import subprocess
 
+import launcher
 import pyarrow as pa
 import pytest
 from conftest import ODONATA, SMALL
@@ -60,9 +60,7 @@ def together(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lost_time")
     (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
     command = [*ODONATA, "run", "scenario.toml", "-o", "out", "--baselines", "--set", "run.lost_time=true"]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, env=os.environ | {"COLUMNS": "300"}
-    )
+    done = launcher.run(command, cwd=folder, env=os.environ | {"COLUMNS": "300"})
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout, odonata.load(folder / "out")
 

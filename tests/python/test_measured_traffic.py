@@ -1,15 +1,12 @@
 """Workloads shaped by traces, against every entry of the traces' files, where those are found.
 
-The files are third parties' and no part of the repository. `ODONATA_MATRICES` names a folder that has
-`df-fillboundary-1000/matrix.tsv` and others like it: a comment with the bytes of all pairs that are not
-listed, then lines of source, destination and bytes. The DUMPI trace `df-amg-27` is looked for in
-`ODONATA_TRACES`. What is known of them without the files is tested in
-`crates/odonata-workload/tests/measured_traffic.rs`.
+The byte matrices and the DUMPI trace `df-amg-27` are reference traces (`tests/traces/reference.py`). A matrix
+is a comment with the bytes of all pairs that are not listed, then lines of source, destination and bytes.
+`crates/odonata-workload/tests/measured_traffic.rs` tests what is known without the files.
 """
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +15,7 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 import pytest
-from conftest import TRACES
+import reference_traces
 
 #: Workload, keys beside the defaults, and the matrix that it is shaped by.
 SHAPED = {
@@ -26,10 +23,6 @@ SHAPED = {
     "df-multigrid-c-1000": ("multigrid", ""),
     "df-crystalrouter-1000": ("crystal-router", 'header = "0 B"'),
 }
-
-_FOLDER = os.environ.get("ODONATA_MATRICES")
-MATRICES = [name for name in SHAPED if _FOLDER and (Path(_FOLDER) / name / "matrix.tsv").exists()]
-AMG = [trace for trace in TRACES if trace.name == "df-amg-27"]
 
 RANKS = 1_000
 
@@ -42,9 +35,9 @@ def convert(shell, source: str) -> pyarrow.Table:
     return pyarrow.parquet.read_table(path, columns=["rank", "kind", "peer", "bytes"])
 
 
-def measured(name: str) -> tuple[int, dict[tuple[int, int], int]]:
+def measured(folder: Path) -> tuple[int, dict[tuple[int, int], int]]:
     """Bytes of all pairs that are not listed, and of those that are."""
-    first, *lines = (Path(_FOLDER or ".") / name / "matrix.tsv").read_text().splitlines()
+    first, *lines = (folder / "matrix.tsv").read_text().splitlines()
     others = int(first.partition("all_other_pairs=")[2].split()[0])
     entries = (tuple(map(int, line.split())) for line in lines if not line.startswith("#"))
     return others, {(source, to): count for source, to, count in entries}
@@ -79,33 +72,29 @@ def rows(operations: pyarrow.Table) -> Iterator[tuple[int, str, int, int]]:
     yield from zip(*columns, strict=True)
 
 
-def each_matrix() -> Iterator[object]:
-    yield from (pytest.param(name, id=name) for name in MATRICES)
-
-
-if MATRICES:
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("name", list(each_matrix()))
-    def test_the_matrix_of_a_workload_is_that_of_its_trace(shell, name):
-        workload, keys = SHAPED[name]
-        shell.write(
-            "[machine.torus]\ndims = [10, 10, 10]\n[[jobs]]\nname = 'one'\nranks = 1000\n"
-            f"workload = {{ {workload} = {{ {keys} }} }}\n"
-        )
-        others, listed = measured(name)
-        ours = sent(convert(shell, "scenario.toml"))
-        pairs = [(source, to) for source in range(RANKS) for to in range(RANKS) if source != to]
-        theirs = {pair: listed.get(pair, others) for pair in pairs}
-        assert set(ours) == {pair for pair in pairs if theirs[pair]}
-        assert sum(ours.values()) == pytest.approx(sum(theirs.values()), rel=1e-3)
-        if workload != "crystal-router":
-            assert {pair: count for pair, count in ours.items() if count != theirs[pair]} == {}
-            return
-        assert len(ours) == 9_976
-        off = {pair: ours[pair] / theirs[pair] - 1 for pair in ours}
-        assert sum(abs(one) > 0.01 for one in off.values()) == 9
-        assert max(abs(one) for one in off.values()) < 0.04
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "folder", [param for name in SHAPED for param in reference_traces.one("matrices", name)]
+)
+def test_the_matrix_of_a_workload_is_that_of_its_trace(shell, folder):
+    workload, keys = SHAPED[folder.name]
+    shell.write(
+        "[machine.torus]\ndims = [10, 10, 10]\n[[jobs]]\nname = 'one'\nranks = 1000\n"
+        f"workload = {{ {workload} = {{ {keys} }} }}\n"
+    )
+    others, listed = measured(folder)
+    ours = sent(convert(shell, "scenario.toml"))
+    pairs = [(source, to) for source in range(RANKS) for to in range(RANKS) if source != to]
+    theirs = {pair: listed.get(pair, others) for pair in pairs}
+    assert set(ours) == {pair for pair in pairs if theirs[pair]}
+    assert sum(ours.values()) == pytest.approx(sum(theirs.values()), rel=1e-3)
+    if workload != "crystal-router":
+        assert {pair: count for pair, count in ours.items() if count != theirs[pair]} == {}
+        return
+    assert len(ours) == 9_976
+    off = {pair: ours[pair] / theirs[pair] - 1 for pair in ours}
+    assert sum(abs(one) > 0.01 for one in off.values()) == 9
+    assert max(abs(one) for one in off.values()) < 0.04
 
 
 def exchanges(operations: pyarrow.Table) -> list[tuple[int, int]]:
@@ -148,22 +137,21 @@ def exchanges(operations: pyarrow.Table) -> list[tuple[int, int]]:
     return sums
 
 
-if AMG:
-
-    def test_the_exchanges_of_amg_are_those_of_its_trace(shell):
-        theirs = exchanges(convert(shell, str(AMG[0])))
-        shell.write(
-            "[machine.torus]\ndims = [3, 3, 3]\n[[jobs]]\nname = 'one'\nranks = 27\nworkload = { amg = {} }\n"
-        )
-        operations = convert(shell, "scenario.toml")
-        # Of ours, computation begins each exchange, whether or not a rank has messages in it.
-        ours: dict[int, tuple[int, int]] = {}
-        begun: Counter[int] = Counter()
-        for rank, kind, _, count in rows(operations):
-            if kind == "compute":
-                begun[rank] += 1
-            elif kind == "isend":
-                messages, together = ours.get(begun[rank], (0, 0))
-                ours[begun[rank]] = (messages + 1, together + count)
-        assert len(theirs) == 60
-        assert [ours[number] for number in range(2, 62)] == theirs
+@pytest.mark.parametrize("folder", reference_traces.one("dumpi", "df-amg-27"))
+def test_the_exchanges_of_amg_are_those_of_its_trace(shell, folder):
+    theirs = exchanges(convert(shell, str(folder)))
+    shell.write(
+        "[machine.torus]\ndims = [3, 3, 3]\n[[jobs]]\nname = 'one'\nranks = 27\nworkload = { amg = {} }\n"
+    )
+    operations = convert(shell, "scenario.toml")
+    # Of ours, computation begins each exchange, whether or not a rank has messages in it.
+    ours: dict[int, tuple[int, int]] = {}
+    begun: Counter[int] = Counter()
+    for rank, kind, _, count in rows(operations):
+        if kind == "compute":
+            begun[rank] += 1
+        elif kind == "isend":
+            messages, together = ours.get(begun[rank], (0, 0))
+            ours[begun[rank]] = (messages + 1, together + count)
+    assert len(theirs) == 60
+    assert [ours[number] for number in range(2, 62)] == theirs

@@ -2,9 +2,9 @@
 
 import json
 import resource
-import subprocess
 import sys
 
+import launcher
 import pytest
 from conftest import ODONATA, OVERLOADED, ROOT, SMALL
 
@@ -32,13 +32,10 @@ def test_a_run_that_comes_to_its_memory_limit_keeps_what_it_measured(shell):
 def test_a_run_ends_before_its_address_space_does(shell):
     shell.write(OVERLOADED)
     command = [*ODONATA, "run", "scenario.toml", "-o", "out", "--quiet"]
-    done = subprocess.run(
+    done = launcher.run(
         command,
         cwd=shell.folder,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE)),
+        before=lambda: resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE)),
     )
     assert done.returncode == 3, done.stderr
     run = json.loads((shell.folder / "out" / "run.json").read_text())
@@ -85,11 +82,9 @@ PEAK_MEMORY = ROOT / "benches" / "peak_memory.py"
 def check_in_little_memory(shell, *arguments):
     """`odonata check` of the scenario: how it ended, and the most memory that it took."""
     peak = shell.folder.parent / f"{shell.folder.name}.peak"
-    done = subprocess.run(
+    done = launcher.run(
         [sys.executable, PEAK_MEMORY, peak, *ODONATA, "check", "scenario.toml", "--json", *arguments],
         cwd=shell.folder,
-        capture_output=True,
-        text=True,
     )
     return done.returncode, json.loads(done.stdout), done.stderr, int(peak.read_text())
 
@@ -123,12 +118,10 @@ def test_what_certainly_does_not_fit_is_refused_before_it_is_built(shell, key):
 
 def test_the_address_space_bounds_what_is_built(shell):
     shell.write(MISTYPED["machine.torus"])
-    done = subprocess.run(
+    done = launcher.run(
         [*ODONATA, "check", "scenario.toml"],
         cwd=shell.folder,
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 * GIB, 2 * GIB)),
+        before=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 * GIB, 2 * GIB)),
     )
     assert done.returncode == 2, done.stderr
     assert "ulimit -v" in done.stderr
@@ -269,11 +262,9 @@ def test_the_memory_that_check_tells_is_that_of_the_run(shell, name):
     # Not what wait4 says: that of a child counts the process that started it, which may be larger.
     measure = "; print(int(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1]))"
     run = "import re, sys; from odonata.cli import app; app(sys.argv[1:], standalone_mode=False)"
-    done = subprocess.run(
+    done = launcher.run(
         [sys.executable, "-c", run + measure, "run", "scenario.toml", "-o", "out", "--quiet", *arguments],
         cwd=shell.folder,
-        capture_output=True,
-        text=True,
         check=True,
     )
     taken = int(done.stdout.split()[-1]) / 1024

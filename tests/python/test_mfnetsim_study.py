@@ -4,10 +4,10 @@ import copy
 import csv
 import dataclasses
 import math
-import subprocess
 import sys
 import tomllib
 
+import launcher
 import pytest
 from conftest import ROOT
 
@@ -369,6 +369,6 @@ def test_results_are_reused_only_for_the_same_inputs_and_build(tmp_path):
 
 def test_an_unknown_run_is_refused():
     command = [sys.executable, str(STUDY / "compare.py"), "cont-min-mlic"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = launcher.run(command)
     assert done.returncode == 2
     assert "'cont-min-mlic' is neither a run nor one of quick, baselines, stored, all" in done.stderr

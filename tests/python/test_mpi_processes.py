@@ -1,9 +1,9 @@
 """Python's side of several processes: who speaks, how they agree on an error, and how one error ends all."""
 
 import os
-import subprocess
 import sys
 
+import launcher
 import pytest
 from mpi_library import library
 
@@ -120,9 +120,7 @@ def test_build_with_mpi_runs_alone_without_starting_it(mpi):
         name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMI", "SLURM_"))
     }
     environment["PYTHONPATH"] = str(mpi.folder / "site")
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60
-    )
+    done = launcher.run([sys.executable, "-c", code], env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert "rank=0, size=1" in done.stdout
     assert "MPI" in done.stdout

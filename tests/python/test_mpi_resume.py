@@ -6,7 +6,6 @@ import random
 import resource
 import shutil
 import signal
-import time
 
 import pytest
 from long_runs import (
@@ -20,7 +19,7 @@ from long_runs import (
     unbroken,
 )
 from mpi_library import Underway, run
-from processor_time import await_work
+from waiting import await_that, await_work
 
 import odonata
 
@@ -180,9 +179,7 @@ def test_another_setting_is_refused_by_name(mpi, shell):
 def test_sigterm_of_one_process_saves_the_run_and_stops_all(mpi, shell, whole, process):
     shell.write(LONG_SHARED.replace("0.1 s", "1 h"))
     underway = Underway(mpi, shell, 2, "-q")
-    while not (place(shell) / "about.json").exists():
-        assert underway.mpirun.poll() is None, underway.end()
-        time.sleep(0.01)
+    await_that((place(shell) / "about.json").exists, underway.mpirun)
     await_work(underway.mpirun, 0.5, underway.pid(process))
     underway.send(signal.SIGTERM, process)
     code, said = underway.end()

@@ -2,12 +2,11 @@
 
 import json
 import signal
-import time
 
 import pytest
-from conftest import ENDLESS, OVERLOADED, PATIENCE_S, SMALL
+from conftest import ENDLESS, OVERLOADED, SMALL
 from mpi_library import Underway, run
-from processor_time import await_work
+from waiting import await_that, await_work
 
 pytestmark = pytest.mark.slow
 
@@ -88,12 +87,8 @@ def underway(mpi, shell):
     """A run without end by two processes, which has begun."""
     shell.write(ENDLESS)
     started = Underway(mpi, shell, 2, "--quiet")
-    deadline = time.monotonic() + PATIENCE_S
     # The folder in the making, beside the two files and the scenario.
-    while len(shell.files()) < 4:
-        assert started.mpirun.poll() is None, started.end()
-        assert time.monotonic() < deadline, shell.files()
-        time.sleep(0.05)
+    await_that(lambda: len(shell.files()) >= 4, started.mpirun)
     for process in range(2):
         await_work(started.mpirun, 0.5, started.pid(process))
     return started

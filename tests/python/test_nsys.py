@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import random
-import sys
 
+import nsys_writer as nsys
 import pytest
-from conftest import ROOT
 
 import odonata
 from odonata import operations
 from odonata.errors import InputError
 from odonata.nsys_export import calls, files, job, reader
-
-sys.path.insert(0, str(ROOT / "tests/traces"))
-
-import nsys_writer as nsys
 
 MACHINE = (
     "[machine.torus]\ndims = [4, 2]\n[mpi.collectives]\nallreduce = 'ring'\n[[jobs]]\ntrace = 'x.program'\n"

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
-from conftest import ROOT
+import reference_traces
 
 import odonata
 from odonata import operations, trace_report
 from odonata.errors import InputError
-
-sys.path.insert(0, str(ROOT / "tests/traces"))
-
-#: Archives of real programs in the folders that `ODONATA_OTF2_ARCHIVES` names, separated by colons, each with
-#: its truth.
-REAL = [
-    truth.parent
-    for place in os.environ.get("ODONATA_OTF2_ARCHIVES", "").split(":")
-    if place
-    for truth in sorted(Path(place).glob("*/ground-truth.json"))
-]
 
 MACHINE = "[machine.torus]\ndims = [4, 4]\n[[jobs]]\ntrace = 'x.program'\n"
 RANKS = 4
@@ -186,21 +172,19 @@ def test_archives_that_were_changed_give_an_error_or_numbers_and_nothing_else(an
     assert set(endings) <= {"taken", "refused"}
 
 
-def test_real_archives_give_the_numbers_of_their_truth_and_run(tmp_path):
-    for number, folder in enumerate(REAL):
-        truth = json.loads((folder / "ground-truth.json").read_text())
-        found = trace_report.info(folder)
-        for key in ("locations", "event_counts", "collectives"):
-            assert found[key] == truth[key], key
-        for ref, said in truth["per_location"].items():
-            there = found["per_location"][ref]
-            assert {key: there[key] for key in said} == said
-        assert [each for each in trace_report.lint(folder) if each["severity"] == "error"] == []
-        place = tmp_path / str(number)
-        place.mkdir()
-        trace_report.convert(folder, place / "x.program")
-        rows = operations.read(place / "x.program").operations.to_pylist()
-        sent = sum(row["bytes"] for row in rows if row["kind"] in ("send", "isend"))
-        assert sent == sum(said["send_bytes"] for said in truth["per_location"].values())
-        (place / "x.toml").write_text(MACHINE)
-        assert odonata.run(place / "x.toml").outcome == "completed"
+@pytest.mark.parametrize("folder", reference_traces.sets("otf2"))
+def test_real_archives_give_the_numbers_of_their_truth_and_run(tmp_path, folder):
+    truth = json.loads((folder / "ground-truth.json").read_text())
+    found = trace_report.info(folder)
+    for key in ("locations", "event_counts", "collectives"):
+        assert found[key] == truth[key], key
+    for ref, said in truth["per_location"].items():
+        there = found["per_location"][ref]
+        assert {key: there[key] for key in said} == said
+    assert [each for each in trace_report.lint(folder) if each["severity"] == "error"] == []
+    trace_report.convert(folder, tmp_path / "x.program")
+    rows = operations.read(tmp_path / "x.program").operations.to_pylist()
+    sent = sum(row["bytes"] for row in rows if row["kind"] in ("send", "isend"))
+    assert sent == sum(said["send_bytes"] for said in truth["per_location"].values())
+    (tmp_path / "x.toml").write_text(MACHINE)
+    assert odonata.run(tmp_path / "x.toml").outcome == "completed"

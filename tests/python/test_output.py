@@ -3,8 +3,8 @@
 import os
 import pty
 import re
-import subprocess
 
+import launcher
 import pytest
 from conftest import ODONATA, SMALL, Shell
 from test_load_sweep import SWITCH
@@ -26,7 +26,7 @@ def on_a_terminal(shell, width, *arguments):
     """What the command prints on a terminal of this width, without colours."""
     ours, theirs = pty.openpty()
     environment = os.environ | {"COLUMNS": str(width), "TERM": "xterm"}
-    with subprocess.Popen(
+    with launcher.start(
         [*ODONATA, *arguments], cwd=shell.folder, stdout=theirs, stderr=theirs, env=environment
     ) as process:
         os.close(theirs)
@@ -67,9 +67,7 @@ def test_a_reader_that_leaves_early_hears_no_complaint(results, command):
     # The reader is gone before the first line.
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(
-        [*ODONATA, *command], cwd=results.folder, stdout=writer, stderr=subprocess.PIPE, text=True
-    )
+    done = launcher.run([*ODONATA, *command], cwd=results.folder, stdout=writer)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -78,13 +76,7 @@ def test_a_closed_pipe_does_not_change_how_a_run_ended(shell):
     shell.write(SMALL.replace('capacity = "1 GB"', 'capacity = "5 MB"'))
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(
-        [*ODONATA, "run", "scenario.toml", "-o", "out"],
-        cwd=shell.folder,
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    done = launcher.run([*ODONATA, "run", "scenario.toml", "-o", "out"], cwd=shell.folder, stdout=writer)
     os.close(writer)
     assert done.returncode == 3
     assert "storage-full" in done.stderr
@@ -94,9 +86,7 @@ def test_a_closed_pipe_does_not_change_how_a_run_ended(shell):
 
 def test_an_answer_that_cannot_be_printed_is_an_error(results):
     with open("/dev/full", "w", encoding="utf-8") as full:
-        done = subprocess.run(
-            [*ODONATA, "summary", "out"], cwd=results.folder, stdout=full, stderr=subprocess.PIPE, text=True
-        )
+        done = launcher.run([*ODONATA, "summary", "out"], cwd=results.folder, stdout=full)
     assert done.returncode == 1
     assert done.stderr == "error: the answer could not be printed: No space left on device\n"
 

@@ -6,13 +6,14 @@ import os
 import signal
 import stat
 import subprocess
-import time
 
+import launcher
 import pytest
 from conftest import ENDLESS, ODONATA, PATIENCE_S, SMALL, StartedShell
 from long_runs import LONG
 from test_resume import killed, place
 from test_traces import SCRIPT
+from waiting import await_that
 
 from odonata import InputError, operations, output_file, partial
 from odonata.partial import LOCK, clear, hidden, make_file, make_folder
@@ -277,18 +278,10 @@ def test_programs_are_written_from_python_in_the_same_way(tmp_path):
 
 def begun(shell, pattern, *arguments):
     """A command that is at work: something of the name `pattern` is there."""
-    process = subprocess.Popen(
-        [*ODONATA, *arguments],
-        cwd=shell.folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+    process = launcher.start(
+        [*ODONATA, *arguments], cwd=shell.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    since = time.monotonic()
-    while not list(shell.folder.glob(pattern)):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() - since < PATIENCE_S
-        time.sleep(0.01)
+    await_that(lambda: list(shell.folder.glob(pattern)), process)
     return process
 
 
@@ -364,7 +357,7 @@ def test_a_file_that_a_killed_command_was_writing_is_removed(shell, tmp_path):
         "    file.flush()\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    subprocess.run([ODONATA[0], "-c", script], cwd=tmp_path, check=False)
+    launcher.run([ODONATA[0], "-c", script], cwd=tmp_path, text=False)
     assert len(hidden_names(shell)) == 1
     assert shell("describe", "small.toml", "--export", "other.graphml").code == 0
     assert shell.files() == ["other.graphml", "small.toml"]

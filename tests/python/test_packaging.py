@@ -3,12 +3,12 @@
 import ast
 import contextlib
 import re
-import subprocess
 import sys
 import tomllib
 import types
 from pathlib import Path
 
+import launcher
 import pytest
 import yaml
 from conftest import ROOT
@@ -67,12 +67,7 @@ def test_spack_has_the_dependencies_of_the_package():
 
 def test_hadolint_finds_nothing_in_the_container_file():
     hadolint = Path(sys.executable).with_name("hadolint")
-    done = subprocess.run(
-        [hadolint, "--no-color", ROOT / "packaging/Containerfile"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = launcher.run([hadolint, "--no-color", ROOT / "packaging/Containerfile"])
     assert (done.returncode, done.stdout) == (0, "")
 
 

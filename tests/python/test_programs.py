@@ -4,7 +4,8 @@ import json
 import re
 
 import pytest
-from conftest import ROOT, TRACES
+from conftest import ROOT
+from reference_traces import TRACES
 
 import odonata
 from odonata import operations as ops
@@ -138,19 +139,18 @@ def test_a_skeleton_and_its_file_give_one_digest(shell, tmp_path, workload):
     assert digest(tmp_path / "again.toml") == digest(native, overrides={"jobs.0.repeat": 3})
 
 
-def test_traces_and_their_files_give_one_digest(tmp_path, shell):
-    for trace in TRACES:
-        target = tmp_path / f"{trace.name}.program"
-        assert shell("trace", "convert", str(trace), str(target)).code == 0
-        found = json.loads(shell("trace", "info", str(target), "--json").out)
-        assert found["nranks"] == json.loads((trace / "ground-truth.json").read_text())["nranks"]
-        assert shell("trace", "lint", str(target)).code == 0, trace
-        job = {"name": "traced", "compute_scale": 0.01}
-        runs = [
-            {**DRAGONFLY, "storage": STORAGE, "jobs": [{**job, "trace": str(path)}]}
-            for path in (trace, target)
-        ]
-        assert digest(runs[0]) == digest(runs[1]), trace
+@pytest.mark.parametrize("trace", TRACES)
+def test_traces_and_their_files_give_one_digest(tmp_path, shell, trace):
+    target = tmp_path / f"{trace.name}.program"
+    assert shell("trace", "convert", str(trace), str(target)).code == 0
+    found = json.loads(shell("trace", "info", str(target), "--json").out)
+    assert found["nranks"] == json.loads((trace / "ground-truth.json").read_text())["nranks"]
+    assert shell("trace", "lint", str(target)).code == 0, trace
+    job = {"name": "traced", "compute_scale": 0.01}
+    runs = [
+        {**DRAGONFLY, "storage": STORAGE, "jobs": [{**job, "trace": str(path)}]} for path in (trace, target)
+    ]
+    assert digest(runs[0]) == digest(runs[1]), trace
 
 
 def fails(rank, ranks):
@@ -340,19 +340,17 @@ def test_a_program_that_depends_on_the_time_of_the_run_is_not_converted(shell, t
     assert (direct.code, "keys of a job" in direct.err) == (2, True)
 
 
-def test_a_trace_and_its_conversion_have_the_same_totals(shell, tmp_path):
+@pytest.mark.parametrize("folder", TRACES)
+def test_a_trace_and_its_conversion_have_the_same_totals(shell, tmp_path, folder):
     same = ["nranks", "total_sends", "total_persistent_starts"]
-    for folder in TRACES:
-        target = str(tmp_path / f"{folder.name}.program")
-        assert shell("trace", "convert", str(folder), target).code == 0
-        trace, program = (
-            json.loads(shell("trace", "info", str(one), "--json").out) for one in (folder, target)
-        )
-        keys = list(same)
-        # These use numbers of datatypes again: a trace's statistics count by the sizes that its files state,
-        # a replay by the calls that made the types. And one cancels receives, which are not replayed.
-        if folder.name not in ("hpcc-4", "scalapack-lu-8"):
-            keys += ["total_send_bytes", "total_recvs_posted"]
-        assert {key: trace[key] for key in keys} == {key: program[key] for key in keys}, folder
-        calls = [sum(one["total_collective_calls"].values()) for one in (trace, program)]
-        assert calls[0] == calls[1], folder
+    target = str(tmp_path / f"{folder.name}.program")
+    assert shell("trace", "convert", str(folder), target).code == 0
+    trace, program = (json.loads(shell("trace", "info", str(one), "--json").out) for one in (folder, target))
+    keys = list(same)
+    # These use numbers of datatypes again: a trace's statistics count by the sizes that its files state,
+    # a replay by the calls that made the types. And one cancels receives, which are not replayed.
+    if folder.name not in ("hpcc-4", "scalapack-lu-8"):
+        keys += ["total_send_bytes", "total_recvs_posted"]
+    assert {key: trace[key] for key in keys} == {key: program[key] for key in keys}, folder
+    calls = [sum(one["total_collective_calls"].values()) for one in (trace, program)]
+    assert calls[0] == calls[1], folder

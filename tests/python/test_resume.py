@@ -12,10 +12,11 @@ import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
+import launcher
 import pytest
 from conftest import ODONATA, SMALL
 from long_runs import LONG, LONGER, await_fate, await_snapshot, newest_snapshot, place, snapshots
-from processor_time import await_work
+from waiting import await_that, await_work
 
 import odonata
 from odonata import InputError, RunSuspended, runner
@@ -27,7 +28,7 @@ from odonata.unfinished import place_of, prepare
 
 def start(shell, *arguments, **options):
     command = [*ODONATA, "run", "scenario.toml", "-o", "out", "-q", *arguments]
-    return subprocess.Popen(command, cwd=shell.folder, stderr=subprocess.PIPE, text=True, **options)
+    return launcher.start(command, cwd=shell.folder, stderr=subprocess.PIPE, text=True, **options)
 
 
 def killed(shell, text=LONG, *arguments):
@@ -161,7 +162,7 @@ def test_sigterm_saves_a_run_and_stops_it(shell, whole):
             time.sleep(0.01)
         await_work(process, 0.5)
         process.terminate()
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=launcher.PATIENCE_S)
     assert process.returncode == 130
     assert "the run was saved, and stopped by SIGTERM; the run is saved at" in err
     assert not (shell.folder / "out").exists()
@@ -174,7 +175,7 @@ def test_ctrl_c_ends_a_run_with_snapshots_as_any_other(shell):
     with start(shell) as process:
         await_snapshot(shell, process)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=launcher.PATIENCE_S)
     assert process.returncode == 130
     assert (
         "it has ended, and its snapshots with it; SIGTERM in place of Ctrl-C keeps them for --resume" in err
@@ -189,8 +190,8 @@ def test_a_snapshot_that_does_not_fit_on_the_disk_costs_a_warning(shell, whole):
     def no_file_over_64_kib():
         resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
 
-    with start(shell, "--set", "run.message_rows=0", preexec_fn=no_file_over_64_kib) as process:
-        _, err = process.communicate(timeout=60)
+    with start(shell, "--set", "run.message_rows=0", before=no_file_over_64_kib) as process:
+        _, err = process.communicate(timeout=launcher.PATIENCE_S)
     assert "the run could not be saved, and goes on: File too large" in err
     assert "Traceback" not in err
     if process.returncode == 0:
@@ -202,9 +203,7 @@ def test_a_snapshot_that_does_not_fit_on_the_disk_costs_a_warning(shell, whole):
 def test_without_an_interval_nothing_is_saved(shell):
     shell.write(LONGER.replace('checkpoint_interval = "0.1 s"', ""))
     with start(shell) as process:
-        while not list(shell.folder.glob(".out.*.partial")):
-            assert process.poll() is None
-            time.sleep(0.01)
+        await_that(lambda: list(shell.folder.glob(".out.*.partial")), process)
         await_work(process, 0.5)
         assert not place(shell).exists()
         assert not list(shell.folder.rglob("*.snapshot"))
@@ -215,9 +214,7 @@ def test_baselines_are_resumed_and_those_that_are_complete_stay(shell):
     shell.write(LONG)
     with start(shell, "--baselines") as process:
         run_file = place(shell) / "results" / "baselines" / "halo" / "run.json"
-        while not run_file.exists():
-            assert process.poll() is None
-            time.sleep(0.01)
+        await_that(run_file.exists, process)
         process.kill()
     written_at = run_file.stat().st_mtime_ns
     assert not (shell.folder / "out").exists()
@@ -336,9 +333,9 @@ class Threads(Processes):
 
     def least(self, *values):
         self._table[self.rank] = values
-        self._barrier.wait(timeout=60)
+        self._barrier.wait(timeout=launcher.PATIENCE_S)
         least = [min(column) for column in zip(*self._table, strict=True)]
-        self._barrier.wait(timeout=60)
+        self._barrier.wait(timeout=launcher.PATIENCE_S)
         return least
 
 
@@ -423,7 +420,7 @@ def test_a_run_that_is_killed_at_random_moments_loses_nothing(shell, whole, requ
         process = start(shell, "--resume")
         await_fate(shell, process, lot, within_s=2.5)
         process.kill()
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=launcher.PATIENCE_S)
         out = shell.folder / "out"
         if process.returncode == -signal.SIGKILL:
             kills += 1

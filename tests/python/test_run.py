@@ -5,12 +5,12 @@ import re
 import resource
 import signal
 import subprocess
-import time
 
+import launcher
 import pyarrow.parquet as pq
 import pytest
 from conftest import ENDLESS, ODONATA, SMALL
-from processor_time import await_work
+from waiting import await_that, await_work
 
 CONTRACT = {
     "outcome": str,
@@ -177,19 +177,17 @@ def test_a_run_that_passes_the_end_of_simulated_time_is_a_named_failure_with_res
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_keeps_what_it_measured(shell, number):
     shell.write(ENDLESS)
-    with subprocess.Popen(
+    with launcher.start(
         [*ODONATA, "run", "scenario.toml", "-o", "out"],
         cwd=shell.folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        while not list(shell.folder.glob(".out.*.partial")):  # the run has begun
-            assert process.poll() is None
-            time.sleep(0.02)
+        await_that(lambda: list(shell.folder.glob(".out.*.partial")), process)
         await_work(process, 0.5)
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=launcher.PATIENCE_S)
     assert process.returncode == 130
     run = read(shell.folder / "out")
     assert run["outcome"] == "interrupted"
@@ -203,10 +201,8 @@ def test_an_interrupted_run_keeps_what_it_measured(shell, number):
 
 def test_a_killed_run_leaves_nothing_that_looks_like_a_result(shell):
     shell.write(ENDLESS)
-    with subprocess.Popen([*ODONATA, "run", "scenario.toml", "-o", "out", "-q"], cwd=shell.folder) as process:
-        while not list(shell.folder.glob(".out.*.partial")):
-            assert process.poll() is None
-            time.sleep(0.02)
+    with launcher.start([*ODONATA, "run", "scenario.toml", "-o", "out", "-q"], cwd=shell.folder) as process:
+        await_that(lambda: list(shell.folder.glob(".out.*.partial")), process)
         process.kill()
     assert not (shell.folder / "out").exists()
     assert not list(shell.folder.rglob("run.json"))
@@ -220,12 +216,8 @@ def test_a_full_disk_leaves_nothing_behind(shell):
     def no_file_over_4_kib():
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
-    done = subprocess.run(
-        [*ODONATA, "run", "scenario.toml", "-o", "new/out", "-q"],
-        cwd=shell.folder,
-        capture_output=True,
-        text=True,
-        preexec_fn=no_file_over_4_kib,
+    done = launcher.run(
+        [*ODONATA, "run", "scenario.toml", "-o", "new/out", "-q"], cwd=shell.folder, before=no_file_over_4_kib
     )
     assert done.returncode == 1
     assert "nothing was written" in done.stderr

@@ -6,9 +6,12 @@ import signal
 import subprocess
 import time
 
+import launcher
 import pyarrow.parquet as pq
 import pytest
 from conftest import ODONATA
+from launcher import PATIENCE_S
+from waiting import await_that
 
 #: Marks of rank 1 before it does what is odd: more operations than are looked at before a run to estimate it.
 BEFORE = 110_000
@@ -72,26 +75,22 @@ def job(function, **args):
 
 def start(shell, *arguments, program=PROGRAM):
     shell.write(program, "own.py")
-    return subprocess.Popen(
+    return launcher.start(
         [*ODONATA, *arguments], cwd=shell.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
 def await_file(shell, process, name="there"):
     """Waits until the code of the user says that it is there."""
-    end = time.monotonic() + 60
-    while not (shell.folder / name).exists():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    await_that((shell.folder / name).exists, process)
 
 
 def stopped(process, number, times=1):
-    """Sends the signal; what the process says when it has ended, which it does before a minute is over."""
+    """Sends the signal; what the process says when it has ended."""
     for _ in range(times):
         process.send_signal(number)
         time.sleep(0.6 if times > 1 else 0)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE_S)
     return out, err
 
 

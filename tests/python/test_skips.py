@@ -1,9 +1,9 @@
 """A test that is skipped without leave fails the gate."""
 
 import os
-import subprocess
 import sys
 
+import launcher
 import pytest
 import skips
 
@@ -26,11 +26,8 @@ def run_pytest(folder, *options, **environment):
     )
     (folder / "test_it.py").write_text(TESTS)
     clean = {key: value for key, value in os.environ.items() if key != "ODONATA_NO_SKIPS"}
-    return subprocess.run(
+    return launcher.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, folder],
-        capture_output=True,
-        text=True,
-        check=False,
         env=clean | environment,
         cwd=folder,
     )
@@ -60,15 +57,11 @@ def test_what_is_on_the_list_may_be_skipped(tmp_path, monkeypatch):
 
 def test_an_ignored_rust_test_fails():
     said = "running 2 tests\ntest one ... ok\ntest two::three ... ignored, takes a day\n"
-    done = subprocess.run(
-        [sys.executable, skips.__file__], input=said, capture_output=True, text=True, check=False
-    )
+    done = launcher.run([sys.executable, skips.__file__], input=said)
     assert (done.returncode, done.stdout) == (1, said)
     assert done.stderr == "ignored, and not in skips.toml: two::three\n"
     said = said.replace("ignored, takes a day", "ok")
-    done = subprocess.run(
-        [sys.executable, skips.__file__], input=said, capture_output=True, text=True, check=False
-    )
+    done = launcher.run([sys.executable, skips.__file__], input=said)
     assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
 
 

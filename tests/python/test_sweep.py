@@ -9,13 +9,14 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
+import launcher
 import pyarrow.parquet as pq
 import pytest
 from conftest import ODONATA, PATIENCE_S, ROOT
+from waiting import await_that
 
 import odonata
 from odonata.errors import InputError
@@ -416,7 +417,7 @@ def test_a_folder_of_something_else_is_not_touched(shell):
 
 def start(shell, *arguments):
     command = [*ODONATA, "sweep", "sweep.toml", "-o", "out", "-j", "2", "-q", *arguments]
-    return subprocess.Popen(
+    return launcher.start(
         command, cwd=shell.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
@@ -424,12 +425,7 @@ def start(shell, *arguments):
 def wait_for(shell, runs, process):
     """Waits until so many runs have ended."""
     place = shell.folder / "out/journal.jsonl"
-    over = time.monotonic() + 2 * PATIENCE_S
-    while time.monotonic() < over and process.poll() is None:
-        if place.exists() and place.read_bytes().count(b"\n") >= runs:
-            return
-        time.sleep(0.002)
-    pytest.fail(f"no {runs} runs: {process.communicate()}")
+    await_that(lambda: place.exists() and place.read_bytes().count(b"\n") >= runs, process, 2 * PATIENCE_S)
 
 
 @pytest.mark.slow

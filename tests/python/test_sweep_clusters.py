@@ -9,12 +9,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
+import launcher
 import pytest
 from conftest import ODONATA
 from slurm_cluster import Slurm
 from test_sweep import journal, points, same, sweep_file, wait_for
+from waiting import await_that
 
 pytestmark = pytest.mark.slow
 
@@ -38,10 +39,10 @@ def dask(tmp_path):
     worker = [part.format("worker") for part in command]
     with (tmp_path / "dask.log").open("wb") as log:
         started = [
-            subprocess.Popen(
+            launcher.start(
                 [*scheduler, "--host", "127.0.0.1", "--port", address.rpartition(":")[2]], stderr=log
             ),
-            subprocess.Popen(
+            launcher.start(
                 [*worker, address, "--nworkers", "2", "--nthreads", "1"], stderr=log, cwd=tmp_path
             ),
         ]
@@ -51,12 +52,12 @@ def dask(tmp_path):
         for process in reversed(started):
             process.terminate()
         for process in reversed(started):
-            process.wait(timeout=60)
+            process.wait(timeout=PATIENCE_S)
 
 
 def start(shell, *arguments, environment=None):
     command = [*ODONATA, "sweep", "sweep.toml", "-o", "out", "--json", *arguments]
-    return subprocess.Popen(
+    return launcher.start(
         command, cwd=shell.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
 
@@ -105,6 +106,11 @@ def test_a_run_that_dies_takes_no_dask_worker_along(shell, dask):
         assert client.run(os.getpid) == before
 
 
+def jobs_of(slurm):
+    """The numbers of the jobs that run."""
+    return re.findall(r"^(\d+) test RUNNING", slurm("squeue", "-h", "-o", "%i %P %T"), re.M)
+
+
 def test_slurm_runs_the_points_and_jobs_that_are_killed_cost_nothing_but_time(shell, tmp_path_factory):
     pytest.importorskip("dask_jobqueue")
     # So many that both jobs are there long before the end.
@@ -119,19 +125,13 @@ def test_slurm_runs_the_points_and_jobs_that_are_killed_cost_nothing_but_time(sh
         assert shell.files() == ["scenario.toml", "sweep.toml"]
         running = start(shell, "--slurm", "test", *options, environment=slurm.environment)
         wait_for(shell, 20, running)
-        jobs = []
-        while len(jobs) < 2:
-            assert running.poll() is None, running.communicate()
-            jobs = re.findall(r"^(\d+) test RUNNING", slurm("squeue", "-h", "-o", "%i %P %T"), re.M)
-            time.sleep(0.05)
+        await_that(lambda: len(jobs_of(slurm)) == 2, running)
+        jobs = jobs_of(slurm)
         # Both: others have to follow.
         slurm("scancel", "--full", "--signal=KILL", *jobs)
         check_whole(shell, running)
         # Its jobs end with it.
-        over = time.monotonic() + 60
-        while slurm("squeue", "-h") and time.monotonic() < over:
-            time.sleep(0.5)
-        assert slurm("squeue", "-h") == ""
+        await_that(lambda: slurm("squeue", "-h") == "")
     # What the two that were killed and those that followed have printed.
     printed = {file.stem for file in (shell.folder / "out/slurm").iterdir()}
     assert len(printed) >= 3

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import random
-import sys
 from collections import Counter
-from pathlib import Path
 
+import dumpi
 import pytest
-from conftest import ROOT
+import reference_traces
+from darshan_writer import Writer, in_ranges
 
 import odonata
 from odonata import operations as op
-
-sys.path.insert(0, str(ROOT / "tests/traces"))
-
-import dumpi
-from darshan_writer import Writer, in_ranges
 
 US, MS = 10**6, 10**9
 WORLD, INT, ANY_TAG = 2, 9, 7
@@ -351,16 +345,10 @@ def test_an_otf2_archive_is_merged_on_its_clock(shell, tmp_path):
     assert told(out, 0) == ["barrier", 249.0, "open", 51.0, "barrier"]
 
 
-@pytest.mark.skipif(
-    not (os.environ.get("ODONATA_TRACES") and os.environ.get("ODONATA_DARSHAN_LOGS")), reason="no real traces"
-)
-def test_a_real_trace_and_a_real_log_are_merged_to_the_sum_of_both(shell, tmp_path):
-    traces = [Path(place) / "mpiio-6" for place in os.environ["ODONATA_TRACES"].split(":")]
-    logs = [Path(place) / "fresh-coll-6" for place in os.environ["ODONATA_DARSHAN_LOGS"].split(":")]
-    trace = next((path for path in traces if path.is_dir()), None)
-    log = next((path for place in logs for path in place.glob("*.darshan")), None)
-    if trace is None or log is None:
-        pytest.skip("mpiio-6 and fresh-coll-6 are not among the traces")
+@pytest.mark.parametrize("log", reference_traces.one("darshan", "fresh-coll-6"))
+@pytest.mark.parametrize("trace", reference_traces.one("dumpi", "mpiio-6"))
+def test_a_real_trace_and_a_real_log_are_merged_to_the_sum_of_both(shell, tmp_path, trace, log):
+    (log,) = log.glob("*.darshan")
     out = tmp_path / "out.program"
     done = shell("trace", "merge", str(trace), str(log), str(out), "--json")
     assert done.code == 0, done.err

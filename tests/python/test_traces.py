@@ -7,11 +7,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+import launcher
 import pytest
-from conftest import ODONATA, OUR_TRACES, ROOT, TRACES
+from conftest import ODONATA, ROOT
+from reference_traces import OUR_SCHEDULES, OUR_TRACES, TRACES
+from waiting import await_that
 
 import odonata
 
@@ -137,21 +139,21 @@ def test_a_job_whose_trace_is_missing_is_an_error_at_its_key(shell):
     assert "jobs.0.trace" in done.err
 
 
-def test_traces_are_as_their_ground_truth_says(shell):
-    for trace in TRACES:
-        found = json.loads(shell("trace", "info", str(trace), "--json").out)
-        assert found == json.loads((trace / "ground-truth.json").read_text()), trace
+@pytest.mark.parametrize("trace", TRACES)
+def test_traces_are_as_their_ground_truth_says(shell, trace):
+    found = json.loads(shell("trace", "info", str(trace), "--json").out)
+    assert found == json.loads((trace / "ground-truth.json").read_text()), trace
 
 
 def test_the_traces_of_the_repository_are_those_that_its_writer_writes(tmp_path):
     script = ROOT / "tests/traces/write.py"
-    subprocess.run([sys.executable, script, tmp_path / "dumpi"], check=True)
-    written = sorted(path.relative_to(tmp_path / "dumpi") for path in (tmp_path / "dumpi").rglob("*"))
-    there = sorted(path.relative_to(OUR_TRACES[0].parent) for path in OUR_TRACES[0].parent.rglob("*"))
-    assert written == there
+    launcher.run([sys.executable, script, tmp_path], check=True, text=False)
+    ours = ROOT / "tests/traces"
+    there = [path.relative_to(ours) for folder in OUR_TRACES + OUR_SCHEDULES for path in folder.rglob("*")]
+    written = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
+    assert sorted(written) == sorted(path for path in there if (ours / path).is_file())
     for path in written:
-        if (tmp_path / "dumpi" / path).is_file():
-            assert (tmp_path / "dumpi" / path).read_bytes() == (OUR_TRACES[0].parent / path).read_bytes()
+        assert (tmp_path / path).read_bytes() == (ours / path).read_bytes(), path
 
 
 def test_the_traces_of_the_repository_are_without_fault(shell):
@@ -166,18 +168,17 @@ def test_the_script_of_the_page_needs_nothing_but_python():
     assert imports <= sys.stdlib_module_names
 
 
-def test_the_study_of_a_trace_says_where_the_trace_was_looked_for(tmp_path):
-    script = ROOT / "studies/amg/routings.py"
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        env=os.environ | {"ODONATA_TRACES": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert f"{tmp_path}/df-amg-27" in done.stderr
-    assert "ODONATA_TRACES" in done.stderr
+@pytest.mark.parametrize("script", ["studies/amg/routings.py", "benches/traces.py"])
+def test_programs_that_need_reference_traces_say_where_they_looked(tmp_path, script):
+    def said(named):
+        done = launcher.run([sys.executable, ROOT / script], env=os.environ | {"ODONATA_REFERENCE": named})
+        assert (done.returncode, done.stdout) == (2, "")
+        return done.stderr
+
+    assert said("").startswith("ODONATA_REFERENCE is not set: no traces/dumpi/")
+    assert said(f"{tmp_path}/no") == f"ODONATA_REFERENCE names {tmp_path}/no: there is no such folder\n"
+    (tmp_path / "traces").mkdir()
+    assert said(str(tmp_path)).startswith(f"{tmp_path} has no traces/dumpi/")
 
 
 @pytest.fixture
@@ -212,7 +213,7 @@ def open_files(pid):
 def test_a_signal_ends_the_reading_of_a_long_trace_at_once(shell, ring, endless, command):
     # What is not whole is not repeated: there the writing takes long.
     name, read = ("ring", ring) if command[0] == "repeat" else ("endless", endless)
-    process = subprocess.Popen(
+    process = launcher.start(
         [*ODONATA, "trace", command[0], name, *command[1:]],
         cwd=shell.folder,
         stdout=subprocess.PIPE,
@@ -220,13 +221,9 @@ def test_a_signal_ends_the_reading_of_a_long_trace_at_once(shell, ring, endless,
         text=True,
     )
     try:
-        end = time.monotonic() + 60
-        while not any(file.endswith(".bin") for file in open_files(process.pid)):
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        await_that(lambda: any(file.endswith(".bin") for file in open_files(process.pid)), process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=launcher.PATIENCE_S)
     finally:
         process.kill()
         process.communicate()

@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from launcher import PATIENCE_S
 
 from odonata import user_code
 
@@ -17,7 +18,7 @@ def calm():
 
 
 def disturb_until(thread):
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE_S
     while thread.is_alive() and time.monotonic() < end:
         user_code.disturb()
         thread.join(0.02)

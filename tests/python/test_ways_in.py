@@ -6,6 +6,7 @@ import pty
 import subprocess
 import tomllib
 
+import launcher
 import pytest
 from conftest import ODONATA, PATIENCE_S
 
@@ -181,7 +182,7 @@ def test_what_init_cannot_write_is_an_error(shell, arguments, key, hint):
 def test_init_asks_on_a_terminal_until_it_understands(tmp_path):
     """File, machine (wrong at first), jobs, storage, sweep."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
+    process = launcher.start(
         [*ODONATA, "init"],
         cwd=tmp_path,
         stdin=theirs,

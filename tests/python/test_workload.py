@@ -5,10 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import launcher
+
 
 def odonata(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "odonata", "workload", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return launcher.run(command)
 
 
 def test_a_record_holds_every_operation_and_the_end(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Writes all traces: `python tests/traces/write.py [FOLDER]`; by default, those of the repository anew."""
+"""Writes all traces and schedules: `python tests/traces/write.py [FOLDER]`, by default where they are."""
 
 from __future__ import annotations
 
@@ -6,24 +6,31 @@ import shutil
 import sys
 from pathlib import Path
 
-from dumpi import Rank, write
-from programs import SETS
+import dumpi
+import goal
+import programs
+import schedules
 
 #: Where the traces are that the tests read.
-HERE = Path(__file__).parent / "dumpi"
+HERE = Path(__file__).parent
 
 
 def write_all(folder: Path) -> None:
-    """Every set into a folder of its own."""
-    for name, (count, program, version) in SETS.items():
-        ranks = [Rank(rank, version) for rank in range(count)]
+    """Every set into a folder of its own, in a folder for each format."""
+    for name, (count, program, version) in programs.SETS.items():
+        ranks = [dumpi.Rank(rank, version) for rank in range(count)]
         for rank in ranks:
             program(rank, count)
-        write(folder / name, ranks)
+        dumpi.write(folder / "dumpi" / name, ranks)
+    for name in schedules.SCHEDULES:
+        goal.write(folder / "goal" / name, *schedules.made(name))
 
 
 if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
-    if target == HERE and HERE.exists():
-        shutil.rmtree(HERE)
+    if target == HERE:
+        for place in (HERE / "dumpi").iterdir(), (HERE / "goal").iterdir():
+            for old in place:
+                if old.is_dir():
+                    shutil.rmtree(old)
     write_all(target)

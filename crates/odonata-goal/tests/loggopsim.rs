@@ -1,7 +1,10 @@
-//! Finish times of LogGOPSim for its own schedules, of which each rank's must be ours to the nanosecond.
+//! Schedules with a known time at which every rank ends, to the nanosecond.
 //!
-//! The schedules are not part of the repository: `ODONATA_GOAL_SCHEDULES` names a folder with a folder for each, in which
-//! `NAME.goal`, `NAME.goal.bin` and `ground-truth.json` (parameters, and the times that the simulator printed) are.
+//! Those of `tests/traces/goal` have closed forms (`tests/traces/schedules.py`), reference schedules what LogGOPSim printed. A
+//! folder holds `NAME.goal`, `NAME.goal.bin` and `ground-truth.json`: parameters, and the times.
+
+#[path = "../../odonata-trace-format/tests/reference/mod.rs"]
+mod reference;
 
 use odonata_goal::loggops::simulate;
 use odonata_goal::schedule::Schedule;
@@ -15,22 +18,15 @@ fn never() -> bool {
     false
 }
 
-/// Folders with a schedule and what is known of it; none if they are not at hand.
+/// Folders with a schedule and what is known of it.
 fn folders() -> Vec<PathBuf> {
-    let Ok(all) = std::env::var("ODONATA_GOAL_SCHEDULES") else {
-        return Vec::new();
-    };
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(all)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    folders.retain(|folder| folder.join("ground-truth.json").is_file());
-    folders.sort();
-    assert!(
-        !folders.is_empty(),
-        "ODONATA_GOAL_SCHEDULES names a folder without schedules"
-    );
-    folders
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/traces/goal");
+    let entries = std::fs::read_dir(&place).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
+    let mut ours: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    ours.retain(|folder| folder.join("ground-truth.json").is_file());
+    ours.sort();
+    assert_eq!(ours.len(), 6, "{ours:?}");
+    [ours, reference::sets("goal")].concat()
 }
 
 fn schedules(folder: &Path) -> [Schedule; 2] {
@@ -62,7 +58,7 @@ fn params(of: &Value) -> LogGops {
 }
 
 #[test]
-fn every_rank_ends_when_it_does_in_loggopsim() {
+fn every_rank_ends_when_its_truth_says() {
     for folder in folders() {
         let truth = truth(&folder);
         for schedule in schedules(&folder) {

@@ -82,7 +82,7 @@ fn as_many_tags_as_messages_are_checked_in_time() {
     let many = 100_000;
     let receives = (0..many).map(|tag| recv(Source::Any, Tag::Is(tag))).collect();
     let program = Script(vec![receives, (0..many).map(send).collect()]);
-    let start = std::time::Instant::now();
+    let start = cpu_time::ThreadTime::now();
     assert_eq!(lint_program(&program), []);
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
@@ -125,7 +125,7 @@ fn starting_requests_that_there_are_not_takes_no_time() {
         count: u32::MAX,
     };
     let program = Script(vec![vec![start; 10_000]]);
-    let begin = std::time::Instant::now();
+    let begin = cpu_time::ThreadTime::now();
     assert_eq!(
         (
             lint_program(&program),

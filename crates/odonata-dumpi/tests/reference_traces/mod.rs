@@ -1,24 +1,27 @@
 //! Traces to be held against what is known of them: those of `tests/traces`, and real ones where there are some.
 
+#[path = "../../../odonata-trace-format/tests/reference/mod.rs"]
+mod reference;
+
 use std::path::{Path, PathBuf};
 
-/// The folders of all traces: those of the repository, then those in the folders that `ODONATA_TRACES` names, separated by
-/// colons.
+/// The folders of all traces: those of the repository, then the reference traces that are at hand.
 ///
 /// # Panics
-/// A folder that it names has no traces.
+/// `ODONATA_REFERENCE` names a folder that has no traces.
 pub(crate) fn sets() -> Vec<PathBuf> {
-    let mut found = our_sets();
-    let named = std::env::var_os("ODONATA_TRACES").unwrap_or_default();
-    for place in std::env::split_paths(&named).filter(|place| !place.as_os_str().is_empty()) {
-        found.extend(sets_in(&place));
-    }
-    found
+    [our_sets(), reference::sets("dumpi")].concat()
 }
 
 /// The folders of the traces of the repository.
 pub(crate) fn our_sets() -> Vec<PathBuf> {
-    sets_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/traces/dumpi"))
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/traces/dumpi");
+    let entries = std::fs::read_dir(&place).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
+    let paths = entries.map(|entry| entry.expect("a folder can be listed").path());
+    let mut found: Vec<PathBuf> = paths.filter(|path| path.join("ground-truth.json").exists()).collect();
+    assert!(!found.is_empty(), "no traces in {}", place.display());
+    found.sort();
+    found
 }
 
 /// The folder of one of them.
@@ -26,13 +29,4 @@ pub(crate) fn our_sets() -> Vec<PathBuf> {
 pub(crate) fn our_set(name: &str) -> PathBuf {
     let found = our_sets().into_iter().find(|set| set.ends_with(name));
     found.unwrap_or_else(|| panic!("no trace {name} in tests/traces"))
-}
-
-fn sets_in(place: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(place).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
-    let paths = entries.map(|entry| entry.expect("a folder can be listed").path());
-    let mut found: Vec<PathBuf> = paths.filter(|path| path.join("ground-truth.json").exists()).collect();
-    assert!(!found.is_empty(), "no traces in {}", place.display());
-    found.sort();
-    found
 }

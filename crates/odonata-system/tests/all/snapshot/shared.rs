@@ -3,9 +3,10 @@
 
 use super::{LONG, Scratch, finish, load, load_whole};
 use crate::crowd::{of_first, together};
+use cpu_time::ThreadTime;
 use odonata_system::{InputError, Others, Simulation, Snapshot};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The settings of a run in `parts` under `scheduler`.
 fn divided(scheduler: &str, parts: usize) -> [String; 2] {
@@ -103,8 +104,8 @@ fn what_all_processes_have_cost_is_carried_on_by_any_number_of_them() {
     let settings = settings.each_ref().map(String::as_str);
     let file = |process: usize| Snapshot::file_in(&scratch.0, process);
     let save = |simulation: &mut Simulation, process: usize| {
-        let begin = Instant::now();
-        // Processes of this test are threads, and the time of the processor is that of all of them.
+        // Processes of this test are threads, and the CPU time of a simulation is that of all of them.
+        let begin = ThreadTime::now();
         while begin.elapsed() < Duration::from_millis(100) {}
         simulation.save_to(&file(process)).unwrap();
     };
@@ -117,7 +118,7 @@ fn what_all_processes_have_cost_is_carried_on_by_any_number_of_them() {
         });
         of_first(resumed).cpu_s()
     };
-    // At least the first 100 ms of each of the three, as the processor's time runs at least as fast as one thread's.
+    // At least the 100 ms of each of the three, as the CPU time of all runs at least as fast as one thread's.
     for processes in [1, 2, 5] {
         let found = cpu_s(processes);
         assert!(found >= 0.1, "{processes}: {found}");

@@ -1,0 +1,48 @@
+"""The state that a process inherits, made the same however the tests were started.
+
+`settle` sets the environment, the umask and the standard streams of the test process, which every command
+that a test starts inherits, and has this process read and write UTF-8. Signal dispositions belong to the
+commands (`launcher.py`): a suite in the background of a script goes on ignoring Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import locale
+import os
+
+#: Variables that change what Python, Rich, Matplotlib, Slurm or an MPI library does; * stands for any ending.
+#: Without a locale, Python reads and writes UTF-8 (PEP 538 and PEP 540).
+REMOVED = (
+    *("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"),
+    *("COLUMNS", "LINES", "TERM"),
+    *("LANG", "LANGUAGE", "LC_*"),
+    *("PYTHON*", "RUST_BACKTRACE", "RUST_LIB_BACKTRACE", "MPLBACKEND"),
+    *("OMPI_*", "PMI_*", "PMIX_*", "SLURM_*", "SBATCH_*"),
+)  # fmt: skip
+
+#: How commands print unless a test says otherwise. Rich takes a dumb terminal to have 80 columns.
+PRINTED = {"COLUMNS": "110", "NO_COLOR": "1", "TERM": "xterm"}
+
+
+def is_removed(name: str) -> bool:
+    """Whether `settle` removes the variable."""
+    return any(name.startswith(entry[:-1]) if entry.endswith("*") else name == entry for entry in REMOVED)
+
+
+def settle() -> None:
+    """Sets the environment, the umask, the encoding of files and the standard streams of this process."""
+    for name in [name for name in os.environ if is_removed(name)]:
+        del os.environ[name]
+    os.umask(0o022)
+    for name in ("C.UTF-8", "en_US.UTF-8"):
+        # What `open` takes where no encoding is given.
+        with contextlib.suppress(locale.Error):
+            locale.setlocale(locale.LC_CTYPE, name)
+            break
+    for stream in (0, 1, 2):
+        try:
+            os.fstat(stream)
+        except OSError:
+            # The lowest number that is free is that of the closed stream.
+            os.open(os.devnull, os.O_RDWR)

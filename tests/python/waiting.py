@@ -1,0 +1,37 @@
+"""How tests wait for a command: for its CPU time or for what it does, whatever else the machine does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from launcher import PATIENCE_S
+
+
+def processor_time(pid: int) -> float:
+    """Seconds of a core that a process has had: proc_pid_stat(5)."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def await_work(process: subprocess.Popen[Any], seconds: float, pid: int | None = None) -> None:
+    """Waits until `process`, or its child `pid`, has had so many more seconds of a core."""
+    pid = process.pid if pid is None else pid
+    begun = processor_time(pid)
+    await_that(lambda: processor_time(pid) >= begun + seconds, process, 2 * PATIENCE_S)
+
+
+def await_that(
+    holds: Callable[[], Any], process: subprocess.Popen[Any] | None = None, patience_s: float = PATIENCE_S
+) -> None:
+    """Waits until something holds, while `process` runs."""
+    until = time.monotonic() + patience_s
+    while not holds():
+        if process is not None:
+            assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until, f"not so after {patience_s} s"
+        time.sleep(0.01)
