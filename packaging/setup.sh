@@ -36,7 +36,7 @@ prerequisites() {
     local python=$1 found rust wanted
     [[ -w . ]] || fail "$(pwd) cannot be written: the build puts .venv/ and target/ there; clone the repository into a folder of yours"
     command -v "$python" >/dev/null || fail "$python is missing: install Python 3.11 or newer, or name one: make PYTHON=python3.12"
-    found=$("$python" -c 'import platform; print(platform.python_version())') || fail "$python does not run"
+    found=$("$python" -c 'import platform; print(platform.python_version())' 2>/dev/null) || fail "$python does not run"
     if ! at_least "$found" 3.11; then
         for other in python3.14 python3.13 python3.12 python3.11; do
             if "$other" -c '' 2>/dev/null; then

@@ -26,7 +26,13 @@ ROOT = Path(__file__).parents[1]
 REPORT = ROOT / "target" / "pytest.xml"
 
 #: What `cargo test` runs: the build that the package is made of, so that nothing is compiled twice.
-CARGO_TEST = ["cargo", "test", "--workspace", "--locked"]
+CARGO_TEST = ["cargo", "test", "--release", "--workspace", "--locked"]
+
+#: The same in a build with debug assertions and overflow checks.
+CARGO_TEST_DEBUG = ["cargo", "test", "--workspace", "--locked"]
+
+#: Tests of Rust that read reference traces.
+REFERENCE = ["--test", "loggopsim", "--test", "truth", "--test", "replay"]
 
 #: Lines of `cargo test`: which binary runs, what became of a test, how a binary ended.
 RUNNING = re.compile(r"^\s+(?:Running (?P<binary>.*)|Doc-tests (?P<crate>\S+))$")
@@ -61,11 +67,18 @@ def main() -> int:
     )
     parser.add_argument("--only", action="append", default=[], metavar="KIND", help="Python tests of this kind")
     parser.add_argument("--all", action="store_true", help="everything, slow tests too")
+    parser.add_argument("--quick", action="store_true", help="those of single functions and short commands")
     asked = parser.parse_args()
     tally = Tally()
-    if not asked.only:
-        stage("Rust tests", lambda: rust(tally))
-        stage("digests", lambda: digests(tally, whole=asked.all))
+    if asked.only:
+        if "reference" in asked.only:
+            stage("Rust tests", lambda: rust(tally, [*CARGO_TEST, *REFERENCE]))
+    else:
+        stage("Rust tests", lambda: rust(tally, [*CARGO_TEST, *(["--lib"] * asked.quick)]))
+        if asked.all:
+            stage("Rust tests with debug assertions", lambda: rust(tally, CARGO_TEST_DEBUG))
+        if not asked.quick:
+            stage("digests", lambda: digests(tally, whole=asked.all))
     options = [f"--only={kind}" for kind in asked.only] + ["--all"] * asked.all
     stage("Python tests", lambda: python(tally, options, alone="mpi" in asked.only))
     print(tally.line(), flush=True)
@@ -80,25 +93,20 @@ def stage(name: str, run) -> None:
     print(f"== {name}: {time.monotonic() - begun:.0f} s", flush=True)
 
 
-def rust(tally: Tally) -> None:
-    """Compiles and runs the tests of all crates; shows a line per binary, and all that a failing one printed."""
+def rust(tally: Tally, cargo: list[str]) -> None:
+    """Compiles and runs tests of Rust; shows a line per binary, and all that a failing one printed."""
     print("compiling; the first time takes some minutes", flush=True)
-    if subprocess.run([*CARGO_TEST, "--no-run"], cwd=ROOT, check=False, stderr=only_progress()).returncode:
+    if subprocess.run([*cargo, "--no-run"], cwd=ROOT, check=False).returncode:
         tally.failed += 1
         print("the tests of Rust do not compile", flush=True)
         return
     with subprocess.Popen(
-        [*CARGO_TEST, "--no-fail-fast"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [*cargo, "--no-fail-fast"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as running:
         assert running.stdout is not None
         seen = count_rust(running.stdout, tally)
     if running.returncode and not seen:
         tally.failed += 1
-
-
-def only_progress() -> int | None:
-    """Where what Cargo says goes: to the terminal, as everything else does."""
-    return None
 
 
 def count_rust(lines, tally: Tally) -> int:
@@ -110,7 +118,9 @@ def count_rust(lines, tally: Tally) -> int:
             continue
         printed.append(line)
         if found := IGNORED.match(line):
-            tally.left_out[f"ignored by Rust ({found[1]})"] += 1
+            print(f"ignored, and no test of Rust may be: {found[1]}", flush=True)
+            tally.failed += 1
+            failures += 1
         if found := RESULT.match(line):
             passed, failed = int(found[1]), int(found[2])
             tally.passed += passed

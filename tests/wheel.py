@@ -1,4 +1,5 @@
-"""Holds a wheel to what it is to be: `python tests/wheel.py dist/odonata-*.whl manylinux_2_28`.
+"""Holds a wheel to what it is to be: `python tests/wheel.py dist/odonata-*.whl manylinux_2_28`
+(or linux: one for the machine that it was built on).
 
 One file for every Python from 3.11 on, for the platform that its name says and no newer one, stripped. It
 installs into an empty virtual environment and runs the demo with the recorded result, unless it is for other
@@ -42,6 +43,9 @@ def check_platform(wheel: Path, wanted: str) -> None:
     tag = re.fullmatch(r"odonata-[\w.]+-cp311-abi3-([\w.]+)\.whl", wheel.name)
     if tag is None or wanted not in tag[1]:
         sys.exit(f"{wheel.name}: expected odonata-VERSION-cp311-abi3-{wanted}_MACHINE.whl")
+    if wanted == "linux":
+        print(f"{wheel.name}: for this machine alone")
+        return
     audit = [sys.executable, "-m", "auditwheel", "show", str(wheel)]
     said = subprocess.run(audit, capture_output=True, text=True, check=True).stdout
     found = re.search(r'consistent with the\s+following platform tag: "(\w+)"', " ".join(said.split()))

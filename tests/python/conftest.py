@@ -15,6 +15,8 @@ import mpi_library
 import pytest
 import reference
 import surroundings
+import selection
+from selection import pytest_collection_modifyitems  # noqa: F401
 from skips import pytest_collectreport, pytest_runtest_logreport, pytest_sessionfinish  # noqa: F401
 
 import odonata
@@ -205,6 +207,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> odonata.Results:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    selection.declare_markers(config)
     try:
         reference.folder()
     except reference.NotThere as error:
@@ -212,6 +215,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    selection.add_options(parser)
     parser.addoption("--kills", type=int, default=20, help="how often runs are killed to be resumed")
 
 

@@ -21,13 +21,15 @@ KINDS = {
 LEFT_OUT = "left out: "
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def add_options(parser: pytest.Parser) -> None:
+    """Declares `--only` and `--all`."""
     group = parser.getgroup("selection")
     group.addoption("--only", action="append", choices=list(KINDS), default=[], help="run the tests of this kind")
     group.addoption("--all", action="store_true", help="run the tests of every kind")
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def declare_markers(config: pytest.Config) -> None:
+    """A marker for each kind."""
     for name, (need, command) in KINDS.items():
         config.addinivalue_line("markers", f"{name}: tests that {need} ({command})")
 

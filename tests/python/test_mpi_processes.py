@@ -7,7 +7,7 @@ import launcher
 import pytest
 from mpi_library import library
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.mpi
 
 #: What `odonata run` does around a run.
 FRAME = """\

@@ -23,7 +23,7 @@ from waiting import await_that, await_work
 
 import odonata
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.mpi
 
 SCHEDULERS = ["conservative", "optimistic"]
 

@@ -8,7 +8,7 @@ from conftest import ENDLESS, OVERLOADED, SMALL
 from mpi_library import Underway, run
 from waiting import await_that, await_work
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.mpi
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.mpi
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3])

@@ -11,9 +11,10 @@ from test_report import SCENARIO, TROUBLE, sweep_table
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium on this machine (tests/browser/setup.sh)"
-)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (tests/browser/setup.sh)"),
+]
 
 #: Seconds within which the page of a large machine is open; and all of its charts are there at the latest.
 OPEN_S = 2.0

@@ -55,16 +55,6 @@ def test_what_is_on_the_list_may_be_skipped(tmp_path, monkeypatch):
     assert skips.unexpected(["a.py::test_one", "b.py::test_one"]) == ["b.py::test_one"]
 
 
-def test_an_ignored_rust_test_fails():
-    said = "running 2 tests\ntest one ... ok\ntest two::three ... ignored, takes a day\n"
-    done = launcher.run([sys.executable, skips.__file__], input=said)
-    assert (done.returncode, done.stdout) == (1, said)
-    assert done.stderr == "ignored, and not in skips.toml: two::three\n"
-    said = said.replace("ignored, takes a day", "ok")
-    done = launcher.run([sys.executable, skips.__file__], input=said)
-    assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
-
-
 def test_the_list_is_short_and_gives_a_reason_for_every_test():
     entries = skips.tomllib.loads(skips.ALLOWED.read_text())["skip"]
     assert len(entries) < 10

@@ -111,6 +111,7 @@ def jobs_of(slurm):
     return re.findall(r"^(\d+) test RUNNING", slurm("squeue", "-h", "-o", "%i %P %T"), re.M)
 
 
+@pytest.mark.slurm
 def test_slurm_runs_the_points_and_jobs_that_are_killed_cost_nothing_but_time(shell, tmp_path_factory):
     pytest.importorskip("dask_jobqueue")
     # So many that both jobs are there long before the end.

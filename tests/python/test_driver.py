@@ -1,0 +1,57 @@
+"""The driver of the tests: what it counts of what `cargo test` and pytest report, and the line that it ends with."""
+
+import sys
+from xml.etree import ElementTree
+
+import reference
+
+sys.path.insert(0, str(reference.ROOT / "tests"))
+import run as driver  # noqa: E402
+
+CARGO = """\
+     Running unittests src/lib.rs (target/release/deps/odonata_units-1)
+running 2 tests
+test one ... ok
+test two::three ... ok
+
+test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
+     Running tests/all/main.rs (target/release/deps/all-2)
+running 3 tests
+test four ... ok
+test five ... FAILED
+test six ... ignored, takes a day
+
+test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s
+"""
+
+PYTEST = """<testsuites><testsuite>
+<testcase name="a"/>
+<testcase name="b"><failure message="no"/></testcase>
+<testcase name="c"><skipped message="left out: tests that need Slurm (make test-slurm)"/></testcase>
+<testcase name="d"><skipped message="Skipped: left out: tests that need Slurm (make test-slurm)"/></testcase>
+<testcase name="e"><skipped message="Skipped: could not import 'polars'"/></testcase>
+</testsuite></testsuites>"""
+
+
+def test_results_of_rust_are_counted_and_an_ignored_test_is_a_failure(capsys):
+    tally = driver.Tally()
+    assert driver.count_rust(CARGO.splitlines(keepends=True), tally) == 2
+    assert (tally.passed, tally.failed) == (3, 2)
+    said = capsys.readouterr().out
+    assert "unittests src/lib.rs (target/release/deps/odonata_units-1): 2 passed, 0 failed" in said
+    assert "ignored, and no test of Rust may be: six" in said
+    # All that a binary with a failure printed, and nothing of the others.
+    assert "test five ... FAILED" in said
+    assert "two::three" not in said
+
+
+def test_results_of_python_are_counted_by_what_is_missing_and_what_brings_it():
+    tally = driver.Tally(passed=3)
+    assert driver.count_python(ElementTree.fromstring(PYTEST), tally) == 1
+    assert tally.line() == (
+        "4 passed, 1 failed, 3 left out: 2 need Slurm (make test-slurm), 1 could not import 'polars'"
+    )
+
+
+def test_without_a_test_left_out_the_line_says_no_more():
+    assert driver.Tally(passed=1234).line() == "1,234 passed, 0 failed"
