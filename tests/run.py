@@ -65,7 +65,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", action="append", default=[], metavar="KIND", help="Python tests of this kind")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="KIND", help="Python tests of this kind"
+    )
     parser.add_argument("--all", action="store_true", help="everything, slow tests too")
     parser.add_argument("--quick", action="store_true", help="those of single functions and short commands")
     asked = parser.parse_args()

@@ -24,7 +24,9 @@ LEFT_OUT = "left out: "
 def add_options(parser: pytest.Parser) -> None:
     """Declares `--only` and `--all`."""
     group = parser.getgroup("selection")
-    group.addoption("--only", action="append", choices=list(KINDS), default=[], help="run the tests of this kind")
+    group.addoption(
+        "--only", action="append", choices=list(KINDS), default=[], help="run the tests of this kind"
+    )
     group.addoption("--all", action="store_true", help="run the tests of every kind")
 
 
