@@ -10,15 +10,14 @@ A stage that fails does not stop the others. Exit code: 0, or 1 if a test failed
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import subprocess
 import sys
 import time
-import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
 

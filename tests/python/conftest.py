@@ -14,8 +14,8 @@ import many_commands
 import mpi_library
 import pytest
 import reference
-import surroundings
 import selection
+import surroundings
 from selection import pytest_collection_modifyitems  # noqa: F401
 from skips import pytest_collectreport, pytest_runtest_logreport, pytest_sessionfinish  # noqa: F401
 

@@ -1,7 +1,8 @@
-"""Which tests run: kinds that need more than `make setup` brings, or take long, are left out unless asked for.
+"""Which tests run: kinds that need more than `make setup` brings, or take long, run when asked for.
 
-A test belongs to a kind by a marker of that name. `pytest` alone runs the tests of no kind, `--only KIND` those of
-that kind alone, `--all` every test. What is left out is skipped with a reason that names the command for it.
+A test belongs to a kind by a marker of that name. `pytest` alone runs the tests of no kind, `--only KIND`
+those of that kind alone, `--all` every test. What is left out is skipped with a reason that names the
+command for it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The driver of the tests: what it counts of what `cargo test` and pytest report, and the line that it ends with."""
+"""The driver of the tests: what it counts of the reports of `cargo test` and pytest, and its closing line."""
 
 import sys
 from xml.etree import ElementTree
@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import reference
 
 sys.path.insert(0, str(reference.ROOT / "tests"))
-import run as driver  # noqa: E402
+import run as driver
 
 CARGO = """\
      Running unittests src/lib.rs (target/release/deps/odonata_units-1)
