@@ -37,8 +37,8 @@ LENGTHS = {
     "mpi": ("jobs.0.workload.nekbone.cg_iterations", "1", "2"),
 }
 
-#: What is counted, as Cachegrind names it in its summary, and by how much it may grow before the gate closes. Mispredictions
-#: are shown and not judged: they move by a tenth with where branches lie in the program.
+#: What is counted, as Cachegrind names it in its summary, and by how much it may grow before the gate
+#: closes. Mispredictions are shown and not judged: they move by a tenth with where branches lie.
 COUNTS = {
     "instructions": (r"I\s+refs:\s+([\d,]+)", 0.03),
     "l1_misses": (r"D1\s+misses:\s+([\d,]+)", 0.05),
