@@ -212,7 +212,7 @@ RIGHT = (
 SURROUNDINGS = ("closed output", "closed errors", "full output", "no reader", "full disk", "all closed")
 #: Bytes that a file may have on the full disk.
 DISK = 700
-PATIENCE_S = 60
+PATIENCE_S = 300
 
 #: After which option or argument the name of what is made stands.
 TARGETS = ("-o", "--export", "--matrix", "--plot")
@@ -354,7 +354,10 @@ def _elsewhere(folder: Path, words: list[str], around: str) -> calls.Transcript:
             env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
             preexec_fn=limited,
         )
-        said = process.communicate(timeout=PATIENCE_S)
+        try:
+            said = process.communicate(timeout=PATIENCE_S)
+        finally:
+            process.kill()
     texts = [part.decode(errors="replace") for part in said if part is not None]
     if not texts:
         texts = [out.read_text(errors="replace"), err.read_text(errors="replace")]

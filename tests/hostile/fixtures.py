@@ -16,6 +16,9 @@ import odonata
 from hostile import bases, dumpi_writer, rank_program
 from odonata import _core, operations
 
+#: Seconds after which a run counts as hung.
+PATIENCE_S = 300
+
 MACHINE = "[machine.torus]\ndims = [4, 2]\n[storage]\nnodes = { list = [7] }\n"
 
 #: Two jobs that share servers, with all tables that there are.
@@ -179,13 +182,17 @@ def _unfinished(folder: Path) -> None:
     """A run that was stopped by SIGTERM after its first snapshot."""
     command = [sys.executable, "-m", "odonata", "run", "scenario.toml", "-o", "out", "--quiet"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    over = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < over:
-        with contextlib.suppress(FileNotFoundError):
-            if any(folder.glob(".out.unfinished/checkpoint/run/[0-9]/0.snapshot")):
-                process.send_signal(signal.SIGTERM)
-                break
-        time.sleep(0.01)
-    process.wait(60)
+    over = time.monotonic() + PATIENCE_S
+    try:
+        while process.poll() is None and time.monotonic() < over:
+            with contextlib.suppress(FileNotFoundError):
+                if any(folder.glob(".out.unfinished/checkpoint/run/[0-9]/0.snapshot")):
+                    process.send_signal(signal.SIGTERM)
+                    break
+            time.sleep(0.01)
+        process.wait(PATIENCE_S)
+    finally:
+        process.kill()
+        process.wait()
     if not (folder / ".out.unfinished").is_dir():
         raise RuntimeError(f"the run {folder} was not saved: it ended too soon")

@@ -29,9 +29,10 @@ ROOT = Path(__file__).parents[2]
 #: The command, from the interpreter that runs the tests.
 ODONATA = [sys.executable, "-m", "odonata"]
 
-# What runs have told of this computer's speed is no matter of the tests, nor theirs of it.
-_CACHE = tempfile.TemporaryDirectory(prefix="odonata-cache-")
-os.environ["XDG_CACHE_HOME"] = _CACHE.name
+# A home of their own: what the user has configured, and what runs have told of this computer's speed, changes
+# no test, and no test changes it.
+_HOME = tempfile.TemporaryDirectory(prefix="odonata-home-")
+os.environ["HOME"] = _HOME.name
 
 #: Files whose tests are about how commands start and end, and what they take: they start them as users do.
 STARTED = {

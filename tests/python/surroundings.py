@@ -11,13 +11,14 @@ import contextlib
 import locale
 import os
 
-#: Variables that change what Python, Rich, Matplotlib, Slurm or an MPI library does; * stands for any ending.
-#: Without a locale, Python reads and writes UTF-8 (PEP 538 and PEP 540).
+#: Variables that change what Python, Rich, Matplotlib, Jupyter, Dask, Slurm or an MPI library does. * stands
+#: for any ending. Without a locale, Python reads and writes UTF-8 (PEP 538 and PEP 540).
 REMOVED = (
     *("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"),
     *("COLUMNS", "LINES", "TERM"),
     *("LANG", "LANGUAGE", "LC_*"),
-    *("PYTHON*", "RUST_BACKTRACE", "RUST_LIB_BACKTRACE", "MPLBACKEND"),
+    *("PYTHON*", "RUST_BACKTRACE", "RUST_LIB_BACKTRACE"),
+    *("MPLBACKEND", "MPLCONFIGDIR", "IPYTHONDIR", "JUPYTER_*", "DASK_*", "XDG_*"),
     *("OMPI_*", "PMI_*", "PMIX_*", "SLURM_*", "SBATCH_*"),
 )  # fmt: skip
 

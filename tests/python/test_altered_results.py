@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from conftest import PATIENCE_S, SMALL, Shell, StartedShell
+from conftest import SMALL, Shell, StartedShell
+from launcher import PATIENCE_S
 from long_runs import LONG, await_snapshot, newest_snapshot, place
 from test_resume import start
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import launcher
 import pytest
-from conftest import PATIENCE_S, ROOT
+from conftest import ROOT
+from launcher import PATIENCE_S
 
 import odonata
 

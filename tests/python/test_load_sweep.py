@@ -8,7 +8,8 @@ import subprocess
 
 import launcher
 import pytest
-from conftest import ODONATA, PATIENCE_S
+from conftest import ODONATA
+from launcher import PATIENCE_S
 from waiting import await_work
 
 from odonata import load_request

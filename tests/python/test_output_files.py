@@ -9,7 +9,8 @@ import subprocess
 
 import launcher
 import pytest
-from conftest import ENDLESS, ODONATA, PATIENCE_S, SMALL, StartedShell
+from conftest import ENDLESS, ODONATA, SMALL, StartedShell
+from launcher import PATIENCE_S
 from long_runs import LONG
 from test_resume import killed, place
 from test_traces import SCRIPT

@@ -15,7 +15,8 @@ from pathlib import Path
 import launcher
 import pyarrow.parquet as pq
 import pytest
-from conftest import ODONATA, PATIENCE_S, ROOT
+from conftest import ODONATA, ROOT
+from launcher import PATIENCE_S
 from waiting import await_that
 
 import odonata

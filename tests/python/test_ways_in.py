@@ -8,7 +8,8 @@ import tomllib
 
 import launcher
 import pytest
-from conftest import ODONATA, PATIENCE_S
+from conftest import ODONATA
+from launcher import PATIENCE_S
 
 import odonata
 from odonata import _core, starter
