@@ -38,7 +38,8 @@ def test_results_of_rust_are_counted_and_an_ignored_test_is_a_failure(capsys):
     assert driver.count_rust(CARGO.splitlines(keepends=True), tally) == 2
     assert (tally.passed, tally.failed) == (3, 2)
     said = capsys.readouterr().out
-    assert "unittests src/lib.rs (target/release/deps/odonata_units-1): 2 passed, 0 failed" in said
+    assert "odonata_units, src/lib.rs: 2 passed, 0 failed" in said
+    assert "all, tests/all/main.rs: 1 passed, 1 failed" in said
     assert "ignored, and no test of Rust may be: six" in said
     # All that a binary with a failure printed, and nothing of the others.
     assert "test five ... FAILED" in said
