@@ -100,7 +100,7 @@ LinkSummary = TypedDict(
         ],
         "saturation_s": Annotated[
             Number,
-            Field(description="Time in which a packet found the buffers behind the link exhausted."),
+            Field(description="Time in which packets waited for room in exhausted buffers behind the link."),
         ],
         "bytes": Annotated[Count, Field(description="Payload sent.")],
         "packets": Annotated[Count, Field(description="Packets sent.")],

@@ -9,4 +9,4 @@ mod rate_limits;
 pub(crate) use blame::{BlameLedger, FlitOfMessage, has_input_lines};
 pub(crate) use class_scheduler::ClassScheduler;
 pub(crate) use congestion::{Congestion, Departure, HOLD, Notification};
-pub(crate) use lost::{LostTime, OwnWait, Waiter};
+pub(crate) use lost::{LostTime, OwnWait, PacketDelivery, Waiter};

@@ -5,8 +5,10 @@
 
 mod coupling;
 mod credits;
+mod exhaustion;
 mod flit_credit;
 mod flow_waits;
+mod late_tails;
 mod link;
 mod link_traversal;
 mod port;
@@ -26,6 +28,8 @@ use crate::boundary::RemoteLoss;
 use crate::control::{BlameLedger, LostTime};
 use crate::features::{HandlerContext, Uses};
 use credits::{Credit, CreditsInFlight};
+use exhaustion::Exhaustion;
+use late_tails::LateTails;
 use odonata_engine::{Mode, Pool, Store, Time};
 use odonata_topology::LinkClass;
 
@@ -44,6 +48,8 @@ pub(crate) struct Flow {
     pub(crate) lost: LostTime,
     /// Of links that flows use as well.
     pub(crate) coupling: Coupling,
+    late_tails: LateTails,
+    exhaustion: Exhaustion,
     /// What is added to the number of a link for the id of its wake-ups.
     first_wake_up_id: u32,
 }
@@ -55,7 +61,9 @@ odonata_engine::journalled!(Flow {
     flits,
     blame,
     lost,
-    coupling
+    coupling,
+    late_tails,
+    exhaustion
 });
 
 /// The bit of virtual channel `vc`, if it has one.
@@ -70,8 +78,10 @@ impl Flow {
         (blame, lost): (BlameLedger, LostTime),
         coupling: Coupling,
         flits: bool,
+        (levels, room): (Option<VcRanges>, u32),
         first_wake_up_id: u32,
     ) -> Self {
+        let exhaustion = Exhaustion::new(links.ports, levels, room);
         Flow {
             ports: Store::from_vec((0..links.len()).map(|link| OutPort::idle(links.own(link))).collect()),
             vcs: Store::filled(links.vcs() as usize, OutVc::IDLE),
@@ -82,6 +92,8 @@ impl Flow {
             blame,
             lost,
             coupling,
+            late_tails: LateTails::default(),
+            exhaustion,
             first_wake_up_id,
         }
     }
@@ -152,10 +164,14 @@ impl Flow {
             + self.blame.memory()
             + self.lost.memory()
             + self.coupling.memory()
+            + self.late_tails.memory()
+            + self.exhaustion.memory()
     }
 
     /// Bytes of each link while no credit is on its way, and of each virtual channel.
     pub(crate) const OF_A_LINK: usize = Links::OF_A_LINK + size_of::<OutPort>();
+    /// Bytes of a router port, beside those of its link.
+    pub(crate) const OF_A_PORT: usize = Exhaustion::OF_A_PORT;
     /// Bytes of the credits on their way to a link, where they are those of packets.
     pub(crate) const CREDITS_OF_A_LINK: usize = size_of::<CreditsInFlight>();
     pub(crate) const OF_A_CHANNEL: usize = size_of::<OutVc>();

@@ -6,7 +6,7 @@ use odonata_engine::{Cell, NIL, Slot, Time, WireFormat};
 pub type Traffic = u16;
 
 /// What a message carries for the hosts: small plain data at which the fabric does not look, and which goes along to other
-/// parts. At most 40 bytes, so that a message stays within two cache lines.
+/// parts. At most 40 bytes, so that a message is two cache lines.
 pub trait Payload: Cell + WireFormat {}
 
 impl<P: Cell + WireFormat> Payload for P {}
@@ -15,7 +15,7 @@ impl<P: Cell + WireFormat> Payload for P {}
 /// [`Notice::Sent`](crate::Notice::Sent) when the last packet starts on the terminal link,
 /// and [`Notice::Arrived`](crate::Notice::Arrived) when the last byte is at the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[repr(C, align(32))]
+#[repr(C, align(64))]
 pub struct Message<P> {
     // What is needed when a packet arrives stands first, in one cache line.
     /// Bytes of payload; 0 travels as one header-only packet.
@@ -38,6 +38,8 @@ pub struct Message<P> {
     pub created: Time,
     /// When it reached the NIC's queue.
     pub(crate) queued: Time,
+    /// When the last byte of those that have been delivered is at the target (kept by the receiving side).
+    pub(crate) arrival: Time,
     /// Sending node.
     pub source: u32,
     /// Counts the messages of its source; only where there are several parts.
@@ -52,7 +54,7 @@ pub(crate) const EXPECTED: u32 = u32::MAX - 1;
 const _: () = assert!(size_of::<Message<[u32; 10]>>() == BYTES);
 
 /// Most bytes of a message, whatever it carries.
-pub(crate) const BYTES: usize = 96;
+pub(crate) const BYTES: usize = 128;
 
 impl<P> Message<P> {
     /// A message of `bytes` from `source` to `target`, with both notices wanted.
@@ -68,6 +70,7 @@ impl<P> Message<P> {
             notify_arrived: true,
             content,
             queued: created,
+            arrival: Time::ZERO,
             undelivered: bytes,
             number: 0,
             home: NIL,

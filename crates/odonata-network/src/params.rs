@@ -7,6 +7,7 @@ use odonata_topology::LinkClass;
 use odonata_units::Bandwidth;
 
 use crate::LogGp;
+use crate::flow::VcRanges;
 use crate::settings::{
     Arbitration, Comparison, CongestionControl, Fidelity, InputQueues, Link, Network, Nic, Pipeline, RouterModel,
     Switching, TrafficClass,
@@ -363,6 +364,11 @@ impl NetworkParams {
             RouterModel::Pipelined => Time(self.clock.0 * u64::from(self.pipeline.stages())),
             RouterModel::InputQueued | RouterModel::OutputQueued => self.router_delay,
         }
+    }
+
+    /// Whether a packet takes any channel of its level, of several the one with the most room.
+    pub(crate) fn takes_any_channel(&self, vcs: &VcRanges) -> bool {
+        vcs.are_several() && self.arbitration != Arbitration::FirstCome
     }
 
     /// Flits of a packet of `bytes` (at least one: the header).

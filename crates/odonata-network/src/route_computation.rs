@@ -251,8 +251,9 @@ impl<P: Payload> Shared<P> {
     /// Of the channels of router port `port` for which `asked` stands, the one with the most room, if `flits` fit into it.
     #[inline(always)]
     pub(crate) fn room_for<M: Uses>(&mut self, port: u32, asked: u8, flits: u32, now: Time) -> Option<u8> {
-        let alone = !self.setup.vcs.are_several() || self.setup.params.arbitration == Arbitration::FirstCome;
-        if alone || self.setup.vcs.end(self.flow.class(port), asked) == asked + 1 {
+        if !self.setup.params.takes_any_channel(&self.setup.vcs)
+            || self.setup.vcs.end(self.flow.class(port), asked) == asked + 1
+        {
             return self.flow.has_room::<M>(port, asked, flits, now).then_some(asked);
         }
         self.roomiest::<M>(port, asked, flits, now)

@@ -191,6 +191,11 @@ pub trait FamilyRouting: Sized {
         None
     }
 
+    /// See [`Routing::is_detour`].
+    fn is_detour(&self, _source: u32, _hops: u32, header: &Header) -> bool {
+        header.via != NOWHERE
+    }
+
     /// See [`Routing::ring`].
     fn ring(&self, _port: u32) -> Option<u32> {
         None
@@ -341,6 +346,15 @@ macro_rules! routings {
             pub fn routers_of_a_group(&self) -> Option<u32> {
                 match self {
                     $(Routing::$variant(routing) => FamilyRouting::routers_of_a_group(routing),)*
+                }
+            }
+
+            /// Whether a packet from node `source` that has visited `hops` routers and arrives with `header` has left its minimal
+            /// path: it went over an intermediate group, or its way was longer than a shortest one.
+            #[inline]
+            pub(crate) fn is_detour(&self, source: u32, hops: u32, header: &Header) -> bool {
+                match self {
+                    $(Routing::$variant(routing) => routing.is_detour(source, hops, header),)*
                 }
             }
 

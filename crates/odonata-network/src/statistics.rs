@@ -17,7 +17,6 @@ use crate::features::Uses;
 use crate::message::Message;
 use crate::packet::Packet;
 use crate::params::NetworkParams;
-use crate::routing::NOWHERE;
 use odonata_engine::{GrowableStore, RangeStore, Store, Time};
 use odonata_topology::LinkClass;
 use sampling::{Delivery, Sampler};
@@ -126,7 +125,7 @@ impl Statistics {
     #[inline(always)]
     pub(crate) fn stall_ended<M: Uses>(&mut self, link: u32, since: Time, now: Time) {
         if since != Time::NEVER {
-            self.links.edit::<M>(link).saturation += now.saturating_sub(since);
+            self.links.edit::<M>(link).stall += now.saturating_sub(since);
         }
     }
 
@@ -152,9 +151,9 @@ impl Statistics {
         }
     }
 
-    /// A packet arrives at its node at `arrival`.
+    /// A packet arrives at its node at `arrival`; whether it has left its minimal path.
     #[inline]
-    pub(crate) fn delivered<M: Uses>(&mut self, p: &Packet, created: Time, arrival: Time) {
+    pub(crate) fn delivered<M: Uses>(&mut self, p: &Packet, is_detour: bool, created: Time, arrival: Time) {
         let latency = arrival - p.injected;
         let which = usize::from(p.traffic);
         self.latency.record::<M>(which, latency);
@@ -166,7 +165,7 @@ impl Statistics {
         traffic.latency_ps += u128::from(latency.0);
         traffic.latency_created_ps += u128::from((arrival - created).0);
         traffic.latency_max = traffic.latency_max.max(latency);
-        traffic.nonminimal += u64::from(p.header.via != NOWHERE);
+        traffic.nonminimal += u64::from(is_detour);
         let node = self.nodes.edit::<M>(p.header.target);
         node.packets += 1;
         node.hops += u64::from(p.hops);
@@ -199,7 +198,7 @@ impl Statistics {
         loop {
             let bytes = left.min(u64::from(u32::MAX)) as u32;
             let packet = Packet::of_message(message, bytes);
-            self.delivered::<M>(&packet, message.created, arrival);
+            self.delivered::<M>(&packet, false, message.created, arrival);
             left -= u64::from(bytes);
             if left == 0 {
                 return;
@@ -329,15 +328,12 @@ mod tests {
         Statistics::new(&params, 3, 0..2)
     }
 
-    fn packet(traffic: Traffic, target: u32, via: u32) -> Packet {
+    fn packet(traffic: Traffic, target: u32) -> Packet {
         Packet {
             created: Time(5),
             injected: Time(8),
             tail_in: Time(20),
-            header: Header {
-                via,
-                ..Header::new(target)
-            },
+            header: Header::new(target),
             message: 0,
             bytes: 100,
             buffer: 0,
@@ -370,11 +366,12 @@ mod tests {
             bytes: 300,
             packets: 2,
             busy: Time(7),
-            saturation: Time(4),
+            saturation: Time::ZERO,
+            stall: Time(4),
             stalled: 1,
         };
         let nic = LinkStats {
-            saturation: Time::ZERO,
+            stall: Time::ZERO,
             stalled: 0,
             ..port
         };
@@ -395,8 +392,8 @@ mod tests {
     #[test]
     fn a_delivery_is_counted_for_its_traffic_and_its_node() {
         let mut stats = statistics();
-        stats.delivered::<Plain>(&packet(1, 0, NOWHERE), Time(5), Time(28));
-        stats.delivered::<Plain>(&packet(1, 1, 4), Time(5), Time(38));
+        stats.delivered::<Plain>(&packet(1, 0), false, Time(5), Time(28));
+        stats.delivered::<Plain>(&packet(1, 1), true, Time(5), Time(38));
         stats.message_delivered::<Plain>(1);
         let traffic = *stats.traffic().get(1);
         assert_eq!(

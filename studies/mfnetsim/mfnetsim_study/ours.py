@@ -72,7 +72,8 @@ def _link(row: dict[str, Any]) -> tuple[LinkKey, Link]:
         link_class, size = "terminal_to_router", FULL_PACKET_BYTES * row["packets"]
     elif key[2] == "T":
         link_class = "router_to_terminal"
-    return key, Link(link_class, size, row["saturation_s"], row["stalled_packets"])
+    # By the rule of CODES, as the stored values.
+    return key, Link(link_class, size, row["stalled_s"], row["stalled_packets"])
 
 
 def _server(row: dict[str, Any]) -> Server:

@@ -2,7 +2,7 @@
 //!
 //! The [ledger](super::blame) adds up the waits of all packets of a traffic. Here every message has what was lost before it was
 //! sent (its host says so) and what it waits at its NIC; a packet takes that along when it starts, and adds what it waits at
-//! routers. What the packet has that completes a message is what the message has lost when it arrives.
+//! routers. What the packet has that arrives last is what the message has lost when it arrives.
 //!
 //! A packet that waits behind one of its own traffic waits for the others that held up that one: a long message's packets
 //! follow each other, and what the first have lost to others the last have, too ([`wait`]).
@@ -38,6 +38,20 @@ use wait::{Own, Scratch, Wait};
 pub(crate) enum Waiter {
     Packet(u32),
     Message(u32),
+    /// The packet of an incomplete message that arrives last so far, by the message's slot. It waits no more.
+    Arrived(u32),
+}
+
+/// A packet that is delivered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PacketDelivery {
+    pub(crate) message: u32,
+    /// No other packet of the message arrives later so far.
+    pub(crate) is_latest: bool,
+    /// Packets that start later may arrive earlier: it comes over a slower link.
+    pub(crate) may_be_overtaken: bool,
+    /// It is the last packet of a message whose losses are asked for.
+    pub(crate) completes: bool,
 }
 
 fn kind_of(cause: Cause) -> Kind {
@@ -112,6 +126,8 @@ pub(crate) struct LostTime {
     vectors: Vectors,
     packets: GrowableStore<Account>,
     messages: GrowableStore<Account>,
+    /// Of packets that have arrived, by the slot of their incomplete message.
+    arrived: GrowableStore<Account>,
     /// By the lines of the ledger.
     links: Store<Taken>,
     owners: Pool<LastOf>,
@@ -133,6 +149,7 @@ odonata_engine::journalled!(LostTime {
     vectors,
     packets,
     messages,
+    arrived,
     links,
     owners,
     rooms,
@@ -158,6 +175,7 @@ impl LostTime {
             vectors: Vectors::new(),
             packets: GrowableStore::new(),
             messages: GrowableStore::new(),
+            arrived: GrowableStore::new(),
             links: Store::filled(lines, nobody),
             owners: Pool::new(),
             rooms: GrowableStore::new(),
@@ -181,7 +199,8 @@ impl LostTime {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        let accounts = self.packets.memory() + self.messages.memory() + self.names.memory() + 4 * self.places.len();
+        let accounts = self.packets.memory() + self.messages.memory() + self.arrived.memory();
+        let accounts = accounts + self.names.memory() + 4 * self.places.len();
         let links = self.links.memory() + self.owners.memory() + self.rooms.memory() + self.pending.memory();
         let flits = self.flits.memory();
         self.histories.memory() + self.vectors.memory() + self.incoming.memory() + accounts + links + flits
@@ -192,6 +211,7 @@ impl LostTime {
         match who {
             Waiter::Packet(slot) => self.packets.get(slot as usize),
             Waiter::Message(slot) => self.messages.get(slot as usize),
+            Waiter::Arrived(slot) => self.arrived.get(slot as usize),
         }
     }
 
@@ -200,6 +220,7 @@ impl LostTime {
         match who {
             Waiter::Packet(slot) => self.packets.edit::<M>(slot as usize),
             Waiter::Message(slot) => self.messages.edit::<M>(slot as usize),
+            Waiter::Arrived(slot) => self.arrived.edit::<M>(slot as usize),
         }
     }
 
@@ -517,30 +538,48 @@ impl LostTime {
         }
     }
 
-    /// `packet` of `owner` is at its target, and its slot is free; with it `message` is complete, if there is one.
+    /// `packet` of `owner` is at its target, and its slot is free.
     #[inline]
-    pub(crate) fn deliver<M: Mode>(&mut self, packet: u32, owner: Traffic, message: Option<u32>) {
+    pub(crate) fn deliver<M: Mode>(&mut self, packet: u32, owner: Traffic, delivery: PacketDelivery) {
         let who = Waiter::Packet(packet);
         self.put_together::<M>(who, owner);
         if self.account(who).asked > Time::ZERO {
             self.edit_account::<M>(who).asked = Time::ZERO;
         }
-        if let Some(message) = message {
+        let PacketDelivery {
+            message,
+            is_latest,
+            may_be_overtaken,
+            completes,
+        } = delivery;
+        if is_latest && may_be_overtaken && !completes {
+            // Kept for the message until a later packet arrives.
+            self.exchange::<M>(who, Waiter::Arrived(message));
+        }
+        if completes {
+            let latest = if is_latest { who } else { Waiter::Arrived(message) };
             // Its own slot then has what that of the message had.
-            let of_packet = self.account(who).lost;
-            let of_message = self.account(Waiter::Message(message)).lost;
-            if of_packet == of_message && of_packet == Lost::NOTHING {
-                return;
-            }
-            self.edit_account::<M>(Waiter::Message(message)).lost = of_packet;
-            self.edit_account::<M>(who).lost = of_message;
+            self.exchange::<M>(latest, Waiter::Message(message));
+        }
+        if completes || (is_latest && !may_be_overtaken) {
+            self.clear::<M>(Waiter::Arrived(message));
         }
         self.clear::<M>(who);
+    }
+
+    /// Exchanges what two have lost.
+    fn exchange<M: Mode>(&mut self, a: Waiter, b: Waiter) {
+        let (of_a, of_b) = (self.account(a).lost, self.account(b).lost);
+        if of_a != of_b || of_a != Lost::NOTHING {
+            self.edit_account::<M>(a).lost = of_b;
+            self.edit_account::<M>(b).lost = of_a;
+        }
     }
 
     /// Nobody asks what message `slot` has lost any more.
     #[inline]
     pub(crate) fn forget_message<M: Mode>(&mut self, slot: u32) {
         self.clear::<M>(Waiter::Message(slot));
+        self.clear::<M>(Waiter::Arrived(slot));
     }
 }

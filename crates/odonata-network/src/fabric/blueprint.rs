@@ -122,6 +122,10 @@ impl Blueprint {
             false => 0,
         };
         let vcs = VcRanges::new(self.routing.virtual_channels(), self.vcs, params.classes.count());
+        let room = match params.switching {
+            Switching::Wormhole => 1,
+            Switching::CutThrough | Switching::StoreAndForward => params.flits(params.packet) as u32,
+        };
         let n_links = links.len();
         let coupling = Coupling::new(&params, &links, routers.clone());
         let mut fabric = Fabric {
@@ -145,6 +149,7 @@ impl Blueprint {
                     (blame, lost),
                     coupling,
                     params.router == RouterModel::Pipelined,
+                    (params.takes_any_channel(&vcs).then(|| vcs.clone()), room),
                     first_wake_up_id,
                 ),
                 setup: Setup::new(params, routers, vcs),

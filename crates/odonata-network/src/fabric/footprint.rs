@@ -101,7 +101,7 @@ impl Footprint {
         Footprint {
             ports: sum(&[
                 // The number of each port's first channel.
-                of(ports, of_a_link + size_of::<u32>()),
+                of(ports, of_a_link + Flow::OF_A_PORT + size_of::<u32>()),
                 of(extent.routers, size_of::<Stream>()),
                 pipeline(extent.routers, ports, 0),
                 booked(ports, 0, 0),

@@ -189,6 +189,9 @@ impl Flow {
             waiting,
             ..
         } = *self.ports.get(link);
+        if waiting > 0 && link < self.links.ports {
+            self.make_room::<M>(link, now);
+        }
         let mut flits = 0;
         let credits = self.in_flight.edit::<M>(link);
         let asked = self.blame.asks::<M>(waiting, credits.awaited);
@@ -248,24 +251,30 @@ impl Flow {
         flits
     }
 
+    /// Calls `see` with the time, the virtual channel and the flits of each credit on its way to `link`.
+    pub(super) fn each_credit(&self, link: u32, mut see: impl FnMut(Time, u8, u16)) {
+        let credits = self.in_flight.get(link);
+        for place in credits.places.iter().take(usize::from(credits.len)) {
+            see(place.due, place.vc, place.flits);
+        }
+        let mut at = credits.listed;
+        while at != NIL {
+            let credit = self.credits.get(at);
+            see(credit.due, credit.vc, credit.flits);
+            at = credit.next;
+        }
+    }
+
     /// Flits of `link` whose credits are due at `now` and have not been counted. Counts none: for who must leave no trace.
     pub(crate) fn due_flits(&self, link: u32, now: Time) -> u32 {
         if self.flits.are_used() {
             return self.flits.due(link, now);
         }
-        let credits = self.in_flight.get(link);
-        let places = credits.places.iter().take(usize::from(credits.len));
-        let due = places.filter(|place| place.due <= now);
-        let mut flits = due.map(|place| u32::from(place.flits)).sum();
-        let mut at = credits.listed;
-        while at != NIL {
-            let credit = self.credits.get(at);
-            if credit.due <= now {
-                flits += u32::from(credit.flits);
-            }
-            at = credit.next;
-        }
-        flits
+        let mut due = 0;
+        self.each_credit(link, |at, _, flits| {
+            due += if at <= now { u32::from(flits) } else { 0 };
+        });
+        due
     }
 
     /// When the next credit of `link` comes that is not due yet, if one is on its way.
@@ -300,11 +309,18 @@ impl Flow {
         }
         let first_vc = self.first_vc(link);
         let mut count = 0;
-        let (vcs, blame, lost) = (&mut self.vcs, &mut self.blame, &mut self.lost);
+        // Only router ports whose flits have lacked a credit.
+        let exhausted = link < self.links.ports && self.ports.get(link).awaits_credit;
+        let capacity = if exhausted { self.link(link).capacity } else { 0 };
+        let (vcs, blame, lost, exhaustion) = (&mut self.vcs, &mut self.blame, &mut self.lost, &mut self.exhaustion);
         self.flits.take_due::<M>(link, now, |vc, owner, due| {
             let at = first_vc + u32::from(vc);
-            vcs.edit::<M>(at).used -= 1;
+            let cell = vcs.edit::<M>(at);
+            cell.used -= 1;
             count += 1;
+            if exhausted {
+                exhaustion.has_room::<M>(link, vc, capacity.saturating_sub(cell.used), due);
+            }
             if blame.is_on::<M>() {
                 let last = blame.freed::<M>(at, owner, due);
                 if lost.is_on::<M>() {

@@ -4,7 +4,7 @@ use super::Space;
 use super::coupling::LinkPart;
 use super::flow_waits::FlowWait;
 use crate::boundary::RemoteEvent;
-use crate::control::Departure;
+use crate::control::{Departure, PacketDelivery};
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::fluid::{KEEPER, OUTPUTS};
@@ -17,14 +17,24 @@ use crate::{FabricEvent, Payload};
 use odonata_blame::lost::Vector;
 use odonata_engine::Time;
 
+/// When a packet that has started on a link lets go of what it holds.
+#[derive(Clone, Copy)]
+pub(crate) struct Release {
+    /// The port may start the next packet.
+    pub(crate) port: Time,
+    /// The tail has left, and with it the buffer of the input.
+    pub(crate) buffer: Time,
+}
+
 impl<P: Payload> Shared<P> {
     /// Starts sending `packet` on virtual channel `vc` of router port `port` now, and claims `flits` of the buffer behind it: none
-    /// if it has its place there. Returns when the port is free again. `waited`: the virtual channel for which it has waited, if it
-    /// has. `queued`: bytes that wait for the port, where congestion control asks for them.
+    /// if it has its place there. `waited`: the virtual channel for which it has waited, if it has. `queued`: bytes that wait for
+    /// the port, where congestion control asks for them.
     ///
-    /// The tail leaves at `max(now + L/b, tail_in + pipeline + flit/b)`: not before it has come in
-    /// and gone through the pipeline. Head and tail suffice for exact flit timing, because a packet
-    /// under cut-through never stalls between its flits.
+    /// The packet occupies the port for `L/b`. Its tail leaves at `max(now + L/b, tail_in + pipeline + flit/b)`: not before it has
+    /// come in and gone through the pipeline. If it comes over a slower link, its flits leave gaps, which the flits of the next
+    /// packets fill: virtual channels interleave them. The link never carries more than `b`, because occupied times do not overlap
+    /// and no flit leaves before its part of them.
     #[inline(always)]
     pub(crate) fn transmit<C: HandlerContext>(
         &mut self,
@@ -33,12 +43,12 @@ impl<P: Payload> Shared<P> {
         (port, vc): (u32, u8),
         waited: Option<u8>,
         queued: u64,
-    ) -> Time {
+    ) -> Release {
         let now = ctx.now();
         let mut link = self.flow.link(port);
         let p = self.packets.get(packet);
-        let (bytes, tail_in, owner, input, booked) =
-            (p.bytes, p.tail_in, p.traffic, input_port(p), p.flags.is_booked());
+        let (bytes, tail_in, buffer) = (p.bytes, p.tail_in, p.buffer);
+        let (owner, input, booked) = (p.traffic, input_port(p), p.flags.is_booked());
         let alone = link.serialisation(bytes);
         let serialisation = match self.flow.coupling.is_on::<C>() {
             true => {
@@ -55,10 +65,17 @@ impl<P: Payload> Shared<P> {
             let flit = link.flit_time(alone);
             head_out = now + flit;
             tail_out = tail_out.max(tail_in + setup.delay_before_routing + flit);
+            if alone < link.flit {
+                // It may have come in while the last flit of the packet before it goes out.
+                tail_out = tail_out.max(self.flow.late_tails.before(buffer, port) + alone);
+            }
         }
         // An empty packet takes no time on the wire, but no two leave in the same instant: else it would
         // matter how often a port is looked at.
-        let free_at = tail_out.max(Time(now.0 + 1));
+        let free_at = (now + serialisation).max(Time(now.0 + 1));
+        if tail_out > free_at {
+            self.flow.late_tails.leaves::<C>(buffer, port, tail_out);
+        }
         if self.flow.is_blamed::<C>() {
             self.flow
                 .hold_port::<C>(port, (packet, owner), (now, free_at), waited.map(|vc| (vc, booked)));
@@ -67,7 +84,7 @@ impl<P: Payload> Shared<P> {
         let sent = Transmission {
             packets: 1,
             bytes,
-            busy: tail_out - now - (serialisation - alone),
+            busy: alone,
         };
         self.stats.stall_ended::<C>(port, since, now);
         self.stats.port_transmitted::<C>((port, link.class), now, sent);
@@ -93,7 +110,7 @@ impl<P: Payload> Shared<P> {
             };
             self.flow
                 .return_credit(ctx, port, vc, space, arrival + link.credit_delay);
-            self.deliver(ctx, packet, arrival);
+            self.deliver(ctx, packet, (arrival, tail_out > free_at));
         } else {
             let p = self.packets.edit::<C>(packet);
             p.tail_in = arrival;
@@ -106,7 +123,10 @@ impl<P: Payload> Shared<P> {
                 ctx.send(link.far_lp, at, FabricEvent::Arrive { packet }.into());
             }
         }
-        free_at
+        Release {
+            port: free_at,
+            buffer: free_at.max(tail_out),
+        }
     }
 
     /// How long `packet`, which starts on a virtual channel of `link` now and would take `alone`, takes beside the flows there, and how
@@ -166,16 +186,30 @@ impl<P: Payload> Shared<P> {
     }
 
     /// Books the delivery of `packet`, whose tail will be at its node at `arrival`. Known when its
-    /// last link starts to send, since nothing can delay it any more: no event is needed per packet.
-    pub(crate) fn deliver<C: HandlerContext>(&mut self, ctx: &mut C, packet: u32, arrival: Time) {
+    /// last link starts to send, since nothing can delay it any more: no event is needed per packet. The packet that starts last
+    /// need not arrive last: a packet from a slower link `may_be_overtaken`. A message is there when all its packets are.
+    pub(crate) fn deliver<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        packet: u32,
+        (arrival, may_be_overtaken): (Time, bool),
+    ) {
         let p = *self.packets.get(packet);
         self.packets.free::<C>(packet);
         let message = self.messages.edit::<C>(p.message);
-        self.stats.delivered::<C>(&p, message.created, arrival);
+        let is_detour = (self.routes.routing).is_detour(message.source, u32::from(p.hops), &p.header);
+        self.stats.delivered::<C>(&p, is_detour, message.created, arrival);
         message.undelivered -= u64::from(p.bytes);
+        let is_latest = arrival >= message.arrival;
+        message.arrival = message.arrival.max(arrival);
         if self.flow.lost.is_on::<C>() {
-            let complete = message.undelivered == 0 && message.notify_arrived;
-            (self.flow.lost).deliver::<C>(packet, p.traffic, complete.then_some(p.message));
+            let delivery = PacketDelivery {
+                message: p.message,
+                is_latest,
+                may_be_overtaken,
+                completes: message.undelivered == 0 && message.notify_arrived,
+            };
+            (self.flow.lost).deliver::<C>(packet, p.traffic, delivery);
         }
         if message.undelivered == 0 {
             if message.home == EXPECTED {
@@ -185,7 +219,7 @@ impl<P: Payload> Shared<P> {
             self.stats.message_delivered::<C>(p.traffic);
             if message.notify_arrived {
                 let lp = self.routes.process_of(message.target);
-                ctx.send(lp, arrival, FabricEvent::Arrived { message: p.message }.into());
+                ctx.send(lp, message.arrival, FabricEvent::Arrived { message: p.message }.into());
             } else {
                 self.messages.free::<C>(p.message);
                 self.forget_losses::<C>(p.message);

@@ -9,7 +9,7 @@ use odonata_engine::{List, Time};
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(align(64))]
 pub(crate) struct OutPort {
-    /// When the link has sent the tail of its last packet.
+    /// Until when the link is occupied: by each packet for its bytes / bandwidth.
     pub(crate) free_at: Time,
     /// Since when a packet has found no buffer ([`Time::NEVER`]: none has).
     pub(crate) stalled_since: Time,
@@ -21,7 +21,8 @@ pub(crate) struct OutPort {
     pub(crate) waiting_flits: u32,
     /// Packets waiting for this port.
     pub(crate) waiting: u32,
-    /// Whether somebody waits for a credit: then each credit gets an event. Kept beside the credits, too: see
+    /// Whether somebody waits for a credit: then each credit gets an event. Of a pipelined router's port: whether a flit has lacked
+    /// one. Kept beside the credits, too: see
     /// [`set_awaits_credit`](crate::flow::Flow::set_awaits_credit).
     pub(crate) awaits_credit: bool,
     /// The virtual channel that was served last.

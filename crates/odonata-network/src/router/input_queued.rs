@@ -199,6 +199,7 @@ impl InputQueued {
             shared.flow.edit_vc::<C>(at).last_input = input_port(&p);
             let free_at = self.send_from_input(ctx, shared, router, (packet, flits), (port, vc), None);
             if out.waiting > 0 {
+                Self::look_for_room::<C>(shared, port, asked, now);
                 // Those passed by are looked at again before anybody else passes.
                 shared.flow.set_awaits_credit::<C>(port, false);
                 shared.flow.wake_up(ctx, port, free_at);
@@ -216,6 +217,7 @@ impl InputQueued {
         let line = &mut shared.flow.edit_vc::<C>(at).queue;
         self.arbiter.join::<C>(&mut shared.packets, line, packet, served);
         shared.flow.begin_wait::<C>(port, asked, flits);
+        Self::look_for_room::<C>(shared, port, asked, now);
         if out.free_at > now {
             shared.flow.wake_up(ctx, port, out.free_at);
         } else if idle {
@@ -374,7 +376,17 @@ impl InputQueued {
             self.pop_input::<C>(shared, p.buffer);
         }
         let router = shared.flow.links.sender(port);
-        Some(self.send_from_input(ctx, shared, router, (packet, flits), (port, vc), Some(vc)))
+        let free_at = self.send_from_input(ctx, shared, router, (packet, flits), (port, vc), Some(vc));
+        Self::look_for_room::<C>(shared, port, asked, now);
+        Some(free_at)
+    }
+
+    /// Notes whether packets wait for channel `asked` of `port`, or for one of its level, and there is no room for a full packet.
+    fn look_for_room<M: Uses>(shared: &mut Shared<impl Payload>, port: u32, asked: u8, now: Time) {
+        let full = shared.setup.bubble;
+        let at = shared.flow.first_vc(port) + u32::from(asked);
+        let lacks = !shared.flow.vc(at).queue.is_empty() && shared.room_for::<M>(port, asked, full, now).is_none();
+        shared.flow.set_exhausted::<M>(port, asked, lacks, now);
     }
 
     /// Notes that `packet` takes its class's turn at `port` on virtual channel `vc`.
@@ -434,6 +446,7 @@ impl InputQueued {
                 let flits = shared.setup.flits(p.bytes);
                 let vc = (at - link.first_vc) as u8;
                 shared.flow.end_wait::<C>(port, (vc, line.is_empty()), flits);
+                Self::look_for_room::<C>(shared, port, vc, now);
                 if shared.flow.is_blamed::<C>() && p.flags.is_booked() {
                     let vc = (at - link.first_vc) as u8;
                     shared.flow.leave_output::<C>(port, vc, (packet, p.traffic), now);
@@ -444,7 +457,7 @@ impl InputQueued {
         }
     }
 
-    /// Sends a head that has its output: its buffer's credit returns when the tail has left.
+    /// Sends a head that has its output: its buffer's credit returns when the tail has left. Returns when the port is free again.
     fn send_from_input<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -463,7 +476,7 @@ impl InputQueued {
             true => self.queued_bytes(shared, port),
             false => 0,
         };
-        let done = shared.transmit(ctx, (packet, flits), (port, vc), waited, queued);
+        let release = shared.transmit(ctx, (packet, flits), (port, vc), waited, queued);
         let to_others = match shared.flow.lost.is_on::<C>() {
             true => shared.flow.lost.of_last(port),
             false => Vector::EMPTY,
@@ -473,16 +486,21 @@ impl InputQueued {
             owner,
             to_others,
         };
-        shared.free_buffer(ctx, buffer, from_vc, space, done);
+        shared.free_buffer(ctx, buffer, from_vc, space, release.buffer);
         if !self.has_fifos::<C>() {
-            return done;
+            return release.port;
         }
         let input = self.buffers.edit::<C>(buffer);
-        input.read_until = done;
+        input.read_until = release.buffer;
         if !input.fifo.is_empty() {
-            ctx.wake_up(router, done, INPUT | buffer, FabricEvent::Input { buffer }.into());
+            ctx.wake_up(
+                router,
+                release.buffer,
+                INPUT | buffer,
+                FabricEvent::Input { buffer }.into(),
+            );
         }
-        done
+        release.port
     }
 
     /// Bytes that wait for router port `port`, of all classes. Of an input FIFO whose head does, all of it.

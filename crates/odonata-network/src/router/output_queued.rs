@@ -63,6 +63,7 @@ impl OutputQueued {
             let served = self.arbiter.own_order(&shared.packets, *overflow);
             self.arbiter.join::<C>(&mut shared.packets, overflow, packet, served);
             shared.flow.begin_wait::<C>(port, asked, flits);
+            shared.flow.set_exhausted::<C>(port, asked, true, now);
             shared.stats.stalled::<C>(port);
             shared.flow.stall(ctx, port);
             return;
@@ -175,10 +176,12 @@ impl OutputQueued {
             loop {
                 let cell = *shared.flow.vc(at);
                 if cell.overflow.is_empty() {
+                    shared.flow.set_exhausted::<C>(port, asked, false, now);
                     break;
                 }
                 // Asked before the packet is looked at: it has waited long and is far from the caches.
                 let Some(vc) = shared.room_for::<C>(port, asked, flits, now) else {
+                    shared.flow.set_exhausted::<C>(port, asked, true, now);
                     starving = true;
                     break;
                 };
@@ -199,7 +202,7 @@ impl OutputQueued {
         }
     }
 
-    /// Sends `packet`, which has its place in the queue behind `port`, see [`Shared::transmit`].
+    /// Sends `packet`, which has its place in the queue behind `port`, see [`Shared::transmit`]. Returns when the port is free again.
     #[inline]
     fn transmit<C: HandlerContext>(
         &mut self,
@@ -211,6 +214,6 @@ impl OutputQueued {
     ) -> Time {
         let flits = u64::from(shared.flow.port(output.0).waiting) * u64::from(shared.setup.full_packet());
         let queued = flits * shared.setup.params.flit;
-        shared.transmit(ctx, (packet, 0), output, waited, queued)
+        shared.transmit(ctx, (packet, 0), output, waited, queued).port
     }
 }

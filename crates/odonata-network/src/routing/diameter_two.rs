@@ -81,6 +81,14 @@ impl<G: DiameterTwo> DiameterTwoRouting<G> {
         Decision::new(port, header.level - 1)
     }
 
+    /// Cables between two routers.
+    fn distance(&self, a: u32, b: u32) -> u32 {
+        match a == b {
+            true => 0,
+            false => 2 - u32::from(self.graph.adjacent(a, b)),
+        }
+    }
+
     /// Decides whether a packet goes over a random router; its first port.
     fn choose_via(&self, router: u32, home: u32, header: &mut Header, choice: &mut impl Choice) -> u32 {
         let routers = self.graph.topology().routers();
@@ -93,13 +101,13 @@ impl<G: DiameterTwo> DiameterTwoRouting<G> {
         let Some((via, port)) = best else {
             return minimal;
         };
-        let cables = |a, b| 2 - u32::from(self.graph.adjacent(a, b));
         let path = |port, hops| Path {
             port,
             hops,
             remote: NOWHERE,
         };
-        let (direct, detour) = (cables(router, home), cables(router, via) + cables(via, home));
+        let direct = self.distance(router, home);
+        let detour = self.distance(router, via) + self.distance(via, home);
         if !choice.divert(path(minimal, direct), path(port, detour)) {
             return minimal;
         }
@@ -152,5 +160,11 @@ impl<G: DiameterTwo> FamilyRouting for DiameterTwoRouting<G> {
             return Decision::new(topology.node_port(header.target), 0);
         }
         Self::take(self.graph.next_port(router, home, choice), header)
+    }
+
+    fn is_detour(&self, source: u32, hops: u32, header: &Header) -> bool {
+        let topology = self.graph.topology();
+        let (from, to) = (topology.node_router(source), topology.node_router(header.target));
+        self.algorithm != DiameterTwoAlgorithm::Minimal && hops > 1 + self.distance(from, to)
     }
 }

@@ -375,6 +375,18 @@ impl FamilyRouting for Dragonfly2dRouting {
         self.take(router, port, header)
     }
 
+    fn is_detour(&self, source: u32, hops: u32, header: &Header) -> bool {
+        if header.via != NOWHERE || header.notes & DECIDED == 0 {
+            return header.via != NOWHERE;
+        }
+        // Between routers of one group.
+        let topology = self.dragonfly.topology();
+        let (from, to) = (topology.node_router(source), topology.node_router(header.target));
+        let row = self.dragonfly.row_of(from) != self.dragonfly.row_of(to);
+        let column = self.dragonfly.column_of(from) != self.dragonfly.column_of(to);
+        hops > 1 + u32::from(row) + u32::from(column)
+    }
+
     fn routers_of_a_group(&self) -> Option<u32> {
         let several = self.dragonfly.shape().groups > 2;
         (self.is_adaptive() && several).then_some(self.dragonfly.routers_of_a_group())

@@ -281,6 +281,12 @@ impl FamilyRouting for HyperXRouting {
         }
     }
 
+    fn is_detour(&self, source: u32, hops: u32, header: &Header) -> bool {
+        let topology = self.hyperx.topology();
+        let (from, to) = (topology.node_router(source), topology.node_router(header.target));
+        self.algorithm != HyperXAlgorithm::Minimal && hops > 1 + self.distance(from, to)
+    }
+
     fn decides_again(&self) -> bool {
         self.algorithm == HyperXAlgorithm::Dal
     }

@@ -1,7 +1,7 @@
 //! Routing on torus and mesh.
 //!
 //! - **dimension order**: the lowest dimension that is not done first, the shorter way around; of two equally short ones
-//!   one is drawn on entering the dimension. Rings are broken by a *dateline* (W. Dally, C. Seitz, "Deadlock-free message
+//!   [`Ties`] says which, on entering the dimension. Rings are broken by a *dateline* (W. Dally, C. Seitz, "Deadlock-free message
 //!   routing in multiprocessor interconnection networks", IEEE Trans. Computers 1987): a packet whose way in a dimension
 //!   uses the wrap-around cable takes level 1 in it, any other level 0;
 //! - **bubble**: dimension order on one level; a packet that enters a ring wants room for one more packet, so that no
@@ -12,11 +12,11 @@
 //!   one router go over the random router too, as in BookSim;
 //! - **ROMM**: as Valiant, but over a random router of the box that the shortest paths fill, so that the way is a
 //!   shortest one (T. Nesson, S. L. Johnsson, "ROMM routing on mesh and torus networks", SPAA 1995; two phases). Where
-//!   both ways around a dimension are as long, the box is on one of the two sides, drawn;
+//!   both ways around a dimension are as long, the box is on one of the two sides: [`Ties`] says which;
 //! - **minimal adaptive**: the lightest port on a shortest path with room on the adaptive level (pipelined routers ask for
 //!   all of them, and their allocator decides, or for the first, as in BookSim: `adaptive_requests`); where none has, the packet goes over to dimension order on the other levels and stays there (J. Duato, "A new theory of deadlock-free
 //!   adaptive routing in wormhole networks", IEEE TPDS 4(12), 1993). Of two equally short directions minus is taken, but
-//!   one is drawn where the packet goes over to dimension order: both as in BookSim's `min_adapt`.
+//!   [`Ties`] decides where the packet goes over to dimension order: both as in BookSim's `min_adapt`, which draws one there.
 //!
 //! | algorithm | levels of a torus | of a mesh |
 //! |---|---|---|
@@ -58,17 +58,30 @@ pub enum Selection {
     Random,
 }
 
+/// Which way a packet goes around a dimension of a torus in which both are as long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ties {
+    /// Drawn for each packet: a flow between two nodes uses both ways.
+    #[default]
+    Random,
+    /// Always plus: a flow uses one way.
+    First,
+    /// Plus from even coordinates of that dimension, minus from odd ones: a flow uses one way, and half of the routers each.
+    SourceParity,
+}
+
 /// The algorithms on a torus, by name, and the keys that each takes.
 pub(super) const ALGORITHMS: Table<TorusAlgorithm> = &[
-    entry(Name::DimensionOrder, TorusAlgorithm::DimensionOrder, &[]),
-    entry(Name::Bubble, TorusAlgorithm::Bubble, &[]),
+    entry(Name::DimensionOrder, TorusAlgorithm::DimensionOrder, &[&[Key::Ties]]),
+    entry(Name::Bubble, TorusAlgorithm::Bubble, &[&[Key::Ties]]),
     entry(
         Name::MinimalAdaptive,
         TorusAlgorithm::MinimalAdaptive,
-        &[&[Key::Selection]],
+        &[&[Key::Selection, Key::Ties]],
     ),
-    entry(Name::Valiant, TorusAlgorithm::Valiant, &[]),
-    entry(Name::Romm, TorusAlgorithm::Romm, &[]),
+    entry(Name::Valiant, TorusAlgorithm::Valiant, &[&[Key::Ties]]),
+    entry(Name::Romm, TorusAlgorithm::Romm, &[&[Key::Ties]]),
 ];
 
 /// Those on a mesh.
@@ -90,6 +103,7 @@ pub struct TorusRouting {
     torus: Torus,
     algorithm: TorusAlgorithm,
     selection: Selection,
+    ties: Ties,
     /// Levels of dimension order: two where there are wrap-around cables.
     datelines: u8,
 }
@@ -115,6 +129,7 @@ impl TorusRouting {
             torus,
             algorithm,
             selection: Selection::default(),
+            ties: Ties::default(),
             datelines,
         })
     }
@@ -122,6 +137,11 @@ impl TorusRouting {
     /// With this selection of adaptive ports.
     pub fn with_selection(self, selection: Selection) -> Self {
         TorusRouting { selection, ..self }
+    }
+
+    /// With these ways of packets for which both ways around are as long.
+    pub fn with_ties(self, ties: Ties) -> Self {
+        TorusRouting { ties, ..self }
     }
 
     /// The torus or mesh it routes on.
@@ -138,8 +158,8 @@ impl TorusRouting {
         let entering = header.notes != dimension as u16 + 1;
         let plus = match self.shorter(dimension as u32, from, to) {
             Some(plus) => plus,
-            // Ties are drawn on entering; one step further there is none.
-            None => choice.pick(2) == 0,
+            // On entering; one step further there is no tie.
+            None => self.goes_plus(from, choice),
         };
         if entering {
             header.notes = dimension as u16 + 1;
@@ -160,7 +180,7 @@ impl TorusRouting {
             let mut place = here;
             if here != goal {
                 let shorter = self.shorter(dimension as u32, here, goal);
-                let plus = shorter.unwrap_or_else(|| choice.pick(2) == 0);
+                let plus = shorter.unwrap_or_else(|| self.goes_plus(here, choice));
                 let steps = match (plus, goal > here) {
                     (true, true) => goal - here,
                     (true, false) => extent - (here - goal),
@@ -179,6 +199,16 @@ impl TorusRouting {
             stride *= extent;
         }
         router
+    }
+
+    /// Whether a packet goes around in the plus direction from coordinate `from`, both ways being as long.
+    #[inline]
+    fn goes_plus(&self, from: u32, choice: &mut impl Choice) -> bool {
+        match self.ties {
+            Ties::Random => choice.pick(2) == 0,
+            Ties::First => true,
+            Ties::SourceParity => from.is_multiple_of(2),
+        }
     }
 
     /// Whether the plus direction is the shorter way from coordinate `from` to another one; `None` if both are as long.
@@ -233,7 +263,10 @@ impl FamilyRouting for TorusRouting {
 
     fn on(graph: Torus, algorithm: TorusAlgorithm, settings: &Settings) -> Result<Self, String> {
         let selection = settings.selection.unwrap_or_default();
-        Ok(TorusRouting::new(graph, algorithm)?.with_selection(selection))
+        let ties = settings.ties.unwrap_or_default();
+        Ok(TorusRouting::new(graph, algorithm)?
+            .with_selection(selection)
+            .with_ties(ties))
     }
 
     fn topology(&self) -> &Topology {
@@ -299,6 +332,24 @@ impl FamilyRouting for TorusRouting {
         if router != home && header.notes == 0 {
             self.minimal_ports(router, home, |port| see(port, self.datelines));
         }
+    }
+
+    fn is_detour(&self, source: u32, hops: u32, header: &Header) -> bool {
+        if self.algorithm != TorusAlgorithm::Valiant {
+            return false;
+        }
+        let topology = self.torus.topology();
+        let (from, to) = (topology.node_router(source), topology.node_router(header.target));
+        let (from, to) = (self.torus.grid().coordinates(from), self.torus.grid().coordinates(to));
+        let around = |dimension: usize| match self.torus.shape().wrap {
+            true => self.torus.grid().extent(dimension as u32),
+            false => u32::MAX,
+        };
+        let steps = (from.iter().zip(to).enumerate()).map(|(dimension, (&a, &b))| {
+            let direct = a.abs_diff(b);
+            direct.min(around(dimension) - direct)
+        });
+        hops > 1 + steps.sum::<u32>()
     }
 
     /// The ring of `port` under bubble flow control: the least of the ports that a packet on it goes round by.

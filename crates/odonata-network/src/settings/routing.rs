@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Algorithm;
 use crate::params::{Broadcast, Detour, Knowledge};
-use crate::routing::{Divert, Intermediate, Selection, Up, VcRule};
+use crate::routing::{Divert, Intermediate, Selection, Ties, Up, VcRule};
 
 /// How paths are chosen. A key that the algorithm has no use for on this machine is refused, unless it is from a preset, or
 /// from the file where `--set` names the algorithm; `docs/routing.md` has the table.
@@ -75,6 +75,9 @@ pub struct Routing {
     /// Minimal adaptive routing: which of several ports with room a packet takes. Default: "lightest".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
+    /// Tori: which way a packet goes around a dimension in which both are as long. Default: "random".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ties: Option<Ties>,
     /// Virtual channels per port, 1 to 16: a number for every class of links, or a table such as
     /// { terminal = 4, local = 3 }; where the algorithm needs more to be free of deadlock, it gets what it needs.
     /// Default: as many as it needs.

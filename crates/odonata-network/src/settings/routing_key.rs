@@ -56,6 +56,7 @@ keys! {
     CongestionThreshold: congestion_threshold,
     Divert: divert,
     Selection: selection,
+    Ties: ties,
     Up: up,
     VcRule: vc_rule,
 }

@@ -11,11 +11,13 @@ pub struct LinkStats {
     pub packets: u64,
     /// Time in which the link transmitted.
     pub busy: Time,
-    /// Time in which a packet found the buffers it needed exhausted: output-queued, from the first
-    /// packet that finds its queue full until the port next sends or gets a credit; input-queued,
-    /// while the link is idle, a packet wants it and no buffer is free; NIC, while its packet queue
-    /// is full.
+    /// Time in which the buffers behind the link were exhausted while packets waited for room there, whether or not the link
+    /// transmitted; at a NIC, in which its packet queue was full.
     pub saturation: Time,
+    /// Time in which exhausted buffers held the link up: output-queued, from the first packet that finds its queue full until the
+    /// port next sends or gets a credit, as CODES counts it; input-queued and pipelined, while the link is idle and a packet
+    /// or flit that wants it lacks room; NIC, as `saturation`.
+    pub stall: Time,
     /// Packets that met exhausted buffers.
     pub stalled: u64,
 }

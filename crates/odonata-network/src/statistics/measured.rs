@@ -51,7 +51,16 @@ impl<P: Payload> Fabric<P> {
     /// What this part has measured so far.
     pub fn measured(&self) -> Measured {
         let stats = &self.shared.stats;
-        let links: Vec<LinkStats> = stats.links().iter().copied().collect();
+        let (flow, of_links) = (&self.shared.flow, (0..).zip(stats.links().iter()));
+        let of_links = of_links.map(|(link, counted)| LinkStats {
+            saturation: if link < flow.links.ports {
+                flow.exhausted_for(link)
+            } else {
+                counted.stall
+            },
+            ..*counted
+        });
+        let links: Vec<LinkStats> = of_links.collect();
         let (ports, nics) = links.split_at(self.shared.flow.links.ports as usize);
         let (latency, latency_created) = stats.latencies();
         let name = |wait: &WaitSeries| (wait.start, wait.place, wait.resource, wait.victim, wait.culprit);

@@ -2,6 +2,7 @@
 //! within the stated number of cables, minimal ones by a shortest path; the dependencies of the channels have no cycle,
 //! and have one where levels are taken away.
 
+mod detours;
 mod dragonfly;
 mod dragonfly_plus;
 mod fat_tree;

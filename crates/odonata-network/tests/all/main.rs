@@ -21,6 +21,7 @@ mod pipelined_lost_time;
 mod reference_pipeline;
 mod reference_router;
 mod send_queues;
+mod slow_into_fast;
 mod snapshot;
 mod stall;
 mod statistics;

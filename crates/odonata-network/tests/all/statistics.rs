@@ -3,7 +3,7 @@
 use crate::common;
 use crate::common::{Net, Play, SIZES, every_fabric, play, random_messages, shape};
 use odonata_engine::Time;
-use odonata_network::{LinkStats, Switching};
+use odonata_network::{LinkStats, RouterModel, Switching};
 use odonata_topology::{LinkClass, Peer, Topology};
 
 fn sum(model: &Play, topology: &Topology, wanted: impl Fn(Option<LinkClass>, Peer) -> bool) -> LinkStats {
@@ -66,15 +66,14 @@ fn busy_and_saturated_times_fit_into_the_run() {
         let model = play(net, script.clone());
         let end = (0..script.len()).map(|i| model.arrival(i)).max().unwrap();
         let mut saturated = Time::ZERO;
-        for stats in model.fabric.link_stats().iter() {
+        let measured = model.fabric.measured();
+        for stats in measured.ports.iter().chain(&measured.nics) {
+            assert!(stats.stall <= end, "{context}: {stats:?} of {end:?}");
             assert!(
                 stats.busy <= end && stats.saturation <= end,
                 "{context}: {stats:?} of {end:?}"
             );
-            assert!(
-                stats.stalled > 0 || stats.saturation == Time::ZERO,
-                "{context}: {stats:?}"
-            );
+            assert!(stats.stalled > 0 || stats.stall == Time::ZERO, "{context}: {stats:?}");
             saturated += stats.saturation;
         }
         assert!(
@@ -119,24 +118,44 @@ fn series_add_up_to_the_totals() {
     });
 }
 
-/// Saturation of an input-queued port by hand: two packets of one node need the same one-packet buffer; the
-/// second is in front of the idle port from the end of the first packet until the credit is back.
+/// Saturation time of a port by hand: P packets of each of two nodes need the same one-packet buffer. From the second packet on one
+/// waits while the buffer is full: until the credit of the packet before is back, though the link transmits for 8 cycles of that.
+/// The round trip of a credit is
+/// - input-queued: L/b, flight, pipeline and the tail's flit on the terminal link, then the credit's way;
+/// - output-queued: L/b, flight, pipeline, and the credit's way;
+/// - pipelined: what lies between two packets at the node, but for the cycle in which a credit counts.
 #[test]
-fn saturation_is_the_time_an_idle_port_lacks_credit() {
+fn saturation_is_the_time_in_which_a_packet_lacks_room_whether_or_not_the_link_transmits() {
     let cycle = common::CYCLE.0;
-    let mut net = Net::round(shape(1, 2, 2, 0));
     let (lat, pipe, credit) = (25, 3, 4);
-    net.params.links[1] = common::link(1, lat, 8, credit);
-    let message = |source| common::message(Time(cycle), source, 2, 8 * common::FLIT);
-    for queues in common::INPUT_QUEUES {
-        net.params.input_queues = queues;
-        let model = play(&net, common::named(vec![message(0), message(1)]));
-        let dragonfly = net.dragonfly();
-        let port = dragonfly.local_port(0, 1);
-        let stats = model.fabric.link_stats().get(port);
-        // From the end of the first packet, 8 cycles after its start, to the return of its credit: flight,
-        // pipeline and the tail's flit on the terminal link, then the credit's way.
-        assert_eq!(stats.saturation, Time((lat + pipe + 1 + credit) * cycle));
-        assert_eq!((stats.stalled, stats.packets, stats.busy), (1, 2, Time(16 * cycle)));
+    let measure = |router, switching, packets: u64| {
+        let mut net = Net::round(shape(1, 2, 2, 0)).with(router);
+        net.params.switching = switching;
+        net.params.links[1] = common::link(1, lat, 8, credit);
+        let message = |source| common::message(Time(cycle), source, 2, 8 * common::FLIT);
+        let script: Vec<_> = (0..packets).flat_map(|_| [message(0), message(1)]).collect();
+        let model = play(&net, common::named(script));
+        let port = net.dragonfly().local_port(0, 1);
+        let stats = *(model.fabric.measured()).link(port);
+        assert_eq!((stats.packets, stats.busy), (2 * packets, Time(16 * packets * cycle)));
+        let arrivals = || model.fates().iter().map(|fate| fate.at.0);
+        (stats, arrivals().max().unwrap() - arrivals().min().unwrap())
+    };
+    for packets in [1, 5] {
+        let others = 2 * packets - 1;
+        for queues in common::INPUT_QUEUES {
+            let (stats, _) = measure((RouterModel::InputQueued, queues), Switching::CutThrough, packets);
+            let back = lat + pipe + 1 + credit;
+            assert_eq!(stats.saturation, Time(others * (8 + back) * cycle), "{queues:?}");
+            assert_eq!(stats.stall, Time(others * back * cycle), "{queues:?}");
+            assert_eq!(stats.stalled, others, "{queues:?}");
+        }
+        let output_queued = (RouterModel::OutputQueued, common::INPUT_QUEUES[0]);
+        let (stats, _) = measure(output_queued, Switching::StoreAndForward, packets);
+        assert_eq!(stats.saturation, Time(others * (8 + lat + pipe + credit) * cycle));
+        let pipelined = (RouterModel::Pipelined, common::INPUT_QUEUES[0]);
+        let (stats, span) = measure(pipelined, Switching::CutThrough, packets);
+        let missing = span - stats.saturation.0.min(span);
+        assert!(missing <= 3 * others * cycle, "{stats:?}: {missing} ps of {span}");
     }
 }

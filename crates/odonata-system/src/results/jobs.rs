@@ -79,7 +79,7 @@ row! {
         /// Routers visited by a packet of an MPI message, mean.
         #[unit = "routers"]
         mpi_hops_mean: f64,
-        /// Packets of MPI messages that took a non-minimal path.
+        /// Packets of MPI messages that left their minimal path: over an intermediate group, or on a way longer than a shortest one.
         mpi_packets_nonminimal: u64,
         /// Packets of I/O messages (requests, pulls, data, acknowledgements) delivered.
         io_packets: u64,

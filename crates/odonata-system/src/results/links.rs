@@ -29,9 +29,13 @@ row! {
         /// Time in which the link transmits.
         #[unit = "s"]
         busy_s: f64,
-        /// Time in which a packet found the buffers behind the link exhausted (docs/model.md).
+        /// Time in which packets waited for room and the buffers behind the link were exhausted, whether or not it transmitted
+        /// (docs/model.md).
         #[unit = "s"]
         saturation_s: f64,
+        /// Time in which exhausted buffers held the link up (docs/model.md).
+        #[unit = "s"]
+        stalled_s: f64,
         /// Packets that met exhausted buffers.
         stalled_packets: u64,
     }
@@ -54,6 +58,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<LinkRow> {
             packets: s.packets,
             busy_s: s.busy.seconds(),
             saturation_s: s.saturation.seconds(),
+            stalled_s: s.stall.seconds(),
             stalled_packets: s.stalled,
         });
     }

@@ -306,7 +306,7 @@ impl Pipelined {
         if link.to_node {
             let due = arrival + self.timing.period() + link.credit_delay;
             self.return_flit(ctx, shared, (port, channel), space, due);
-            shared.deliver(ctx, packet, arrival);
+            shared.deliver(ctx, packet, (arrival, false));
         } else if link.leaves {
             shared.packets.edit::<C>(packet).buffer = buffer;
             shared.export::<C>(packet, link.far_lp, arrival);

@@ -173,7 +173,10 @@ impl Pipelined {
             };
         }
         match best {
-            None => outcome.waits = true,
+            None => {
+                outcome.waits = true;
+                self.lacks_channel::<M>(shared, (port, level, class), cycle);
+            }
             Some(channel) if settings.chooses_alone() => self.vc_allocator.request(request(channel)),
             Some(_) => {}
         }
@@ -285,7 +288,7 @@ impl Pipelined {
         cycle: Time,
         outcome: &mut CycleOutcome,
     ) {
-        let vc = self.vcs.get(at);
+        let vc = *self.vcs.get(at);
         if vc.present == 0 {
             return;
         }
@@ -295,7 +298,7 @@ impl Pipelined {
             if K::of(self.settings).classes {
                 self.lacks(layout, at);
             }
-            stalled::<M>(shared, out, cycle);
+            stalled::<M>(shared, (out, vc.vc), cycle);
             return;
         }
         self.request_output::<K>(&shared.classes, layout, at, out);

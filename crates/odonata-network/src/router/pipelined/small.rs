@@ -151,7 +151,7 @@ impl Pipelined {
                         self.choose::<M>(layout, &mut choice, (at, output), &mut asked);
                     } else {
                         outcome.waits = true;
-                        stalled::<M>(shared, out, cycle);
+                        stalled::<M>(shared, (out, channel), cycle);
                     }
                 }
             }
@@ -180,7 +180,7 @@ impl Pipelined {
         outcome: &mut CycleOutcome,
     ) {
         let at = layout.first_vc + local;
-        let vc = self.vcs.get(at);
+        let vc = *self.vcs.get(at);
         let way = Way {
             port: vc.port,
             level: vc.level,
@@ -191,6 +191,8 @@ impl Pipelined {
         let best = self.best_channel::<M>(shared, layout, (at, flits), (way, &link), cycle);
         if best == NIL {
             outcome.waits = true;
+            let class = vc.class;
+            self.lacks_channel::<M>(shared, (way.port, way.level, class), cycle);
             return;
         }
         let (word, bit) = (best as usize / 64 % (CHANNELS / 64), 1 << (best % 64));
@@ -204,6 +206,26 @@ impl Pipelined {
         }
         asked.channels[word] |= bit;
         *candidate = local as u8;
+    }
+
+    /// A packet of traffic class `class` gets no channel of `level` on `port`. If one is free, what it lacks is room for the whole
+    /// packet.
+    #[inline]
+    pub(super) fn lacks_channel<M: Uses>(
+        &self,
+        shared: &mut Shared<impl Payload>,
+        (port, level, class): (u32, u8, u8),
+        cycle: Time,
+    ) {
+        if !self.whole {
+            return;
+        }
+        let link = shared.flow.link(port);
+        let mut channels = shared.setup.vcs.of(link.class, level, class);
+        if let Some(free) = channels.find(|&channel| self.is_free(link.first_vc + u32::from(channel))) {
+            shared.flow.set_awaits_credit::<M>(port, true);
+            shared.flow.set_exhausted::<M>(port, free, true, cycle);
+        }
     }
 
     /// The virtual channel, counted over the outputs of the router, that a packet of `flits` in input virtual channel `at` asks for
@@ -358,9 +380,11 @@ impl Pipelined {
     }
 }
 
-/// A flit finds no room behind `out`.
+/// A flit finds no room in virtual channel `channel` of `out`.
 #[inline(never)]
-pub(super) fn stalled<M: Uses>(shared: &mut Shared<impl Payload>, out: u32, cycle: Time) {
+pub(super) fn stalled<M: Uses>(shared: &mut Shared<impl Payload>, (out, channel): (u32, u8), cycle: Time) {
+    shared.flow.set_awaits_credit::<M>(out, true);
+    shared.flow.set_exhausted::<M>(out, channel, true, cycle);
     let port = shared.flow.port(out);
     if port.stalled_since == Time::NEVER {
         shared.flow.edit_port::<M>(out).stalled_since = cycle.max(port.free_at);

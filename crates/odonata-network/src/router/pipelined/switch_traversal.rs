@@ -168,7 +168,7 @@ impl Pipelined {
             let due = arrival + self.timing.period() + link.credit_delay;
             self.return_flit(ctx, shared, (port, out), space, due);
             if tail {
-                shared.deliver(ctx, delivered, arrival);
+                shared.deliver(ctx, delivered, (arrival, false));
             }
         } else if head {
             if link.leaves {

@@ -4,17 +4,19 @@
 //! arithmetic. Every cycle, in this order:
 //!
 //! 1. credits that are due count; flits that have crossed a link are in, those of a node leave the network;
-//!    a link whose packet's last flit is out is free, and so is its buffer if that is a FIFO;
+//!    a link has a cycle less to do for the packets that it has been granted to, and a FIFO whose packet's last flit is out is
+//!    free;
 //! 2. at each router, the heads that come out of the pipeline ask for their outputs, in order of (sending
 //!    router, start on the link), FIFOs permitting; messages reach their NICs, and an idle NIC starts at once;
 //! 3. each output, in order of port number, grants one of the packets that wait for it;
 //! 4. each NIC, in order of node number, starts a packet if it can;
 //! 5. each FIFO, in order, that is neither read nor has asked lets its next head ask; before 3 unless first come, first served;
-//! 6. links that hold a packet start its next flit if it is there.
+//! 6. every packet on a link starts its next flit if it is there and the one before is out.
 //!
 //! **Rules.** A head is granted an idle output at once if room for the whole packet is free behind it and
 //! nobody waits there, or all who wait have been tried and found no room, and its turn comes before that of those who wait for
-//! the same virtual channel. Else it waits. A granted output is held until the last flit is out.
+//! the same virtual channel. Else it waits. A granted output is held for as many flit times as the packet has flits. If these come
+//! in more slowly, they leave as they come, between the flits of packets to which it is granted meanwhile.
 //!
 //! An idle output takes one candidate of every virtual channel for which there is room. First come: the packet that asked first,
 //! of the next virtual channel after the last that was served. Else it is that of the most urgent input port or packet, and the
@@ -49,7 +51,9 @@ struct Output {
     /// The input port that was served last, of each virtual channel and of all.
     served_of: Vec<Option<usize>>,
     served: Option<usize>,
-    sending: Option<Sending>,
+    sending: Vec<Sending>,
+    /// Cycles that the link still needs for the packets it has been granted to.
+    owed: u64,
 }
 
 struct Sending {
@@ -154,7 +158,8 @@ impl<'a> Machine<'a> {
                 last: 0,
                 served_of: vec![None; vcs],
                 served: None,
-                sending: None,
+                sending: Vec::new(),
+                owed: 0,
             }
         };
         let mut outputs = Vec::new();
@@ -258,7 +263,7 @@ impl<'a> Machine<'a> {
             self.move_up();
         }
         for output in &mut self.outputs {
-            if let Some(s) = &mut output.sending {
+            for s in &mut output.sending {
                 let flits = &self.packets[s.packet].ready[s.hop];
                 if s.done_at <= now
                     && s.started < self.packets[s.packet].flits
@@ -292,46 +297,57 @@ impl<'a> Machine<'a> {
                 }
                 due > now
             });
-            let Some(s) = &output.sending else { continue };
-            if s.done_at != now || s.started == 0 {
-                continue;
-            }
-            let (packet, first, last) = (s.packet, s.started == 1, s.started == self.packets[s.packet].flits);
-            let at = now + output.latency;
-            if output.to_node {
-                if last {
-                    let message = self.packets[packet].message;
-                    let flits = self.packets[packet].flits as u64;
-                    let vc = s.vc;
-                    output.credits.push((at + output.credit_delay, vc, flits));
-                    self.undelivered[message] -= 1;
-                    if self.undelivered[message] == 0 {
-                        self.arrivals[message] = at;
-                    }
+            output.owed = output.owed.saturating_sub(1);
+            let (out, under_way): (Vec<Sending>, Vec<Sending>) = std::mem::take(&mut output.sending)
+                .into_iter()
+                .partition(|s| s.done_at == now && s.started == self.packets[s.packet].flits);
+            for s in out.iter().chain(&under_way) {
+                if s.done_at == now && s.started > 0 {
+                    self.flit_is_out(number, s, now);
                 }
-            } else {
-                let ready = at + self.pipeline;
-                if first {
-                    self.packets[packet].ready.push(Vec::new());
-                    self.heads
-                        .insert((ready, output.far_router, output.router, s.order), packet);
-                    self.packets[packet].buffer = output.far + s.vc;
-                }
-                let hop = s.hop + 1;
-                self.packets[packet].ready[hop].push(ready);
             }
-            if !last {
-                continue;
+            for s in out {
+                self.packet_is_out(&s, now);
             }
-            let from = self.outputs[number].sending.take().and_then(|s| s.from);
-            if let Some(from) = from {
-                let buffer = &mut self.buffers[from];
-                buffer.read = false;
-                let (link, vc, flits) = (buffer.fed_by, buffer.fed_vc, self.packets[packet].flits as u64);
-                let due = now + self.outputs[link].credit_delay;
-                self.outputs[link].credits.push((due, vc, flits));
-            }
+            self.outputs[number].sending = under_way;
         }
+    }
+
+    /// The flit of `s` that was started last has left link `number`.
+    fn flit_is_out(&mut self, number: usize, s: &Sending, now: u64) {
+        let output = &mut self.outputs[number];
+        let (first, last) = (s.started == 1, s.started == self.packets[s.packet].flits);
+        let at = now + output.latency;
+        if output.to_node {
+            if last {
+                let message = self.packets[s.packet].message;
+                let flits = self.packets[s.packet].flits as u64;
+                output.credits.push((at + output.credit_delay, s.vc, flits));
+                self.undelivered[message] -= 1;
+                if self.undelivered[message] == 0 {
+                    self.arrivals[message] = at;
+                }
+            }
+        } else {
+            let ready = at + self.pipeline;
+            if first {
+                self.packets[s.packet].ready.push(Vec::new());
+                self.heads
+                    .insert((ready, output.far_router, output.router, s.order), s.packet);
+                self.packets[s.packet].buffer = output.far + s.vc;
+            }
+            self.packets[s.packet].ready[s.hop + 1].push(ready);
+        }
+    }
+
+    /// All flits of `s` have left its buffer.
+    fn packet_is_out(&mut self, s: &Sending, now: u64) {
+        let Some(from) = s.from else { return };
+        let buffer = &mut self.buffers[from];
+        buffer.read = false;
+        let (link, vc, flits) = (buffer.fed_by, buffer.fed_vc, self.packets[s.packet].flits as u64);
+        let due = now + self.outputs[link].credit_delay;
+        self.outputs[link].credits.push((due, vc, flits));
     }
 
     /// Minimal: local to the router with the cable, global, local.
@@ -365,7 +381,7 @@ impl<'a> Machine<'a> {
         let (port, vc) = self.route(router, &self.packets[packet]);
         let output = &mut self.outputs[port];
         let nobody_waits = output.waiting.iter().all(VecDeque::is_empty);
-        let open = output.sending.is_none() && (nobody_waits || output.tried);
+        let open = output.owed == 0 && (nobody_waits || output.tried);
         let fits = output.room[vc] >= self.packets[packet].flits as u64;
         output.waiting[vc].push_back(packet);
         if open
@@ -384,7 +400,7 @@ impl<'a> Machine<'a> {
 
     fn arbitrate(&mut self, port: usize) {
         let output = &self.outputs[port];
-        if output.sending.is_some() {
+        if output.owed > 0 {
             return;
         }
         let n = output.waiting.len();
@@ -472,7 +488,8 @@ impl<'a> Machine<'a> {
         output.tried = false;
         output.last = vc;
         (output.served_of[vc], output.served) = (served, served);
-        output.sending = Some(Sending {
+        output.owed = self.packets[packet].flits as u64 * output.cycles_per_flit;
+        output.sending.push(Sending {
             packet,
             vc,
             hop,
@@ -487,7 +504,7 @@ impl<'a> Machine<'a> {
     fn inject(&mut self, node: usize, now: u64) {
         let link = self.first_buffer.len() + node;
         let Some(&packet) = self.nics[node].front() else { return };
-        if self.outputs[link].sending.is_none() && self.outputs[link].room[0] >= self.packets[packet].flits as u64 {
+        if self.outputs[link].owed == 0 && self.outputs[link].room[0] >= self.packets[packet].flits as u64 {
             self.nics[node].pop_front();
             self.packets[packet].age.1 = now;
             self.begin(link, 0, packet, None);

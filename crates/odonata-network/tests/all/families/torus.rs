@@ -2,7 +2,7 @@
 
 use super::paths::{assert_cyclic_on_one_level, assert_safe, assert_shortest, dependencies, ends, longest, walk};
 use odonata_network::deadlock::outcomes;
-use odonata_network::routing::{Header, Routing, TorusAlgorithm, TorusRouting};
+use odonata_network::routing::{Header, Routing, Ties, TorusAlgorithm, TorusRouting};
 use odonata_topology::{Effect, FamilyGraph, Fault, LinkClass, Torus, TorusShape};
 use std::collections::HashSet;
 
@@ -181,4 +181,40 @@ fn algorithms_that_need_every_cable_refuse_failed_ones() {
         error.contains("routers 0 and 1") && error.contains("up*/down*"),
         "{error}"
     );
+}
+
+/// Half way around a ring both ways are as long. With ties = "first" or "source-parity" all packets of a pair take one of them, and
+/// of n routers of a ring n or n / 2 send their packets to the opposite one in the plus direction; drawn, a pair takes both.
+#[test]
+fn a_tie_is_one_way_unless_it_is_drawn() {
+    for extents in [&[4u32][..], &[6], &[4, 4, 2], &[8, 2]] {
+        for algorithm in [TorusAlgorithm::DimensionOrder, TorusAlgorithm::Bubble] {
+            for (ties, plus_of) in [
+                (Ties::Random, None),
+                (Ties::First, Some(1)),
+                (Ties::SourceParity, Some(2)),
+            ] {
+                let routing = TorusRouting::new(torus(extents, true), algorithm)
+                    .unwrap()
+                    .with_ties(ties);
+                let routing = Routing::Torus(routing);
+                assert_shortest(&routing);
+                assert_safe(&routing, &format!("{extents:?} {algorithm:?} {ties:?}"));
+                let t = routing.topology();
+                let mut plus = 0;
+                for source in 0..extents[0] {
+                    let opposite = (source + extents[0] / 2) % extents[0];
+                    let mut ports = HashSet::new();
+                    outcomes(&routing, source, Header::new(opposite * 2), |decision, _| {
+                        ports.insert(t.neighbour(decision.port).unwrap());
+                    });
+                    assert_eq!(ports.len(), if plus_of.is_some() { 1 } else { 2 });
+                    plus += u32::from(ports.contains(&((source + 1) % extents[0])));
+                }
+                if let Some(of) = plus_of {
+                    assert_eq!(plus, extents[0] / of, "{extents:?} {ties:?}");
+                }
+            }
+        }
+    }
 }

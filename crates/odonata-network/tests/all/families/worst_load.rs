@@ -17,7 +17,7 @@ use odonata_network::routing::{
 use odonata_topology::{SlimFly, SlimFlyShape};
 
 /// One routing of each kind.
-fn every_routing() -> Vec<(String, Routing)> {
+pub(super) fn every_routing() -> Vec<(String, Routing)> {
     let mut all = Vec::new();
     for wrap in [true, false] {
         for algorithm in [

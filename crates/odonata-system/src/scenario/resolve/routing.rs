@@ -137,6 +137,7 @@ pub(super) fn routing(network: &mut Network, leftovers: &BTreeSet<String>, kind:
         takes(RoutingKey::Selection),
         r::Selection::default(),
     );
+    fill(&mut routing.ties, takes(RoutingKey::Ties), r::Ties::default());
     fill(&mut routing.divert, takes(RoutingKey::Divert), r::Divert::default());
     fill(&mut routing.vc_rule, takes(RoutingKey::VcRule), r::VcRule::default());
     Ok(())

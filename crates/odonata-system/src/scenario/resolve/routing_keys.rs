@@ -116,6 +116,7 @@ mod tests {
         ("knowledge", "\"local\""),
         ("divert", "\"any\""),
         ("selection", "\"random\""),
+        ("ties", "\"first\""),
         ("up", "\"random\""),
         ("vc_rule", "\"stage\""),
     ];
