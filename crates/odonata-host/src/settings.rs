@@ -34,7 +34,8 @@ pub struct Mpi {
     pub send_per_byte: PerByte,
     /// Time that a send call occupies the rank (o of LogP).
     pub send_overhead: Time,
-    /// Time that completing a receive occupies the rank (o of LogP).
+    /// Time that completing a receive occupies the rank (o of LogP). A call that waits for several handles each as its message
+    /// comes: only what does not overlap with waiting makes it longer.
     pub recv_overhead: Time,
     /// Random delay, uniform in a range, of each call. Default: none.
     pub call_jitter: Option<Jitter>,
