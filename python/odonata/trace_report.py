@@ -244,7 +244,9 @@ def _flops(text: str) -> float:
     """Operations per second of a rate with its unit."""
     said = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([kMGTP]?)(?:FLOP/s|FLOPS)\s*", text)
     if said is None or float(said[1]) == 0:
-        raise InputError("no rate of operations", key="--flops", value=text, expected="one such as 300 TFLOP/s")
+        raise InputError(
+            "no rate of operations", key="--flops", value=text, expected="one such as 300 TFLOP/s"
+        )
     return float(said[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}[said[2]]
 
 

@@ -215,7 +215,9 @@ def test_files_packed_by_gzip_are_read(shell, tmp_path):
     done = shell("trace", "info", str(cut))
     assert (done.code, "cannot be unpacked" in done.err) == (2, True)
     packed = tmp_path / "small.0.json.gz"
-    packed.write_bytes(gzip.compress(json.dumps({"workload_graph": [{"id": 1, "type": 4, "runtime": 7}]}).encode()))
+    packed.write_bytes(
+        gzip.compress(json.dumps({"workload_graph": [{"id": 1, "type": 4, "runtime": 7}]}).encode())
+    )
     assert json.loads(shell("trace", "info", str(packed), "--json").out)["sum_duration_micros"] == 7
 
 

@@ -1,4 +1,5 @@
-"""Which files a Chakra trace has: `NAME.RANK.et`, one for each rank, or the same in JSON; each may be packed by gzip.
+"""Which files a Chakra trace has: `NAME.RANK.et`, one for each rank, or the same in JSON. Each may be packed
+by gzip.
 
 A path is a folder with the files of one trace, or one of these files, which stands for all of its name.
 """

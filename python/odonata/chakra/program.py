@@ -5,8 +5,8 @@ communication on streams of its own: one for each communicator, and one for each
 messages. Nodes of one stream run in the order of `order`; what a node depends on in other streams, its
 operation comes after.
 
-A send of a graph is a buffered one: it is complete, for the nodes that depend on it, when it is posted. Which sends of the
-recording waited for their receives depended on the transport that made it.
+A send of a graph is a buffered one: it is complete, for the nodes that depend on it, when it is posted. Which
+sends of the recording waited for their receives depended on the transport that made it.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def write(
 ) -> tuple[int, int, list[str]]:
     """Writes the program to the empty `folder`; ranks, operations, and what was assumed.
 
-    With `copies`, so many ranks do what the only one of the trace does. Nodes that say operations and no time compute at
-    `flops` operations per second, if that is given.
+    With `copies`, so many ranks do what the only one of the trace does. Nodes that say operations and no time
+    compute at `flops` operations per second, if that is given.
     """
     files = survey.files
     members = survey.members()

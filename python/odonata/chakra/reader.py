@@ -40,7 +40,17 @@ _GROUPS = ("pg_name", "comm_group")
 HONOURED = frozenset((*_USED, *_GROUPS, "is_cpu_op", "involved_dim"))
 #: Attributes that describe a node and change nothing.
 DESCRIPTIVE = frozenset(
-    ("fw_parent", "fw_tid", "kernel_backend", "kernel_file", "op_schema", "rf_id", "schema", "scope", "seq_id")
+    (
+        "fw_parent",
+        "fw_tid",
+        "kernel_backend",
+        "kernel_file",
+        "op_schema",
+        "rf_id",
+        "schema",
+        "scope",
+        "seq_id",
+    )
 )
 
 

@@ -3,8 +3,8 @@
 A file is a sequence of messages, each preceded by its length as a varint: one `GlobalMetadata`, then one
 `Node` for each node. Only the fields that are used are declared; the library passes over the others.
 
-Nodes of the schemas before October 2023 (0.0.1 to 0.0.3) have other numbers for types, and fields from 11 on, which no
-later one has: `Node.old_attributes` and `Node.old_N` tell them.
+Nodes of the schemas before October 2023 (0.0.1 to 0.0.3) have other numbers for types, and fields from 11 on,
+which no later one has: `Node.old_attributes` and `Node.old_N` tell them.
 """
 
 from __future__ import annotations

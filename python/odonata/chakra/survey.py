@@ -145,7 +145,11 @@ def of_rank(trace: RankTrace, graph: order.Graph, ranks: int) -> RankSurvey:
             found.notes.append(f"{sum(counts.values())} {what}: {named(counts)}")
     found.silent = silent
     ignored = Counter(
-        {name: count for name, count in trace.attributes.items() if name not in reader.HONOURED | reader.DESCRIPTIVE}
+        {
+            name: count
+            for name, count in trace.attributes.items()
+            if name not in reader.HONOURED | reader.DESCRIPTIVE
+        }
     )
     if ignored:
         found.notes.append(f"{len(ignored)} attributes have no effect: {named(ignored)}")
@@ -192,8 +196,8 @@ class Survey:
             notes = list(rank.notes)
             if rank.silent and flops is None:
                 notes.append(
-                    f"{rank.silent} nodes have num_ops but no duration: they take no time; convert --flops RATE "
-                    "has them compute for num_ops / RATE"
+                    f"{rank.silent} nodes have num_ops but no duration: they take no time; convert "
+                    "--flops RATE has them compute for num_ops / RATE"
                 )
             found += [f"{rank.file.path.name}: {text}" if several else text for text in notes]
         return found

@@ -1,7 +1,8 @@
 """The ranks of a job, from the exports of all its files, and their communicators.
 
-A rank is a GPU of a process that has kernels or CUDA graphs. Its number is that of NCCL where the ranges of the largest
-communicator say it for all of them; else ranks are in the order of files, processes and devices.
+A rank is a GPU of a process that has kernels or CUDA graphs. Its number is that of NCCL where the ranges of
+the largest communicator say it for all of them; else ranks are in the order of files, processes and
+devices.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MOST_RANKS = 1 << 24
 
 @dataclass(slots=True)
 class Activity:
-    """What runs on a stream: a kernel, a CUDA graph, a copy, or the calls of NCCL that a kernel carries out."""
+    """What runs on a stream: a kernel, a CUDA graph, a copy, or calls of NCCL that a kernel carries out."""
 
     start: int
     end: int
@@ -124,7 +125,9 @@ def _of_file(job: Job, export: Export) -> list[_Of]:
         if rank is None:
             rank = ranks[key] = _Of(export.path, process, device)
             rank.said = {}
-        activity = Activity(start, end, (context, stream), name, kind == "kernel", kind == "graph", launch=launch)
+        activity = Activity(
+            start, end, (context, stream), name, kind == "kernel", kind == "graph", launch=launch
+        )
         if activity.is_kernel and name.startswith("nccl"):
             _communication(job, activity, place, found, shared)
         rank.activities.append(activity)

@@ -27,7 +27,8 @@ class Export:
     """What is in a file."""
 
     path: Path
-    #: Kernels, graphs, copies and settings of memory, with process, device, context, stream, begin and end in ns.
+    #: Kernels, graphs, copies and settings of memory, with process, device, context, stream, begin and end
+    #: in ns.
     activities: pa.Table
     #: Begins of the calls that have launched kernels of NCCL, by thread and number.
     launches: pa.Table

@@ -207,7 +207,8 @@ def activities(
     copied: Counter[str] = Counter()
     nccl: set[tuple[int, int]] = set()
     optional = (
-        "contextId", "correlationId", "globalPid", "shortName", "demangledName", "bytes", "copyKind", "graphId",
+        "contextId", "correlationId", "globalPid", "shortName", "demangledName", "bytes", "copyKind",
+        "graphId",
     )  # fmt: skip
     took: Counter[str] = Counter()
     for table, kind in ACTIVITIES.items():
