@@ -161,8 +161,8 @@ def notes(job: Job) -> list[str]:
     if job.counts["graph"]:
         found.append(
             f"{job.counts['graph']} launches of CUDA graphs, recorded as a whole "
-            f"({_share(job.took_ns['graph'], whole)} of the GPUs' time): computation of their time, with the calls "
-            "of NCCL in them; nsys profile --cuda-graph-trace=node records their kernels"
+            f"({_share(job.took_ns['graph'], whole)} of the GPUs' time): computation of their time, with the "
+            "calls of NCCL in them; nsys profile --cuda-graph-trace=node records their kernels"
         )
     if job.not_used_ns:
         named = ", ".join(
