@@ -94,6 +94,7 @@ def trace_convert(
     without: Sequence[str] = (),
     ranks: int | None = None,
     bytes_from_time: str | None = None,
+    flops: str | None = None,
     force: bool = False,
 ) -> Converted:
     """Writes a trace, or the program of a job, as a program in files, which jobs replay.
@@ -113,6 +114,8 @@ def trace_convert(
         ranks: Of a Chakra trace or an export of Nsight Systems of one rank: how many ranks do the same.
         bytes_from_time: Of an export of Nsight Systems: a bus bandwidth such as "300 GB/s"; collectives of
             NCCL whose size is not recorded have what it moves in their time. Default: they are computation.
+        flops: Of a Chakra trace: a rate such as "300 TFLOP/s"; nodes that have operations (`num_ops`) and no
+            duration compute for their operations at this rate. Default: they take no time.
         force: Replace a program that is there.
 
     Raises:
@@ -144,6 +147,7 @@ def trace_convert(
         without=without,
         ranks=ranks,
         bytes_from_time=bytes_from_time,
+        flops=flops,
     )
     answer: Converted = {"program": str(out), "ranks": written.ranks, "operations": written.operations}
     if written.notes:

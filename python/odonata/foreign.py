@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO, cast
 
 #: What else can be at a path, by the type in its mode.
 _KINDS = {
@@ -34,3 +36,18 @@ def read_bytes(path: Path, longest: int | None = None) -> bytes:
     check(path)
     with path.open("rb") as file:
         return file.read() if longest is None else file.read(longest + 1)
+
+
+def is_packed(path: Path) -> bool:
+    """Whether the regular file `path` is packed by gzip, by its first bytes."""
+    check(path)
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+def open_unpacked(path: Path) -> BinaryIO:
+    """The regular file `path` to be read, unpacked if it is packed by gzip.
+
+    Reading damaged gzip raises `gzip.BadGzipFile`, `EOFError` or `zlib.error`.
+    """
+    return cast(BinaryIO, gzip.open(path, "rb")) if is_packed(path) else path.open("rb")

@@ -44,6 +44,8 @@ class ConvertOptions:
     call_time: bool = False
     #: Bus bandwidth in B/s, from which sizes follow that are not recorded, of a recording with times.
     bus_bandwidth: float | None = None
+    #: Operations per second, from which times of computation follow that are recorded as operations only.
+    flops: float | None = None
 
 
 class ConvertedFormat(Protocol):
@@ -106,6 +108,17 @@ def refuse_bandwidth(options: ConvertOptions, path: Path) -> None:
             file=str(path),
             key="--bytes-from-time",
             expected="an export of Nsight Systems",
+        )
+
+
+def refuse_flops(options: ConvertOptions, path: Path) -> None:
+    """`InputError` if a format that knows its times is told a rate to reckon them from."""
+    if options.flops is not None:
+        raise InputError(
+            "the trace says how long computation took",
+            file=str(path),
+            key="--flops",
+            expected="a Chakra trace with num_ops",
         )
 
 

@@ -176,12 +176,14 @@ def convert(
     without: Sequence[str] = (),
     ranks: int | None = None,
     bytes_from_time: str | None = None,
+    flops: str | None = None,
 ) -> Written:
     """Writes a trace, a program, or what a job of a scenario runs, as a program in files.
 
     `job` and `settings` are of scenarios; the others, but for `force`, of traces: `interface` and `without`
     of logs of file access, `ranks` of Chakra traces and exports of Nsight Systems, `bytes_from_time`, a
-    bandwidth such as "300 GB/s", of the latter, see `trace_formats.ConvertOptions`.
+    bandwidth such as "300 GB/s", of the latter, `flops`, a rate such as "300 TFLOP/s", of the former, see
+    `trace_formats.ConvertOptions`.
     """
     if is_scenario(source):
         given = {
@@ -192,6 +194,7 @@ def convert(
             "--without": bool(without),
             "--ranks": ranks is not None,
             "--bytes-from-time": bytes_from_time is not None,
+            "--flops": flops is not None,
         }
         key = next((key for key, there in given.items() if there), None)
         if key is not None:
@@ -215,6 +218,7 @@ def convert(
             tuple(without),
             ranks,
             bus_bandwidth=None if bytes_from_time is None else _bandwidth(bytes_from_time),
+            flops=None if flops is None else _flops(flops),
         ),
         times,
         compute_scale,
@@ -236,6 +240,16 @@ def _bandwidth(text: str) -> float:
     )
 
 
+def _flops(text: str) -> float:
+    """Operations per second of a rate with its unit."""
+    said = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([kMGTP]?)(?:FLOP/s|FLOPS)\s*", text)
+    if said is None or float(said[1]) == 0:
+        raise InputError(
+            "no rate of operations", key="--flops", value=text, expected="one such as 300 TFLOP/s"
+        )
+    return float(said[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}[said[2]]
+
+
 def _convert_trace(
     trace: Path,
     target: Path,
@@ -253,6 +267,7 @@ def _convert_trace(
         ("--without", options.without),
         ("--ranks", options.ranks),
         ("--bytes-from-time", options.bus_bandwidth),
+        ("--flops", options.flops),
     ):
         if given:
             raise InputError("the trace is of a format without it", key=key, expected=trace_formats.files())

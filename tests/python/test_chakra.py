@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 
@@ -76,7 +77,7 @@ def test_a_graph_becomes_operations_on_streams(shell, trace, tmp_path):
     rows = rows_of(program)
     kinds = [row["kind"] for row in rows]
     assert kinds[:4] == ["compute"] * 4
-    assert kinds[4:] == ["allreduce", "reduce_scatter_block", "send", "recv", "compute"]
+    assert kinds[4:] == ["allreduce", "reduce_scatter_block", "isend", "recv", "compute"]
     launch, first, second, call, allreduce, scatter, send, recv, last = rows
     # Both layers on one stream of the GPU; the memory operation between them is passed over.
     assert first["stream"] == second["stream"] == last["stream"] != launch["stream"]
@@ -87,6 +88,7 @@ def test_a_graph_becomes_operations_on_streams(shell, trace, tmp_path):
     assert scatter["bytes"] == 1 << 15
     assert scatter["comm"] > 0
     assert (send["peer"], recv["peer"], send["tag"], send["bytes"]) == (1, 3, 3, 5000)
+    assert send["request"] == operations.DETACHED
     assert last["after"] == [5, 6, 7]
     assert [row["duration_ps"] for row in (launch, first, last)] == [5 * 10**6, 10**8, 2 * 10**7]
     members = {row["comm"]: row["members"] for row in program.communicators.to_pylist()}
@@ -110,6 +112,118 @@ def test_a_converted_trace_runs_with_one_digest_on_every_scheduler(shell, trace,
         odonata.run(scenario, overrides={"run.scheduler": "conservative", "run.threads": 2}).run["digest"]
     )
     assert len(digests) == 1
+
+
+def test_a_receive_that_needs_the_send_before_it_does_not_stall_a_ring(shell, tmp_path):
+    """As MSCCL's rings: each rank sends 64 KiB, above the eager threshold, before it receives."""
+
+    def ring(rank, ranks=4):
+        return [
+            node(1, SEND, "s", comm_size=1 << 16, comm_dst=(rank + 1) % ranks),
+            node(2, RECV, "r", (1,), comm_size=1 << 16, comm_src=(rank - 1) % ranks),
+            node(3, COMP, "sum", (2,), us=7),
+        ]
+
+    folder = chakra.write(tmp_path / "ring", [ring(rank) for rank in range(4)])
+    lint = shell("trace", "lint", str(folder))
+    assert lint.code == 0, lint.out
+    assert shell("trace", "convert", str(folder), str(tmp_path / "x.program")).code == 0
+    scenario = tmp_path / "x.toml"
+    scenario.write_text(MACHINE)
+    run = odonata.run(scenario)
+    assert run.outcome == "completed"
+    assert all(row["bytes_received"] == 1 << 16 for row in run.rows("ranks"))
+
+
+@pytest.mark.parametrize("attribute", ["pg_name", "comm_group"])
+def test_groups_of_collectives_are_honoured_by_either_attribute(shell, tmp_path, attribute):
+    def rank(number):
+        group = 1 + number // 4
+        named = str(group) if attribute == "pg_name" else group
+        return [node(1, COLL, "sum", comm_type=0, comm_size=1 << 20, **{attribute: named})]
+
+    folder = chakra.write(tmp_path / "groups", [rank(number) for number in range(8)])
+    found = json.loads(shell("trace", "info", str(folder), "--json").out)
+    assert found["process_groups"] == {"1": [0, 1, 2, 3], "2": [4, 5, 6, 7]}
+    assert shell("trace", "convert", str(folder), str(tmp_path / "x.program")).code == 0
+    members = operations.read(tmp_path / "x.program").communicators.to_pylist()
+    assert sorted(row["members"] for row in members) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+def test_operations_take_their_time_at_a_stated_rate(shell, tmp_path):
+    nodes = [
+        node(1, COMP, "a", num_ops=3 * 10**12),
+        node(2, COMP, "b", (1,), us=5, num_ops=10**12),
+    ]
+    folder = chakra.write(tmp_path / "ops", [nodes])
+    out = tmp_path / "x.program"
+    done = shell("trace", "convert", str(folder), str(out), "--flops", "2 TFLOP/s")
+    assert done.code == 0, done.err
+    # 3e12 / 2e12 = 1.5 s; a duration that is stated stays.
+    assert [row["duration_ps"] for row in rows_of(operations.read(out))] == [15 * 10**11, 5 * 10**6]
+    assert "1 nodes without duration compute their num_ops at the rate of --flops" in done.err
+    assert "no duration" not in done.err
+    for text in ("fast", "0 TFLOP/s"):
+        bad = shell("trace", "convert", str(folder), str(out), "--force", "--flops", text)
+        assert (bad.code, "no rate of operations" in bad.err) == (2, True)
+    without = chakra.write(tmp_path / "timed", [[node(1, COMP, us=5)]])
+    refused = shell("trace", "convert", str(without), str(tmp_path / "y"), "--flops", "2 TFLOP/s")
+    assert (refused.code, "all nodes with num_ops have a duration" in refused.err) == (2, True)
+
+
+def test_attributes_without_effect_are_counted_and_named(shell, tmp_path):
+    nodes = [
+        node(1, COLL, "sum", comm_type=0, comm_size=64, comm_priority=3, rf_id=1),
+        node(2, COMP, "a", us=5, tensor_size=7),
+        node(3, COMP, "b", us=5, tensor_size=7),
+    ]
+    said = shell("trace", "lint", str(chakra.write(tmp_path / "odd", [nodes]))).out
+    assert "2 attributes have no effect: tensor_size (2), comm_priority (1)" in said
+
+
+def test_files_packed_by_gzip_are_read(shell, tmp_path):
+    whole = chakra.trace(*step(0, 1))
+    plain = tmp_path / "plain" / "x.0.et"
+    for name, data in (
+        ("plain/x.0.et", whole),
+        ("named/x.0.et.gz", gzip.compress(whole)),
+        ("unnamed/x.0.et", gzip.compress(whole)),
+    ):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(data)
+    first = json.loads(shell("trace", "info", str(plain), "--json").out)
+    for folder in ("named", "unnamed"):
+        found = json.loads(shell("trace", "info", str(tmp_path / folder), "--json").out)
+        assert {**found, "per_rank": 0, "bytes": 0} == {**first, "per_rank": 0, "bytes": 0}
+    cut = tmp_path / "cut.0.et"
+    cut.write_bytes(gzip.compress(whole)[:-20])
+    done = shell("trace", "info", str(cut))
+    assert (done.code, "cannot be unpacked" in done.err) == (2, True)
+    packed = tmp_path / "small.0.json.gz"
+    packed.write_bytes(
+        gzip.compress(json.dumps({"workload_graph": [{"id": 1, "type": 4, "runtime": 7}]}).encode())
+    )
+    assert json.loads(shell("trace", "info", str(packed), "--json").out)["sum_duration_micros"] == 7
+
+
+def test_files_without_metadata_are_read_and_nodes_of_old_schemas_are_named(shell, tmp_path):
+    def framed(*messages):
+        return b"".join(chakra.varint(len(message)) + message for message in messages)
+
+    path = tmp_path / "x.0.et"
+    path.write_bytes(framed(node(1, COMP, us=7), node(2, COMP, after=(1,), us=5)))
+    found = json.loads(shell("trace", "info", str(path), "--json").out)
+    assert (found["nodes"], found["sum_duration_micros"]) == (2, 12)
+    old_names = chakra.number(1, 1) + chakra.text(2, "a") + chakra.number(3, 6)
+    for old in (
+        # 0.0.1: the kind of a collective is field 13. 0.0.3: attributes are field 11.
+        old_names + chakra.number(13, 1) + chakra.number(18, 64),
+        old_names + chakra.text(11, chakra.text(1, "comm_type") + chakra.number(2, 2)),
+    ):
+        path.write_bytes(framed(old))
+        done = shell("trace", "info", str(path))
+        assert done.code == 2
+        assert "a node of a Chakra schema before October 2023 (0.0.1 to 0.0.3)" in done.err
 
 
 def test_one_rank_can_stand_for_many(shell, tmp_path):

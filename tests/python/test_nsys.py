@@ -178,6 +178,37 @@ def test_an_export_replays_its_own_times_where_nothing_is_sent(tmp_path):
     assert row["elapsed_s"] == pytest.approx(span * 1e-9, abs=1e-15)
 
 
+def test_graphs_that_are_recorded_as_a_whole_take_their_time(tmp_path):
+    """Two kernels of 1 ms, a graph of 10 ms twice: 22 ms, of which the graph has 20."""
+    ms = 10**6
+    export = nsys.Export(tmp_path / "graph.sqlite")
+    for number in range(2):
+        export.kernel("work", number * ms, (number + 1) * ms)
+        export.graph(3, (2 + 10 * number) * ms, (12 + 10 * number) * ms)
+    # Another engine of the GPU was busy for 3 ms, which is not replayed: 3 of 25 ms.
+    export.base.execute("CREATE TABLE GPU_VIDEO_ENGINE_WORKLOAD (start INTEGER, end INTEGER, gpuId INTEGER)")
+    export.base.execute(f"INSERT INTO GPU_VIDEO_ENGINE_WORKLOAD VALUES (0, {3 * ms}, 0)")
+    path = export.close()
+    found = odonata.trace_info(path)
+    assert found["total_op_counts"] == {"kernel": 2, "graph": 2}
+    assert found["gpu_time_ns"] == {"kernel": 2 * ms, "graph": 20 * ms}
+    assert found["gpu_time_not_used_ns"] == {"GPU_VIDEO_ENGINE_WORKLOAD": 3 * ms}
+    program, said = converted(path, tmp_path / "x.program")
+    assert sum(row["duration_ps"] for row in rows_of(program)) == 22 * ms * 1000
+    assert "2 launches of CUDA graphs, recorded as a whole (20 ms, 80.0 % of the GPUs' time)" in said
+    assert "tables that are not used: GPU_VIDEO_ENGINE_WORKLOAD (3 ms, 12.0 %)" in said
+    notes = [finding["text"] for finding in odonata.trace_lint(path)]
+    assert any("launches of CUDA graphs" in text for text in notes)
+
+
+def test_a_gpu_that_runs_graphs_alone_is_a_rank(tmp_path):
+    export = nsys.Export(tmp_path / "graph.sqlite")
+    export.base.execute("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL")
+    export.graph(1, 0, 500)
+    program, _ = converted(export.close(), tmp_path / "x.program")
+    assert [row["duration_ps"] for row in rows_of(program)] == [500 * 1000]
+
+
 def test_processes_and_gpus_of_one_file_are_ranks(tmp_path):
     export = nsys.Export(tmp_path / "node.sqlite")
     for rank in range(4):

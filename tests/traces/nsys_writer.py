@@ -141,6 +141,18 @@ class Export:
         )
         self._add("CUPTI_ACTIVITY_KIND_KERNEL", *row)
 
+    def graph(
+        self, number: int, start: int, end: int, *, stream: int = 7, pid: int = 1, device: int = 0
+    ) -> None:
+        """A launch of CUDA graph `number` that is recorded as a whole."""
+        self.base.execute(
+            "CREATE TABLE IF NOT EXISTS CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER NOT NULL, end INTEGER "
+            "NOT NULL, deviceId INTEGER NOT NULL, graphId INTEGER NOT NULL, graphExecId INTEGER NOT NULL, "
+            "contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER)"
+        )
+        row = (start, end, device, number, number, 1, stream, 0, process(pid))
+        self._add("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", *row)
+
     def record(self, event: int, stream: int, *, at: int, pid: int = 1, device: int = 0) -> None:
         """`cudaEventRecord` on a stream, at this time of the host."""
         row = (0, device, 1, None, stream, self.launch(pid, at), process(pid), event, None)

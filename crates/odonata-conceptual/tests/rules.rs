@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use odonata_conceptual::{Conceptual, Dialect, evaluate};
-use odonata_workload::{Comm, Cursor, OpKind, Program, Request, Seen, Source, operations};
+use odonata_workload::{Collective, Comm, Cursor, OpKind, Program, Request, Seen, Source, Tag, operations};
 
 /// A small generator (xorshift64*), so that a failure can be repeated.
 struct Random(u64);
@@ -651,4 +651,139 @@ fn a_program_says_where_its_operations_follow_from_the_time() {
     ] {
         assert_eq!(clock(other).as_deref(), Some(what), "{other}");
     }
+}
+
+/// The operations of every task of a program.
+fn kinds(text: &str, tasks: u32) -> Vec<Vec<OpKind>> {
+    let program = Conceptual::parse("sets.ncptl", text)
+        .unwrap_or_else(|errors| panic!("{errors}"))
+        .program(tasks, &[], 1, &|_| Err("no files".into()))
+        .unwrap();
+    let of = |rank| operations(&program, rank).map(|op| op.kind).collect();
+    (0..tasks).map(of).collect()
+}
+
+#[test]
+fn the_receivers_of_a_reduction_are_source_tasks() {
+    // The grammar of the manual has them as source_task: ALL TASKS, with a variable or without, is one of them.
+    let all = Collective::Allreduce {
+        comm: Comm::WORLD,
+        bytes: 8,
+        count: 1,
+    };
+    for to in [
+        "",
+        " to all tasks",
+        " to all tasks t",
+        " to tasks {0, ..., 3}",
+        " to tasks t such that t >= 0",
+    ] {
+        let found = kinds(&format!("All tasks reduce a doubleword{to}."), 4);
+        assert_eq!(found, vec![vec![OpKind::Collective(all)]; 4], "{to}");
+    }
+    // All of four get the three integers of task 2: a reduction to task 0 and a broadcast from there.
+    let result = "Task 2 reduces 3 integers to all tasks who receive the result as 3 page aligned integers.";
+    for kinds in kinds(result, 4) {
+        let last = kinds.last();
+        assert!(
+            matches!(
+                last,
+                Some(OpKind::Collective(Collective::Broadcast { root: 0, bytes: 12, .. }))
+            ),
+            "{kinds:?}"
+        );
+    }
+}
+
+#[test]
+fn all_other_tasks_receive_from_those_that_send() {
+    let receive = |to| OpKind::Recv {
+        from: Source::Rank(to),
+        tag: Tag::Is(0),
+        bytes: 4,
+        comm: Comm::WORLD,
+    };
+    for sender in ["task 1", "tasks s such that s = 1", "tasks {1}"] {
+        let text = format!(
+            "Task 1 sends a 4 byte message to unsuspecting all other tasks then \
+             all other tasks receive a 4 byte message from {sender}."
+        );
+        let found = kinds(&text, 4);
+        for (task, kinds) in found.iter().enumerate() {
+            let received: Vec<_> = kinds
+                .iter()
+                .filter(|kind| matches!(kind, OpKind::Recv { .. }))
+                .collect();
+            let expected = if task == 1 { vec![] } else { vec![receive(1)] };
+            assert_eq!(received, expected.iter().collect::<Vec<_>>(), "{sender}, task {task}");
+        }
+    }
+}
+
+#[test]
+fn sets_of_tasks_stand_where_the_grammar_has_them() {
+    let strict = Dialect {
+        strict: true,
+        ..Dialect::default()
+    };
+    // Whether a statement is taken by release 1.5.1b, and here.
+    for (text, by_release, here) in [
+        ("All tasks reduce a doubleword to all tasks.", true, true),
+        ("All tasks reduce a doubleword to task 0.", true, true),
+        ("Task 0 reduces a doubleword to all other tasks.", false, true),
+        ("Task 0 multicasts a 4 byte message to all other tasks.", true, true),
+        ("Task 0 multicasts a 4 byte message to all tasks.", false, false),
+        ("Task 0 sends a 4 byte message to all tasks.", false, false),
+        ("All other tasks send a 4 byte message to task 0.", false, false),
+        ("All other tasks receive a 4 byte message from task 0.", true, true),
+        ("All tasks receive a 4 byte message from task 0.", false, true),
+        ("Task 0 receives a 4 byte message from all tasks.", true, true),
+        ("Task 0 receives a 4 byte message from all other tasks.", false, true),
+        (
+            "All other tasks receive a 4 byte message from all other tasks.",
+            false,
+            false,
+        ),
+        ("All other tasks synchronize.", false, false),
+        ("Let g be all tasks while task group g synchronizes.", true, true),
+        (
+            "Let g be all other tasks while task group g synchronizes.",
+            false,
+            false,
+        ),
+    ] {
+        assert_eq!(Conceptual::parse("sets.ncptl", text).is_ok(), here, "{text}");
+        assert_eq!(
+            Conceptual::parse_as("sets.ncptl", text, strict).is_ok(),
+            by_release,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn the_calls_that_the_manual_gives_to_a_back_end_are_known() {
+    // The example of the manual, and the empty text of the release's own test.
+    let text = "words is \"words\" and comes from \"--words\" or \"-w\" with default 3.\n\
+                The backend declares \"int tally = 0;\".\n\
+                Task 0 backend executes \"\" then all tasks backend execute \"\n  \
+                MPI_Allgather([MESSAGE BUFFER 0], (int)\" and words and \", MPI_INT,\n \
+                [MESSAGE BUFFER 1], (int)\" and words and \", MPI_INT, MPI_COMM_WORLD);\n\" then \
+                all tasks backend execute \"MPI_Gather(a, 2, MPI_DOUBLE, b, 2, MPI_DOUBLE, 1, MPI_COMM_WORLD); \
+                MPI_Scatter(a, 5, MPI_BYTE, b, 5, MPI_BYTE, 0, MPI_COMM_WORLD)\".";
+    let comm = Comm::WORLD;
+    let expected = [
+        Collective::Allgather { comm, bytes: 12 },
+        Collective::Gather {
+            comm,
+            root: 1,
+            bytes: 16,
+        },
+        Collective::Scatter {
+            comm,
+            root: 0,
+            bytes: 5,
+        },
+    ];
+    assert_eq!(kinds(text, 2), vec![expected.map(OpKind::Collective).to_vec(); 2]);
 }

@@ -34,7 +34,8 @@ pub struct Mpi {
     pub send_per_byte: PerByte,
     /// Time that a send call occupies the rank (o of LogP).
     pub send_overhead: Time,
-    /// Time that completing a receive occupies the rank (o of LogP).
+    /// Time that completing a receive occupies the rank (o of LogP). A call that waits for several handles each as its message
+    /// comes: only what does not overlap with waiting makes it longer.
     pub recv_overhead: Time,
     /// Random delay, uniform in a range, of each call. Default: none.
     pub call_jitter: Option<Jitter>,
@@ -188,7 +189,8 @@ pub struct Collectives {
     /// Messages that a "scattered" all-to-all that is named, here or by a workload, posts at once, at least 1. "auto" posts 32.
     #[schemars(range(min = 1))]
     pub window: u32,
-    /// "auto" of MPICH: all-reduces of at most this size double recursively, longer ones reduce-scatter and all-gather.
+    /// "auto" of MPICH: all-reduces of at most this size double recursively, longer ones reduce-scatter and all-gather. MPICH 3.4 to
+    /// 4.3 have "8 B", CODES "80 KiB".
     pub allreduce_recursive_doubling_up_to: Bytes,
     /// "auto" of MPICH: broadcasts below this size take the binomial tree.
     pub broadcast_binomial_below: Bytes,

@@ -50,7 +50,7 @@
 //! Which algorithm is taken when is the choice of a [`Library`]. All of them are flat: neither MPICH's nor Open MPI's
 //! algorithms that know which ranks share a node are here.
 //!
-//! Sources. Algorithms and thresholds of MPICH, which CODES expands collectives by as well:
+//! Sources. Algorithms of MPICH, which CODES expands collectives by as well (thresholds: `rules`):
 //! Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH",
 //! Int. J. High Performance Computing Applications 19(1), 2005; reduce-scatter based reductions: Rabenseifner,
 //! "Optimization of Collective Reduction Operations", ICCS 2004; dissemination barrier: Hensgen,

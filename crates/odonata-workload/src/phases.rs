@@ -16,7 +16,8 @@ use crate::{After, Algorithm, Collective, Comm, Counts, Cursor, Group, LogGops, 
 /// |---|---|
 /// | operations | numbered through, `After` along with them |
 /// | marks | numbered through, in the order in which they come |
-/// | files | each phase has its own: its place in the list stands in the upper 8 bits. A repetition uses the same files again |
+/// | files | each phase has its own: its place in the list stands in the upper 8 bits; or those of [another](Phases::with_files). A repetition uses the same files again |
+/// | memory | each phase begins with its own at 0, but for what is [kept](Program::kept) |
 /// | communicators, size lists | each phase has its own, except for [`Comm::WORLD`] |
 /// | collectives with an algorithm of the program's own | on a communicator of the phase that has all ranks, where they were on [`Comm::WORLD`] |
 /// | requests | used again: a program has waited for all of its own when it ends |
@@ -29,6 +30,10 @@ use crate::{After, Algorithm, Collective, Comm, Counts, Cursor, Group, LogGops, 
 pub struct Phases {
     phases: Vec<Arc<dyn Program>>,
     repeat: u32,
+    /// The phase whose files each has.
+    files: Vec<u32>,
+    /// Words that phases share.
+    kept: usize,
 }
 
 /// How far a rank is in a program of [`Phases`]; all zero in others.
@@ -99,7 +104,33 @@ impl Phases {
                 phases.len()
             ));
         }
-        Ok(Phases { phases, repeat })
+        let kept = phases.iter().map(|phase| phase.kept()).max().unwrap_or(0);
+        if let Some(other) = phases
+            .iter()
+            .map(|phase| phase.kept())
+            .find(|&own| own != 0 && own != kept)
+        {
+            return Err(format!("phases that share {kept} and {other} words of memory"));
+        }
+        Ok(Phases {
+            files: (0..phases.len() as u32).collect(),
+            phases,
+            repeat,
+            kept,
+        })
+    }
+
+    /// The same with the files of phase `files[i]` for phase `i`.
+    #[must_use]
+    pub fn with_files(mut self, files: Vec<u32>) -> Phases {
+        debug_assert_eq!(files.len(), self.phases.len());
+        self.files = files;
+        self
+    }
+
+    /// Where the words of phase `phase` begin among those of all.
+    fn first_word(&self, phase: usize) -> usize {
+        self.kept - self.phases[phase].kept()
     }
 }
 
@@ -127,8 +158,8 @@ fn own_algorithm(program: &dyn Program, kind: &OpKind) -> bool {
     }
 }
 
-/// `op` of phase number `phase`, with the names that are unique over all phases.
-fn rename(op: &mut Op, phase: u32, cursor: &PhaseCursor, own_algorithm: bool) {
+/// `op` of phase number `phase`, which has the files of phase `files`, with the names that are unique over all phases.
+fn rename(op: &mut Op, (phase, files): (u32, u32), cursor: &PhaseCursor, own_algorithm: bool) {
     op.id.0 += cursor.first_op;
     if cursor.first_op > 0 && !op.after.is_none() {
         let mut ids = [OpId(0); After::MOST];
@@ -168,7 +199,7 @@ fn rename(op: &mut Op, phase: u32, cursor: &PhaseCursor, own_algorithm: bool) {
         | OpKind::Read { file, .. }
         | OpKind::Write { file, .. }
         | OpKind::Iread { file, .. }
-        | OpKind::Iwrite { file, .. } => *file |= u64::from(phase) << FILE_BITS,
+        | OpKind::Iwrite { file, .. } => *file |= u64::from(files) << FILE_BITS,
         OpKind::Mark { iteration } => *iteration = cursor.marks,
         OpKind::Report { report, .. } => *report = report_of(phase, *report),
         OpKind::Compute { .. }
@@ -230,7 +261,17 @@ impl Phases {
                 words: at.words,
                 ..Cursor::default()
             };
-            if let Some(mut op) = self.phases[phase as usize].next_with(rank, &mut inner, seen) {
+            let first = self.first_word(phase as usize);
+            let mut own = Seen {
+                memory: seen.memory.get_mut(first..).unwrap_or_default(),
+                now: seen.now,
+                answer: seen.answer,
+                lost: seen.lost,
+                failure: seen.failure.take(),
+            };
+            let found = self.phases[phase as usize].next_with(rank, &mut inner, &mut own);
+            seen.failure = own.failure;
+            if let Some(mut op) = found {
                 if let Some(file) = file_of(&op.kind).filter(|file| count > 1 && file >> FILE_BITS > 0) {
                     let why = format!(
                         "operation {} of phase {phase} is on file {file}: the files of phases have numbers below 2^{FILE_BITS}",
@@ -242,7 +283,7 @@ impl Phases {
                     return Err(Some(why));
                 }
                 let own = own_algorithm(self.phases[phase as usize].as_ref(), &op.kind);
-                rename(&mut op, phase, &at.phase, own);
+                rename(&mut op, (phase, self.files[phase as usize]), &at.phase, own);
                 at.op = at.phase.first_op + inner.op;
                 at.words = inner.words;
                 at.phase.marks += u32::from(matches!(op.kind, OpKind::Mark { .. }));
@@ -256,7 +297,7 @@ impl Phases {
                 *cursor = at;
                 return Err(None);
             }
-            seen.memory.fill(0);
+            seen.memory.iter_mut().skip(self.kept).for_each(|word| *word = 0);
             at.words = Default::default();
             at.phase.done += 1;
             at.phase.first_op = at.op;
@@ -283,6 +324,8 @@ impl Program for Phases {
             Arc::new(Phases {
                 phases: phases.collect(),
                 repeat: self.repeat,
+                files: self.files.clone(),
+                kept: self.kept,
             }) as Arc<dyn Program>
         })
     }
@@ -303,7 +346,12 @@ impl Program for Phases {
     }
 
     fn memory(&self) -> usize {
-        self.phases.iter().map(|phase| phase.memory()).max().unwrap_or(0)
+        let own = self.phases.iter().map(|phase| phase.memory() - phase.kept());
+        self.kept + own.max().unwrap_or(0)
+    }
+
+    fn kept(&self) -> usize {
+        self.kept
     }
 
     fn next_with(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Option<Op> {
@@ -350,7 +398,11 @@ impl Program for Phases {
 
     fn failure(&self, rank: u32, memory: &[u64], now: Time) -> Option<String> {
         // One of them is in the middle of what it could not do.
-        self.phases.iter().find_map(|phase| phase.failure(rank, memory, now))
+        let of = |(number, phase): (usize, &Arc<dyn Program>)| {
+            let own = memory.get(self.first_word(number)..).unwrap_or_default();
+            phase.failure(rank, own, now)
+        };
+        self.phases.iter().enumerate().find_map(of)
     }
 
     fn clock(&self) -> Option<String> {

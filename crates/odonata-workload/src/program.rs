@@ -126,6 +126,11 @@ pub trait Program: Send + Sync + std::fmt::Debug {
         0
     }
 
+    /// How many of these words, the first ones, the programs of a list share: each finds them as the one before has left them.
+    fn kept(&self) -> usize {
+        0
+    }
+
     /// As [`next`](Program::next), of a program with [memory](Program::memory): a pure function of the rank, the
     /// cursor and what is `seen`, which is asked when all operations before have ended.
     fn next_with(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Option<Op> {
@@ -220,6 +225,10 @@ impl<P: Program + ?Sized> Program for Arc<P> {
 
     fn memory(&self) -> usize {
         (**self).memory()
+    }
+
+    fn kept(&self) -> usize {
+        (**self).kept()
     }
 
     fn next_with(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Option<Op> {

@@ -131,8 +131,9 @@ const EXSCAN: Collective = Collective::Exscan {
 #[test]
 fn thresholds_are_those_of_mpich() {
     assert_eq!(mpich(barrier(), 64), A::Dissemination);
-    assert_eq!(mpich(allreduce(81_920, 20_480), 300), A::RecursiveDoubling);
-    assert_eq!(mpich(allreduce(81_924, 20_481), 300), A::ReduceScatterAllgather);
+    // MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE is 2,048 B.
+    assert_eq!(mpich(allreduce(2_048, 512), 300), A::RecursiveDoubling);
+    assert_eq!(mpich(allreduce(2_052, 513), 300), A::ReduceScatterAllgather);
     assert_eq!(mpich(allreduce(1 << 20, 255), 300), A::RecursiveDoubling);
     assert_eq!(mpich(allreduce(1 << 20, 256), 300), A::ReduceScatterAllgather);
     assert_eq!(mpich(broadcast(12_287), 64), A::Binomial);

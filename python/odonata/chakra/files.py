@@ -1,4 +1,5 @@
-"""Which files a Chakra trace has: `NAME.RANK.et`, one for each rank, or the same in JSON.
+"""Which files a Chakra trace has: `NAME.RANK.et`, one for each rank, or the same in JSON. Each may be packed
+by gzip.
 
 A path is a folder with the files of one trace, or one of these files, which stands for all of its name.
 """
@@ -6,6 +7,7 @@ A path is a folder with the files of one trace, or one of these files, which sta
 from __future__ import annotations
 
 import re
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +21,7 @@ _MARK, _START = b'"workload_graph"', 4096
 #: Ranks of a program.
 MOST_RANKS = 1 << 24
 
-_NAME = re.compile(r"(?P<name>.*?)(?:\.(?P<rank>\d{1,8}))?\.(?P<ending>et|json)\Z", re.DOTALL)
+_NAME = re.compile(r"(?P<name>.*?)(?:\.(?P<rank>\d{1,8}))?\.(?P<ending>et|json)(?:\.gz)?\Z", re.DOTALL)
 
 
 class RankFile(NamedTuple):
@@ -31,7 +33,7 @@ class RankFile(NamedTuple):
     @property
     def is_json(self) -> bool:
         """Whether it is the JSON form."""
-        return self.path.suffix == ".json"
+        return self.path.name.endswith((".json", ".json.gz"))
 
 
 def is_at(path: Path) -> bool:
@@ -47,15 +49,14 @@ def is_at(path: Path) -> bool:
 def _is_file(path: Path) -> bool:
     if path.name.startswith("._"):
         return False
-    if path.suffix == ".et":
+    if path.name.endswith((".et", ".et.gz")):
         return True
-    if path.suffix != ".json":
+    if not path.name.endswith((".json", ".json.gz")):
         return False
     try:
-        foreign.check(path)
-        with path.open("rb") as file:
+        with foreign.open_unpacked(path) as file:
             return _MARK in file.read(_START)
-    except OSError:
+    except (OSError, EOFError, zlib.error):
         return False
 
 

@@ -107,12 +107,18 @@ class ChakraTrace:
                     key="--ranks",
                     expected="a rank with collectives only",
                 )
-        ranks, operations, assumed = program.write(found, folder, copies, progress)
-        notes = found.notes[:MOST_SENTENCES] + assumed
-        if len(found.notes) > MOST_SENTENCES:
-            notes.append(
-                f"and {len(found.notes) - MOST_SENTENCES} more notes, which odonata trace info prints"
+        if options.flops is not None and not any(rank.silent for rank in found.ranks):
+            raise InputError(
+                "all nodes with num_ops have a duration",
+                file=str(path),
+                key="--flops",
+                expected="a trace with nodes that have num_ops and no duration",
             )
+        ranks, operations, assumed = program.write(found, folder, copies, options.flops, progress)
+        said = found.notes_with(options.flops)
+        notes = said[:MOST_SENTENCES] + assumed
+        if len(said) > MOST_SENTENCES:
+            notes.append(f"and {len(said) - MOST_SENTENCES} more notes, which odonata trace info prints")
         if len(found.files) == 1 and copies is None:
             notes.append("the trace has one rank: its collectives send nothing; --ranks N has N do the same")
         return Converted(ranks, operations, f"Chakra trace {found.name}", notes)

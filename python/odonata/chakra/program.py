@@ -4,6 +4,9 @@ Computation runs on a stream for each thread of the CPU and each stream of the G
 communication on streams of its own: one for each communicator, and one for each peer, direction and tag of
 messages. Nodes of one stream run in the order of `order`; what a node depends on in other streams, its
 operation comes after.
+
+A send of a graph is a buffered one: it is complete, for the nodes that depend on it, when it is posted. Which
+sends of the recording waited for their receives depended on the transport that made it.
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ from odonata.chakra import order, reader, schema
 from odonata.chakra.files import RankFile
 from odonata.chakra.reader import Node, RankTrace
 from odonata.chakra.schema import COLLECTIVES, COMM_COLL, COMM_RECV, COMM_SEND, COMP
-from odonata.chakra.survey import Survey, is_complete, is_launch, kind_of
+from odonata.chakra.survey import Survey, is_complete, is_launch, is_silent, kind_of
 from odonata.errors import InputError
-from odonata.program_tables import ProgramTables
+from odonata.operations import DETACHED
+from odonata.program_tables import LARGEST, ProgramTables
 
 PS_PER_US = 10**6
 #: Streams that a rank can have.
@@ -51,11 +55,13 @@ def write(
     survey: Survey,
     folder: Path,
     copies: int | None,
+    flops: float | None,
     progress: Callable[[int, int, int], None],
 ) -> tuple[int, int, list[str]]:
     """Writes the program to the empty `folder`; ranks, operations, and what was assumed.
 
-    With `copies`, so many ranks do what the only one of the trace does.
+    With `copies`, so many ranks do what the only one of the trace does. Nodes that say operations and no time
+    compute at `flops` operations per second, if that is given.
     """
     files = survey.files
     members = survey.members()
@@ -75,7 +81,7 @@ def write(
             if trace is None or graph is None or copies is None:
                 trace = reader.read(file)
                 graph = order.of(trace)
-            maker = _Maker(tables, file.rank, ranks, trace, graph, groups)
+            maker = _Maker(tables, file.rank, ranks, trace, graph, groups, flops)
             maker.run()
             assumed += maker.assumed
             _compare(seen, maker, file)
@@ -117,10 +123,12 @@ class _Maker:
         trace: RankTrace,
         graph: order.Graph,
         groups: Groups,
+        flops: float | None,
     ) -> None:
         self.tables, self.rank, self.ranks = tables, rank, ranks
         self.nodes, self.graph, self.groups = trace.nodes, graph, groups
         self.groups_by_number = {number: name for name, number in groups.numbers.items()}
+        self.flops = flops
         self.assumed: Counter[str] = Counter()
         #: Collectives by communicator: kind and bytes.
         self.calls: dict[int, list[tuple[str, int]]] = {}
@@ -158,9 +166,22 @@ class _Maker:
             return ("message", node.type, peer, node.values.get("comm_tag", 0))[: 2 + detail]
         if node.type == COMM_COLL and not is_launch(node):
             return ("collective", self.groups.numbers[node.group]) if is_complete(node) else None
-        if node.type in (COMP, COMM_COLL) and node.duration_micros:
+        if node.type in (COMP, COMM_COLL) and self._duration_ps(node):
             return ("compute", int(node.is_cpu), node.values.get("tid", 0))
         return None
+
+    def _duration_ps(self, node: Node) -> int:
+        """How long a node computes."""
+        if self.flops is None or not is_silent(node):
+            return node.duration_micros * PS_PER_US
+        time = round(node.values["num_ops"] / self.flops * 1e12)
+        if time > LARGEST:
+            raise InputError(
+                f"node {node.id} has {node.values['num_ops']} operations, which take {time / 1e12:.3g} s",
+                key="--flops",
+                expected="a rate at which each node takes at most 100 days",
+            )
+        return time
 
     def run(self) -> None:
         """Writes them all."""
@@ -185,14 +206,17 @@ class _Maker:
     def _operation(self, node: Node) -> tuple[str, dict[str, int]]:
         if node.type in (COMM_SEND, COMM_RECV):
             is_send = node.type == COMM_SEND
-            return "send" if is_send else "recv", {
+            values = {
                 "peer": node.values["comm_dst" if is_send else "comm_src"],
                 "tag": node.values.get("comm_tag", 0),
                 "bytes": node.values["comm_size"],
             }
+            return ("isend", {**values, "request": DETACHED}) if is_send else ("recv", values)
         if node.type == COMM_COLL and not is_launch(node):
             return self._collective(node)
-        return "compute", {"duration_ps": node.duration_micros * PS_PER_US}
+        if is_silent(node):
+            self.assumed["nodes without duration compute their num_ops at the rate of --flops"] += 1
+        return "compute", {"duration_ps": self._duration_ps(node)}
 
     def _collective(self, node: Node) -> tuple[str, dict[str, int]]:
         """A collective: `comm_size` is what each member gives, of a scatter the root."""

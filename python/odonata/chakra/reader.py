@@ -1,4 +1,4 @@
-"""Reads the nodes of one rank from a Chakra execution trace, in protobuf or in JSON.
+"""Reads the nodes of one rank from a Chakra execution trace, in protobuf or in JSON, packed by gzip or not.
 
 Files come from outside: no length is believed before so many bytes are known to be left, and what one rank
 may have is bounded.
@@ -6,8 +6,10 @@ may have is bounded.
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -32,6 +34,24 @@ LARGEST = (1 << 63) - 1
 
 #: Attributes whose values are used.
 _USED = ("comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "tid", "num_ops")
+#: Attributes that name the process group; where a node has both, the first counts.
+_GROUPS = ("pg_name", "comm_group")
+#: All attributes that change what a node becomes.
+HONOURED = frozenset((*_USED, *_GROUPS, "is_cpu_op", "involved_dim"))
+#: Attributes that describe a node and change nothing.
+DESCRIPTIVE = frozenset(
+    (
+        "fw_parent",
+        "fw_tid",
+        "kernel_backend",
+        "kernel_file",
+        "op_schema",
+        "rf_id",
+        "schema",
+        "scope",
+        "seq_id",
+    )
+)
 
 
 @dataclass(slots=True)
@@ -45,8 +65,9 @@ class Node:
     data_deps: list[int]
     duration_micros: int = 0
     is_cpu: bool = False
-    #: The process group, of communication.
+    #: The process group, of communication, and the attribute that names it.
     group: str = ""
+    group_by: str = ""
     #: Whether it says that it is for some dimensions of the network only.
     partial: bool = False
     #: Values of `_USED` that it has.
@@ -59,6 +80,7 @@ class RankTrace:
 
     file: RankFile
     bytes: int
+    is_packed: bool = False
     #: Messages of the file; of JSON, nodes.
     messages: int = 0
     schema: str = ""
@@ -74,8 +96,7 @@ def read(file: RankFile) -> RankTrace:
         OSError: The computer fails.
     """
     try:
-        foreign.check(file.path)
-        trace = RankTrace(file, file.path.stat().st_size)
+        trace = RankTrace(file, file.path.stat().st_size, is_packed=foreign.is_packed(file.path))
         nodes = _of_json(trace) if file.is_json else _of_protobuf(trace)
         dependencies = 0
         for node in nodes:
@@ -87,6 +108,8 @@ def read(file: RankFile) -> RankTrace:
                     "a trace of fewer steps",
                 )
             trace.nodes.append(node)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise wrong(file.path, f"cannot be unpacked: {error}", "a whole file of gzip") from None
     except OSError as error:
         if not is_mistake(error):
             raise
@@ -104,42 +127,46 @@ def _of_protobuf(trace: RankTrace) -> Iterator[Node]:
 
     messages = schema.messages()
     path = trace.file.path
-    with path.open("rb") as stream:
+    with foreign.open_unpacked(path) as stream:
         at = 0
-        while at < trace.bytes:
+        while (first := stream.read(1)) != b"":
             number, begin = trace.messages, at
             what = f"message {number}, at byte {begin}"
-            length, at = _length(stream, at, path, what)
-            if length > trace.bytes - at:
+            length, at = _length(stream, first, at, path, what)
+            # How much there is to unpack is not known before.
+            if not trace.is_packed and length > trace.bytes - at:
                 raise wrong(
                     path, f"the file ends at byte {trace.bytes}, but {what}, would end at byte {at + length}"
                 )
             if length > MOST_MESSAGE:
                 raise wrong(path, f"{what}, has {length} bytes", f"messages of at most {MOST_MESSAGE} bytes")
             data = stream.read(length)
+            if len(data) < length:
+                raise wrong(
+                    path,
+                    f"the file ends at byte {at + len(data)}, but {what}, would end at byte {at + length}",
+                )
             at += length
             trace.messages += 1
+            is_metadata = number == 0 and not _is_node(data)
             try:
-                if number == 0:
+                if is_metadata:
                     trace.schema = _schema_of(messages.metadata.FromString(data))
                     continue
                 if not data:
                     raise wrong(path, f"{what}, is empty", "a node")
                 yield _node(messages.node.FromString(data), trace, what)
             except DecodeError as error:
-                kind = "metadata" if number == 0 else "node"
+                kind = "metadata" if is_metadata else "node"
                 raise wrong(path, f"{what}, is no {kind}: {error}") from None
     if trace.messages == 0:
         raise wrong(path, "the file is empty", "a message with metadata, then one for each node")
 
 
-def _length(stream: BinaryIO, at: int, path: Path, what: str) -> tuple[int, int]:
-    """A varint, and the place behind it."""
+def _length(stream: BinaryIO, byte: bytes, at: int, path: Path, what: str) -> tuple[int, int]:
+    """The varint that begins with `byte` at `at`, and the place behind it."""
     value = shift = 0
     while True:
-        byte = stream.read(1)
-        if not byte:
-            raise wrong(path, f"the file ends at byte {at}, in the length of {what}")
         at += 1
         value |= (byte[0] & 0x7F) << shift
         if byte[0] < 0x80:
@@ -147,6 +174,19 @@ def _length(stream: BinaryIO, at: int, path: Path, what: str) -> tuple[int, int]
         shift += 7
         if shift > 63:
             raise wrong(path, f"{what}: its length is no number of 64 bits")
+        byte = stream.read(1)
+        if not byte:
+            raise wrong(path, f"the file ends at byte {at}, in the length of {what}")
+
+
+def _is_node(data: bytes) -> bool:
+    """Whether the first message is a node: files of 2023 have no metadata. Metadata have no field `type`."""
+    from google.protobuf.message import DecodeError
+
+    try:
+        return bool(schema.messages().node.FromString(data).type)
+    except DecodeError:
+        return False
 
 
 def _schema_of(metadata: Any) -> str:
@@ -171,6 +211,12 @@ def _value(attribute: Any) -> Any:
 
 
 def _node(message: Any, trace: RankTrace, what: str) -> Node:
+    if message.old_attributes or any(getattr(message, f"old_{number}") for number in schema.OLD_FIELDS):
+        raise wrong(
+            trace.file.path,
+            f"{what}: a node of a Chakra schema before October 2023 (0.0.1 to 0.0.3)",
+            "schema 0.0.4 or later, whose nodes have ctrl_deps and data_deps",
+        )
     node = Node(
         message.id,
         message.name[:LONGEST_NAME],
@@ -182,7 +228,7 @@ def _node(message: Any, trace: RankTrace, what: str) -> Node:
     for attribute in message.attr:
         name = attribute.name
         count(trace, name)
-        if name in ("is_cpu_op", "pg_name", "involved_dim") or name in _USED:
+        if name in HONOURED:
             value = _value(attribute)
             if name == "involved_dim":
                 node.partial = hasattr(value, "values") and not all(value.values)
@@ -201,8 +247,9 @@ def count(trace: RankTrace, name: str) -> None:
 
 def _use(node: Node, name: str, value: Any, trace: RankTrace, what: str) -> None:
     """Takes over the value of an attribute that is used."""
-    if name == "pg_name":
-        node.group = str(value)[:LONGEST_NAME]
+    if name in _GROUPS:
+        if node.group_by != _GROUPS[0]:
+            node.group, node.group_by = str(value)[:LONGEST_NAME], name
         return
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,19}", value):
         value = int(value)
@@ -241,10 +288,12 @@ _KEYS = {
 
 def _of_json(trace: RankTrace) -> Iterator[Node]:
     path = trace.file.path
-    if trace.bytes > MOST_JSON:
-        raise wrong(path, f"{trace.bytes} bytes of JSON", f"at most {MOST_JSON}; longer ones in protobuf")
+    with foreign.open_unpacked(path) as file:
+        text = file.read(MOST_JSON + 1)
+    if len(text) > MOST_JSON:
+        raise wrong(path, f"more than {MOST_JSON} bytes of JSON", "less; longer ones in protobuf")
     try:
-        found = json.loads(foreign.read_bytes(path))
+        found = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise wrong(path, f"it is no JSON: {error}") from None
     graph = found.get("workload_graph") if isinstance(found, dict) else None
@@ -269,7 +318,7 @@ def _json_node(entry: dict[str, Any], trace: RankTrace, what: str) -> Node:
         count(trace, key)
         if key == "involved_dim":
             node.partial = isinstance(value, list) and not all(value)
-        elif key in ("is_cpu_op", "pg_name") or key in _USED:
+        elif key in HONOURED:
             _use(node, key, value, trace, what)
 
     def number(value: Any, key: str) -> int:

@@ -2,6 +2,9 @@
 
 A file is a sequence of messages, each preceded by its length as a varint: one `GlobalMetadata`, then one
 `Node` for each node. Only the fields that are used are declared; the library passes over the others.
+
+Nodes of the schemas before October 2023 (0.0.1 to 0.0.3) have other numbers for types, and fields from 11 on,
+which no later one has: `Node.old_attributes` and `Node.old_N` tell them.
 """
 
 from __future__ import annotations
@@ -28,6 +31,9 @@ COLLECTIVES = (
     "barrier",
 )
 BARRIER = 9
+
+#: Fields of nodes of schema 0.0.1 that no later one has: operations, kind of a collective, peer, size, tag.
+OLD_FIELDS = (12, 13, 16, 17, 18, 19)
 
 
 class Messages(NamedTuple):
@@ -94,6 +100,8 @@ def messages() -> Messages:
         ("data_deps", 5, field.TYPE_UINT64, True),
         ("start_time_micros", 6, field.TYPE_UINT64, False),
         ("duration_micros", 7, field.TYPE_UINT64, False),
+        ("old_attributes", 11, field.TYPE_BYTES, True),
+        *((f"old_{number}", number, field.TYPE_UINT64, True) for number in OLD_FIELDS),
     )
     # Field 1 is the version; in files before it came, the attributes.
     metadata = message("GlobalMetadata", ("version", 1, field.TYPE_BYTES, True))

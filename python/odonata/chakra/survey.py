@@ -49,6 +49,8 @@ class RankSurvey:
     send_bytes: int = 0
     #: Process groups of collectives.
     groups: set[str] = field(default_factory=set)
+    #: Nodes that compute operations and say no time.
+    silent: int = 0
     errors: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     #: Whether control dependencies order nodes.
@@ -62,6 +64,11 @@ def kind_of(node: Node) -> int | None:
         return stated if stated < len(COLLECTIVES) else None
     name = re.sub(r"[_\s-]", "", node.name).lower()
     return next((kind for part, kind in _BY_NAME if part in name), None)
+
+
+def is_silent(node: Node) -> bool:
+    """Whether a node computes operations (`num_ops`) and does not say how long."""
+    return node.type == COMP and node.duration_micros == 0 and node.values.get("num_ops", 0) > 0
 
 
 def is_launch(node: Node) -> bool:
@@ -119,7 +126,7 @@ def of_rank(trace: RankTrace, graph: order.Graph, ranks: int) -> RankSurvey:
         elif node.type in (schema.MEM_LOAD, schema.MEM_STORE):
             memory[node.name] += 1
         elif node.type == COMP:
-            silent += node.duration_micros == 0 and node.values.get("num_ops", 0) > 0
+            silent += is_silent(node)
         elif node.type != schema.METADATA:
             odd[f"{type} ({node.name})"] += 1
     found.errors += graph.errors
@@ -136,8 +143,16 @@ def of_rank(trace: RankTrace, graph: order.Graph, ranks: int) -> RankSurvey:
     ):
         if counts:
             found.notes.append(f"{sum(counts.values())} {what}: {named(counts)}")
-    if silent:
-        found.notes.append(f"{silent} nodes have num_ops but no duration: they take no time")
+    found.silent = silent
+    ignored = Counter(
+        {
+            name: count
+            for name, count in trace.attributes.items()
+            if name not in reader.HONOURED | reader.DESCRIPTIVE
+        }
+    )
+    if ignored:
+        found.notes.append(f"{len(ignored)} attributes have no effect: {named(ignored)}")
     if partial:
         found.notes.append(
             f"{partial} collectives are for some dimensions of a network only (involved_dim): taken for all"
@@ -171,12 +186,21 @@ class Survey:
     @property
     def notes(self) -> list[str]:
         """What is left out or assumed, with the file where there are several."""
+        return self.notes_with(flops=None)
+
+    def notes_with(self, flops: float | None) -> list[str]:
+        """The same where `flops`, if given, says how fast operations are computed."""
         several = len(self.ranks) > 1
-        return [
-            f"{rank.file.path.name}: {text}" if several else text
-            for rank in self.ranks
-            for text in rank.notes
-        ]
+        found = []
+        for rank in self.ranks:
+            notes = list(rank.notes)
+            if rank.silent and flops is None:
+                notes.append(
+                    f"{rank.silent} nodes have num_ops but no duration: they take no time; convert "
+                    "--flops RATE has them compute for num_ops / RATE"
+                )
+            found += [f"{rank.file.path.name}: {text}" if several else text for text in notes]
+        return found
 
     def members(self) -> dict[str, list[int]]:
         """Ranks of each process group that has collectives."""

@@ -156,6 +156,15 @@ def trace_convert(
             "this bus bandwidth, as '300 GB/s', moves in their time. [default: they are computation]",
         ),
     ] = None,
+    flops: Annotated[
+        str | None,
+        typer.Option(
+            "--flops",
+            metavar="RATE",
+            help="Of a Chakra trace: nodes with num_ops and no duration compute for num_ops / RATE, as "
+            "'300 TFLOP/s'. [default: they take no time]",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a program in files (docs/programs.md).
@@ -187,6 +196,7 @@ def trace_convert(
             without=without or [],
             ranks=ranks,
             bytes_from_time=bytes_from_time,
+            flops=flops,
         )
     for text in written.cleared:
         say(text)

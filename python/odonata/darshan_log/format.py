@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from odonata.darshan_log import header
 from odonata.errors import InputError
 from odonata.terminal import console, explain, say, show_table, table
-from odonata.trace_formats import Converted, ConvertOptions, refuse_bandwidth
+from odonata.trace_formats import Converted, ConvertOptions, refuse_bandwidth, refuse_flops
 from odonata.wording import duration, size
 
 #: Values of the option for the interface, and the modules that they name.
@@ -139,6 +139,7 @@ class DarshanLog:
                 "the log says how many ranks there are", key="--ranks", expected="a Chakra trace of one rank"
             )
         refuse_bandwidth(options, path)
+        refuse_flops(options, path)
         log = reader.read(header.log_of(path), incomplete=options.incomplete)
         found = accesses.of(log, interface, _left_out(log.names, options.without))
         ranks, operations = program.write(log, found, folder, progress, call_time=options.call_time)

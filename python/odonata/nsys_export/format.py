@@ -61,6 +61,8 @@ class NsysExport:
             "communicators": found.members,
             "communicator_sizes": dict(sorted(found.sizes.items())),
             "nccl_kernels_without_size": dict(sorted(found.unsized.items())),
+            "gpu_time_ns": dict(sorted(found.took_ns.items())),
+            "gpu_time_not_used_ns": dict(sorted(found.not_used_ns.items())),
             "rows_not_used": dict(sorted(found.not_used.items())),
             "per_rank": ranks,
             "notes": notes(found),
@@ -155,11 +157,28 @@ def notes(job: Job) -> list[str]:
             f"{sum(job.unsized.values())} kernels of NCCL whose size is not recorded: {named}; "
             "--bytes-from-time reckons that of collectives"
         )
+    whole = job.took_ns.total() + job.not_used_ns.total()
+    if job.counts["graph"]:
+        found.append(
+            f"{job.counts['graph']} launches of CUDA graphs, recorded as a whole "
+            f"({_share(job.took_ns['graph'], whole)} of the GPUs' time): computation of their time, with the "
+            "calls of NCCL in them; nsys profile --cuda-graph-trace=node records their kernels"
+        )
+    if job.not_used_ns:
+        named = ", ".join(
+            f"{table} ({_share(time, whole)})" for table, time in sorted(job.not_used_ns.items())[:MOST_NAMES]
+        )
+        found.append(f"GPU time that is not replayed, of tables that are not used: {named}")
     found += [f"{count} {what}" for what, count in sorted(job.left_out.items())]
     if job.not_used:
         named = ", ".join(f"{table} ({count})" for table, count in sorted(job.not_used.items()))
         found.append(f"{sum(job.not_used.values())} rows of tables that are not used: {named[:500]}")
     return found
+
+
+def _share(time_ns: int, whole_ns: int) -> str:
+    """A time on GPUs and its share of all of it."""
+    return f"{duration(time_ns / 1e9)}, {100 * time_ns / max(1, whole_ns):.1f} %"
 
 
 def _numbers(rank: Rank) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The ranks of a job, from the exports of all its files, and their communicators.
 
-A rank is a GPU of a process that has kernels. Its number is that of NCCL where the ranges of the largest
-communicator say it for all of them; else ranks are in the order of files, processes and devices.
+A rank is a GPU of a process that has kernels or CUDA graphs. Its number is that of NCCL where the ranges of
+the largest communicator say it for all of them; else ranks are in the order of files, processes and
+devices.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ MOST_RANKS = 1 << 24
 
 @dataclass(slots=True)
 class Activity:
-    """What runs on a stream: a kernel, a copy, or the calls of NCCL that a kernel carries out."""
+    """What runs on a stream: a kernel, a CUDA graph, a copy, or calls of NCCL that a kernel carries out."""
 
     start: int
     end: int
     stream: tuple[int, int]
     name: str
     is_kernel: bool
+    is_graph: bool = False
     #: Calls of NCCL; empty of what is computation.
     calls: list[Call] = field(default_factory=list)
     #: Whether it is a kernel of NCCL of which no call is known, or not its size.
@@ -65,8 +67,11 @@ class Job:
     numbered: bool
     counts: Counter[str] = field(default_factory=Counter)
     copied: Counter[str] = field(default_factory=Counter)
-    #: Rows of tables that are not used, and what else is left out, counted.
+    #: Time on GPUs by kind.
+    took_ns: Counter[str] = field(default_factory=Counter)
+    #: Rows of tables that are not used, their time on GPUs, and what else is left out, counted.
     not_used: Counter[str] = field(default_factory=Counter)
+    not_used_ns: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
     #: Kernels of NCCL without a size, by name.
     unsized: Counter[str] = field(default_factory=Counter)
@@ -97,7 +102,9 @@ def _of_file(job: Job, export: Export) -> list[_Of]:
     found = calls.find(export)
     job.counts += Counter(export.counts)
     job.copied += Counter(export.copied)
+    job.took_ns += Counter(export.took_ns)
     job.not_used += Counter(export.not_used)
+    job.not_used_ns += Counter(export.not_used_ns)
     for count, what in (
         (export.other_ranges, "NVTX events that are not NCCL's, left out"),
         (export.unfinished, "NVTX ranges of NCCL without an end, left out"),
@@ -118,7 +125,9 @@ def _of_file(job: Job, export: Export) -> list[_Of]:
         if rank is None:
             rank = ranks[key] = _Of(export.path, process, device)
             rank.said = {}
-        activity = Activity(start, end, (context, stream), name, kind == "kernel", launch=launch)
+        activity = Activity(
+            start, end, (context, stream), name, kind == "kernel", kind == "graph", launch=launch
+        )
         if activity.is_kernel and name.startswith("nccl"):
             _communication(job, activity, place, found, shared)
         rank.activities.append(activity)
@@ -126,7 +135,7 @@ def _of_file(job: Job, export: Export) -> list[_Of]:
     with_kernels = []
     for key in sorted(ranks):
         rank = ranks[key]
-        if any(activity.is_kernel for activity in rank.activities):
+        if any(activity.is_kernel or activity.is_graph for activity in rank.activities):
             rank.activities.sort(key=lambda activity: (activity.start, activity.end))
             with_kernels.append(rank)
         else:

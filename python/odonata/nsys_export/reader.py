@@ -27,7 +27,8 @@ class Export:
     """What is in a file."""
 
     path: Path
-    #: Kernels, copies and settings of memory, with process, device, context, stream, begin and end in ns.
+    #: Kernels, graphs, copies and settings of memory, with process, device, context, stream, begin and end
+    #: in ns.
     activities: pa.Table
     #: Begins of the calls that have launched kernels of NCCL, by thread and number.
     launches: pa.Table
@@ -36,16 +37,18 @@ class Export:
     #: Waits of streams for events of others: the streams, and the numbers of the calls that wait and
     #: have recorded.
     waits: pa.Table
-    #: Rows by kind, and bytes of copies and settings by name.
+    #: Rows by kind, bytes of copies and settings by name, and time by kind.
     counts: dict[str, int]
     copied: dict[str, int]
+    took_ns: dict[str, int]
     #: Ranges of NVTX that are not NCCL's, and those that have no end.
     other_ranges: int
     unfinished: int
     #: Waits of streams for events that are not recorded.
     unknown_waits: int
-    #: Rows of tables that are not used.
+    #: Rows of tables that are not used, and their time on GPUs where they have some.
     not_used: dict[str, int]
+    not_used_ns: dict[str, int]
     #: What the export says of itself.
     about: dict[str, str]
 
@@ -70,8 +73,12 @@ def read(path: Path, *, memory: int = MEMORY, seconds: int = CPU_S) -> Export:
             raise wrong(path, f"it cannot be read: {found['problem']}")
         names = ("activities", "launches", "calls", "waits")
         tables = [pq.read_table(folder / f"{table}.parquet") for table in names]
-    if "CUPTI_ACTIVITY_KIND_KERNEL" not in found["tables"]:
-        error = wrong(path, "it has no table CUPTI_ACTIVITY_KIND_KERNEL", "a recording with kernels")
+    if not {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"} & set(found["tables"]):
+        error = wrong(
+            path,
+            "it has no table CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+            "a recording with kernels",
+        )
         error.hint = "nsys profile -t cuda,nvtx"
         raise error
     activities, launches, calls, waits = tables
@@ -83,10 +90,12 @@ def read(path: Path, *, memory: int = MEMORY, seconds: int = CPU_S) -> Export:
         waits,
         found["counts"],
         found["copied"],
+        found["took_ns"],
         found["other_ranges"],
         found["unfinished"],
         found["unknown_waits"],
         found["not_used"],
+        found["not_used_ns"],
         found["about"],
     )
 

@@ -27,10 +27,11 @@ MOST_NS = ((1 << 63) - 1) // 1000
 #: Rows that are written at once.
 ROWS = 1 << 16
 
-KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+KERNELS, GRAPHS = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 #: Tables of what runs on streams, and what it is.
 ACTIVITIES = {
     KERNELS: "kernel",
+    GRAPHS: "graph",
     "CUPTI_ACTIVITY_KIND_MEMCPY": "memcpy",
     "CUPTI_ACTIVITY_KIND_MEMSET": "memset",
 }
@@ -41,6 +42,8 @@ STREAM_WAIT_EVENT = 2
 SCHEMAS, ENTRIES = "NVTX_PAYLOAD_SCHEMAS", "NVTX_PAYLOAD_SCHEMA_ENTRIES"
 META = "META_DATA_EXPORT"
 USED = (*ACTIVITIES, RUNTIME, SYNCHRONIZATIONS, EVENTS, NVTX, STRINGS, SCHEMAS, ENTRIES, META)
+#: Columns of which a table has one whose rows took place on a GPU.
+ON_GPU = {"deviceId", "gpuId", "gpu", "streamId"}
 #: Tables that describe others, or the computer.
 ABOUT = ("ENUM_", "META_DATA", "TARGET_INFO", "EXPORT_META", "NVTX_PAYLOAD", "ANALYSIS_", "sqlite_")
 
@@ -119,6 +122,14 @@ class Database:
                 raise Wrong(f"{table} has more than {MOST_ROWS} rows")
             yield {**empty, **dict(zip(names, row, strict=True))}
 
+    def gpu_time(self, table: str) -> int:
+        """Nanoseconds that the rows of a table took on GPUs; 0 where they were on none."""
+        if not {"start", "end"} <= self.tables[table] or not ON_GPU & self.tables[table]:
+            return 0
+        query = f'SELECT total("end" - "start") FROM "{table}" WHERE "end" > "start"'
+        found = self.base.execute(query).fetchone()[0]
+        return min(int(found), MOST_NS) if isinstance(found, float) and 0 < found < 2.0**63 else 0
+
     def count(self, table: str) -> int:
         """Rows of a table."""
         found = self.base.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0]
@@ -195,7 +206,11 @@ def activities(
     counts: Counter[str] = Counter()
     copied: Counter[str] = Counter()
     nccl: set[tuple[int, int]] = set()
-    optional = ("contextId", "correlationId", "globalPid", "shortName", "demangledName", "bytes", "copyKind")
+    optional = (
+        "contextId", "correlationId", "globalPid", "shortName", "demangledName", "bytes", "copyKind",
+        "graphId",
+    )  # fmt: skip
+    took: Counter[str] = Counter()
     for table, kind in ACTIVITIES.items():
         if table not in base.tables:
             continue
@@ -213,11 +228,15 @@ def activities(
                 ids = [values["shortName"], values["demangledName"]]
                 named = [texts[id] for id in ids if isinstance(id, int) and id in texts]
                 name = named[0] if named else "(no name)"
+            elif kind == "graph":
+                name = f"CUDA graph {whole_of('graphId')}"
             elif kind == "memcpy":
                 name = f"memcpy {whole_of('copyKind')}"
             process, launch = whole_of("globalPid"), whole_of("correlationId")
             counts[kind] += 1
-            copied[name] += whole_of("bytes") if kind != "kernel" else 0
+            took[kind] += end - start
+            if kind in ("memcpy", "memset"):
+                copied[name] += whole_of("bytes")
             if name.startswith("nccl"):
                 nccl.add((process & PROCESS, launch))
             rows.add(
@@ -234,7 +253,7 @@ def activities(
                 }
             )
     rows.close()
-    return {"counts": dict(counts), "copied": dict(copied)}, nccl
+    return {"counts": dict(counts), "copied": dict(copied), "took_ns": dict(took)}, nccl
 
 
 def launches(base: Database, wanted: set[tuple[int, int]], out: Path) -> None:
@@ -407,11 +426,9 @@ def read(path: str, folder: Path) -> dict[str, Any]:
             str(row["name"])[:LONGEST_NAME]: str(row["value"])[:LONGEST_NAME]
             for _, row in zip(range(1000), versions, strict=False)
         }
-        found["not_used"] = {
-            table: base.count(table)
-            for table in sorted(base.tables)
-            if table not in USED and not table.startswith(ABOUT)
-        }
+        others = [table for table in sorted(base.tables) if table not in USED and not table.startswith(ABOUT)]
+        found["not_used"] = {table: base.count(table) for table in others}
+        found["not_used_ns"] = {table: time for table in others if (time := base.gpu_time(table)) > 0}
     except Wrong as error:
         found["problem"] = str(error)
     except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:

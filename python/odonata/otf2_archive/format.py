@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from odonata.errors import InputError
 from odonata.otf2_archive import reader
 from odonata.terminal import console, explain, say, show_table, table
-from odonata.trace_formats import Converted, ConvertOptions, refuse_bandwidth
+from odonata.trace_formats import Converted, ConvertOptions, refuse_bandwidth, refuse_flops
 from odonata.wording import duration, size
 
 _SENDS = ("MpiSend", "MpiIsend")
@@ -163,6 +163,7 @@ class Otf2Archive:
             if given:
                 raise InputError("an OTF2 archive has no choice of it", key=key, expected="no such option")
         refuse_bandwidth(options, path)
+        refuse_flops(options, path)
         archive = reader.read(path, incomplete=options.incomplete)
         ranks, operations, notes = program.write(archive, folder, progress, call_time=options.call_time)
         return Converted(ranks, operations, f"OTF2 archive {archive.path.name}", _left_out(archive) + notes)

@@ -9,8 +9,9 @@ use super::{Binding, Lower, Place};
 pub(super) enum Role {
     Source,
     Target,
-    /// Those from whom a RECEIVES takes: any form.
-    Sender,
+    /// The senders of a RECEIVES and the receivers of a REDUCES: source tasks by the grammar. ALL OTHER TASKS, too, are taken
+    /// here, but not by release 1.5.1b.
+    Partner,
     Group,
 }
 
@@ -60,7 +61,12 @@ impl<'a> Lower<'a> {
                         "ALL OTHER TASKS depend on a source: they cannot form a group".into(),
                         tasks.span,
                     ),
-                    Role::Target | Role::Sender => {}
+                    Role::Partner if self.dialect.strict => self.error(
+                        "ALL OTHER TASKS where release 1.5.1b forbids it",
+                        "release 1.5.1b takes no ALL OTHER TASKS to receive from, or to reduce to".into(),
+                        tasks.span,
+                    ),
+                    Role::Target | Role::Partner => {}
                 }
                 plain(Set::Others)
             }

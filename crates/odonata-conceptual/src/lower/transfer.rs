@@ -79,7 +79,16 @@ impl<'a> Lower<'a> {
             );
         }
         let (own, other) = (Self::declares(receivers), Self::declares(senders));
-        let mut reversed = other.is_some() && own.is_none();
+        // ALL OTHER TASKS are other than the sender.
+        let others = |tasks: &ast::Tasks| matches!(tasks.kind, ast::TasksKind::AllOther);
+        if others(receivers) && others(senders) {
+            self.error(
+                "receive whose scope direction is ambiguous",
+                "ALL OTHER TASKS receive from ALL OTHER TASKS: other than which?".into(),
+                span,
+            );
+        }
+        let mut reversed = others(receivers) || (other.is_some() && own.is_none());
         if let (Some(own), Some(other)) = (own, other)
             && Self::mentions(receivers, other)
         {
@@ -101,9 +110,13 @@ impl<'a> Lower<'a> {
         } else {
             (receivers, senders)
         };
-        let first_role = if reversed { Role::Sender } else { Role::Source };
+        let of_receivers = if others(receivers) { Role::Target } else { Role::Source };
+        let (first_role, second_role) = match reversed {
+            true => (Role::Partner, of_receivers),
+            false => (Role::Source, Role::Partner),
+        };
         let first = self.set(first, first_role);
-        let second = self.set(second, if reversed { Role::Source } else { Role::Sender });
+        let second = self.set(second, second_role);
         self.mark_source(mark);
         let messages = self.message(message);
         self.detaches(message, false);
@@ -164,7 +177,7 @@ impl<'a> Lower<'a> {
                 result = Some((same.count.as_ref(), same.item, same.span));
             }
             Some(ReduceTo::Tasks { tasks, result: given }) => {
-                targets = Some(self.set(tasks, Role::Target));
+                targets = Some(self.set(tasks, Role::Partner));
                 if let Some(given) = given {
                     verified = verified.or(given.verification.filter(|&on| on).map(|_| given.span));
                     self.checked(&given.others);

@@ -357,6 +357,17 @@ impl<'a> Machine<'a> {
                 bytes: total(0)?,
             }),
             Callee::Alltoall => OpKind::Collective(Collective::Alltoall { comm, bytes: total(0)? }),
+            Callee::Allgather => OpKind::Collective(Collective::Allgather { comm, bytes: total(0)? }),
+            Callee::Gather => OpKind::Collective(Collective::Gather {
+                comm,
+                root: rank(4)?,
+                bytes: total(0)?,
+            }),
+            Callee::Scatter => OpKind::Collective(Collective::Scatter {
+                comm,
+                root: rank(4)?,
+                bytes: total(0)?,
+            }),
             Callee::Barrier => OpKind::Collective(Collective::Barrier { comm }),
             Callee::Send => OpKind::Send {
                 to: rank(2)?,

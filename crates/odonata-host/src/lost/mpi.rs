@@ -55,6 +55,18 @@ impl LostTime {
         }
     }
 
+    /// The processor handles receives of operation `slot`, which the step has needed, until `busy_until`.
+    #[inline]
+    pub(crate) fn handle_receives<M: Mode>(&mut self, slot: u32, busy_until: Time) {
+        if self.is_on()
+            && let Some(stamp) = self.stamp(Of::Step(slot))
+        {
+            let before = std::mem::replace(&mut self.current, stamp.later(busy_until));
+            self.note::<M>(Of::Step(slot));
+            self.current = before;
+        }
+    }
+
     /// All that the step of operation `slot` has waited for is there; `call` says of which rank, what it has called, and when.
     #[inline]
     pub(crate) fn end_step<M: Mode>(&mut self, slot: u32, now: Time, call: impl FnOnce() -> (u32, PathCall, Time)) {

@@ -158,8 +158,9 @@ impl Hosts {
         let now = ctx.now();
         self.ranks.lost.begin_step::<C>(slot, now);
         let mut busy = Time::ZERO;
+        let activity = self.ranks.edit_activity::<C>(slot);
         // One for us: a message that is there already must not end the step before it is sent.
-        self.ranks.edit_activity::<C>(slot).pending = 1;
+        (activity.pending, activity.busy_until) = (1, now);
         loop {
             self.ranks.edit_activity::<C>(slot).step += 1;
             match self.begin_step(ctx, slot, &collective, step, busy) {
@@ -179,10 +180,8 @@ impl Hosts {
                 None => break,
             }
         }
-        self.ranks.lost.occupy::<C>(slot, now + busy);
-        let activity = self.ranks.edit_activity::<C>(slot);
-        activity.busy_until = now + busy;
-        activity.pending -= 1;
+        self.occupy::<C>(slot, busy);
+        self.ranks.edit_activity::<C>(slot).pending -= 1;
         true
     }
 

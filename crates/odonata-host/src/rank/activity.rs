@@ -31,7 +31,7 @@ pub(crate) struct Activity {
     pub(crate) rank: u32,
     /// Requests that it waits for.
     pub(crate) pending: u32,
-    /// Receives that have completed and whose cost is not yet paid.
+    /// Receives that have completed and that the processor has not begun to handle.
     pub(crate) receives: u32,
     /// Next step of a collective.
     pub(crate) step: u32,

@@ -38,13 +38,21 @@ impl Hosts {
                 return;
             }
         };
-        self.ranks.lost.occupy::<C>(slot, now + busy);
+        self.occupy::<C>(slot, busy);
+        self.handle_receives::<C>(slot, now);
         let activity = self.ranks.edit_activity::<C>(slot);
-        activity.busy_until = now + busy;
         activity.pending -= 1;
         if activity.pending == 0 {
             self.settle(ctx, slot);
         }
+    }
+
+    /// Operation `slot` occupies its stream for `busy` more.
+    pub(crate) fn occupy<M: Mode>(&mut self, slot: u32, busy: Time) {
+        let activity = self.ranks.edit_activity::<M>(slot);
+        activity.busy_until += busy;
+        let busy_until = activity.busy_until;
+        self.ranks.lost.occupy::<M>(slot, busy_until);
     }
 
     /// Does what `op` asks for; returns how long that occupies the rank.

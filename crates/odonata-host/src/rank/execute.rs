@@ -26,7 +26,7 @@ use crate::rank::zero_time_guard::ZeroTimeGuard;
 use crate::rank::{SCAN, look_ahead};
 use crate::timeline::Charge;
 use crate::timeline::call::charge;
-use odonata_engine::Time;
+use odonata_engine::{Mode, Time};
 use odonata_workload::{Op, OpKind};
 
 impl Hosts {
@@ -190,21 +190,24 @@ impl Hosts {
         }
         loop {
             let now = ctx.now();
-            let recv_overhead = self.params.mpi.recv_overhead;
             let activity = self.ranks.edit_activity::<C>(slot);
             if activity.pending > 0 {
                 activity.phase = Phase::Blocked;
                 return;
             }
-            let receives = std::mem::take(&mut activity.receives);
-            let there = now.max(activity.busy_until);
-            let Activity { rank, op, since, .. } = *activity;
+            self.handle_receives::<C>(slot, now);
+            let Activity {
+                rank,
+                op,
+                since,
+                busy_until,
+                ..
+            } = *self.ranks.activity(slot);
+            let end = now.max(busy_until);
             let call = || (rank, PathCall::of(&op.kind, op.id.0), since);
-            self.ranks.lost.end_step::<C>(slot, there, call);
-            let activity = self.ranks.edit_activity::<C>(slot);
-            let end = there + recv_overhead.times(receives.into());
+            self.ranks.lost.end_step::<C>(slot, end, call);
             if end > now {
-                activity.phase = Phase::Busy;
+                self.ranks.edit_activity::<C>(slot).phase = Phase::Busy;
                 self.resume_at(ctx, slot, end);
                 return;
             }
@@ -213,6 +216,20 @@ impl Hosts {
                 return;
             }
         }
+    }
+
+    /// The processor handles the receives of operation `slot` that have completed, one after the other from `now` on or
+    /// after what already occupies it. What overlaps with waiting for the rest costs no further time (LogP).
+    pub(crate) fn handle_receives<M: Mode>(&mut self, slot: u32, now: Time) {
+        if self.ranks.activity(slot).receives == 0 {
+            return;
+        }
+        let activity = self.ranks.edit_activity::<M>(slot);
+        let receives = std::mem::take(&mut activity.receives);
+        let cost = self.params.mpi.recv_overhead.times(receives.into());
+        activity.busy_until = now.max(activity.busy_until) + cost;
+        let busy_until = activity.busy_until;
+        self.ranks.lost.handle_receives::<M>(slot, busy_until);
     }
 
     /// Operation `slot` is complete.

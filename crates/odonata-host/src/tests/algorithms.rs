@@ -169,6 +169,28 @@ fn sends_that_are_posted_together_follow_each_other_at_the_time_of_a_call() {
 }
 
 #[test]
+fn ranks_handle_the_messages_of_a_linear_all_to_all_as_they_come() {
+    // Each of n ranks of a node gets a message every 70 ns, which it handles in 30 ns: only the last one counts.
+    let (ranks, between) = (4_u64, Time::from_ns(70));
+    let mut setup = Setup::new();
+    setup.params.rules = Rules::default().with(Kind::Alltoall, Way::Linear);
+    let mpi = &mut setup.params.mpi;
+    (mpi.send_overhead, mpi.recv_overhead) = (between, Time::from_ns(30));
+    (mpi.send_delay, mpi.send_per_byte) = (Time::from_ns(100), PerByte(0.0));
+    let call = OpKind::Collective(Collective::Alltoall { comm: COMM, bytes: 8 });
+    let machine = setup.script(vec![sequence([call]); 4], &[3; 4]).complete();
+    // 100 ns of software, 400 ns + 8 B / (10 GB/s), 30 ns of receiving.
+    let way = Time::from_ns(100) + Time::from_ns(400) + Time(800) + Time::from_ns(30);
+    for rank in 0..ranks as u32 {
+        assert_eq!(
+            machine.hosts.metrics(0, rank).end,
+            between.times(ranks - 2) + way,
+            "rank {rank}"
+        );
+    }
+}
+
+#[test]
 fn every_event_of_every_collective_can_be_taken_back_and_redone() {
     for library in [Library::Mpich, Library::OpenMpi] {
         let rules = Rules {

@@ -40,10 +40,17 @@ fn ping_pong_takes_twice_software_copy_interface_and_network() {
 
 #[test]
 fn overheads_occupy_the_rank_and_software_does_not() {
+    for recv_overhead in [30, 100] {
+        overheads_occupy_the_rank(Time::from_ns(recv_overhead));
+    }
+}
+
+fn overheads_occupy_the_rank(recv_overhead: Time) {
     let mut setup = Setup::new();
     let mpi = &mut setup.params.mpi;
-    (mpi.send_overhead, mpi.recv_overhead) = (Time::from_ns(70), Time::from_ns(30));
-    // Three sends, no waiting: 3 * 70 ns. The receives: 30 ns each, when the wait ends.
+    (mpi.send_overhead, mpi.recv_overhead) = (Time::from_ns(70), recv_overhead);
+    // Three sends, no waiting: 3 * 70 ns. The processor handles each receive when its message is there and the one before
+    // is done: message i of 3 is there at a_i = a_0 + 70 ns * i, the end is the maximum of a_i + (3 - i) * o.
     let sends = (0..3).map(|i| OpKind::Isend {
         to: 1,
         tag: i,
@@ -56,8 +63,56 @@ fn overheads_occupy_the_rank_and_software_does_not() {
     let machine = setup.complete();
     assert_eq!(machine.hosts.metrics(0, 0).end.0, 3 * 70 * NS);
     assert_eq!(machine.hosts.metrics(0, 0).mpi.0, 3 * 70 * NS);
-    let last = Time(2 * 70 * NS) + to_nic(&setup, 8) + setup.zero_load(0, 71, 8);
-    assert_eq!(machine.hosts.metrics(0, 1).end.0, last.0 + 3 * 30 * NS);
+    let first = to_nic(&setup, 8) + setup.zero_load(0, 71, 8);
+    let handled = (0..3).map(|i| first.0 + i * 70 * NS + (3 - i) * recv_overhead.0);
+    assert_eq!(machine.hosts.metrics(0, 1).end.0, handled.max().unwrap());
+}
+
+#[test]
+fn receives_are_handled_while_a_call_waits_for_others() {
+    // The second message comes 1 ms after the first; to handle one takes 100 us, which overlaps with waiting.
+    let waits = [
+        vec![wait_all(2)],
+        vec![wait(0), wait(1)],
+        vec![wait_some(2), wait_some(2)],
+    ];
+    let overhead = Time::from_ns(100_000);
+    for waits in waits {
+        let mut setup = Setup::new();
+        setup.params.mpi.recv_overhead = overhead;
+        let receiver = [irecv(1, 0, 8, 0), irecv(2, 0, 8, 1)].into_iter().chain(waits);
+        let late = sequence([compute(1_000_000), send(0, 0, 8)]);
+        let setup = setup.script(vec![sequence(receiver), sequence([send(0, 0, 8)]), late], &[0, 40, 71]);
+        let last = Time::from_ns(1_000_000) + to_nic(&setup, 8) + setup.zero_load(71, 0, 8);
+        assert_eq!(setup.complete().hosts.metrics(0, 0).end, last + overhead);
+    }
+}
+
+#[test]
+fn receives_that_are_complete_when_a_call_begins_are_handled_one_after_the_other() {
+    let mut setup = Setup::new();
+    setup.params.mpi.recv_overhead = Time::from_ns(30);
+    let receives = (0..3)
+        .map(|i| irecv(0, i, 8, i))
+        .chain([compute(1_000_000), wait_all(3)]);
+    let sends = (0..3).map(|i| send(1, i, 8));
+    let machine = setup
+        .script(vec![sequence(sends), sequence(receives)], &[0, 71])
+        .complete();
+    assert_eq!(machine.hosts.metrics(0, 1).end, Time::from_ns(1_000_000 + 3 * 30));
+}
+
+fn wait(request: u32) -> OpKind {
+    OpKind::Wait {
+        request: Request(request),
+    }
+}
+
+fn wait_some(count: u32) -> OpKind {
+    OpKind::WaitSome {
+        first: Request(0),
+        count,
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What a job does: its key `workload`, and what else may stand in its place.
 
+mod ior;
 mod program;
 mod python;
 mod trace;
@@ -14,6 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::job::Job;
+pub(crate) use ior::IorTests;
 pub use program::ProgramFile;
 pub use python::{Python, PythonMaker, PythonSource, provide_python};
 pub use trace::Trace;
@@ -166,16 +168,23 @@ impl Job {
             Workload::Phases(phases) => phases.as_slice(),
             single => std::slice::from_ref(single),
         };
+        let tests = IorTests::of(programs);
         let mut phases: Vec<Arc<dyn Program>> = Vec::with_capacity(programs.len());
-        for workload in programs {
-            match workload.program(*self.ranks)? {
+        for (number, workload) in programs.iter().enumerate() {
+            let program = match workload {
+                Workload::Skeleton(Skeleton::Ior(ior)) => Some(tests.program(number, ior, *self.ranks)?),
+                _ => workload.program(*self.ranks)?,
+            };
+            match program {
                 Some(program) => phases.push(Arc::from(program)),
                 None => return Ok(None),
             }
         }
         match (phases.len(), self.repeat) {
             (1, 1) => Ok(phases.pop()),
-            _ => Ok(Some(Arc::new(Phases::new(phases, self.repeat)?))),
+            _ => Ok(Some(Arc::new(
+                Phases::new(phases, self.repeat)?.with_files(tests.files(programs.len())),
+            ))),
         }
     }
 }

@@ -1,13 +1,15 @@
 //! IOR and mdtest that measure something else than was asked for: flags on their command lines that mean nothing to a simulation,
-//! tasks that read where nobody wrote.
+//! tasks that read what was never written.
 
 use std::collections::BTreeSet;
 
-use odonata_workload::skeletons::{Ior, Mdtest, Skeleton};
+use odonata_units::Time;
+use odonata_workload::skeletons::{Ior, IorParams, Mdtest, Skeleton};
 
 use super::Warning;
 use crate::scenario::Scenario;
 use crate::scenario::resolved::{FileLayout, Job, Workload};
+use crate::scenario::workload::IorTests;
 
 /// What there is to say of the command lines of IOR and mdtest in `scenario`.
 pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
@@ -68,7 +70,78 @@ fn of_job(scenario: &Scenario, job: &Job) -> Vec<Warning> {
             });
         }
     }
+    let tests = IorTests::of(phases);
+    let sharing = scenario
+        .resolved
+        .jobs
+        .iter()
+        .filter(|other| other.directory() == job.directory())
+        .count()
+        > 1;
+    for (number, phase) in phases.iter().enumerate() {
+        let Workload::Skeleton(Skeleton::Ior(Ior(test))) = phase else {
+            continue;
+        };
+        if let Some((what, expected)) = never_written(test, tests.writer_before(number)).filter(|_| !sharing) {
+            let key = match &*job.workload {
+                Workload::Phases(_) => format!("{key}.{number}.ior"),
+                _ => format!("{key}.ior"),
+            };
+            warnings.push(Warning {
+                key,
+                message: format!("job {}: {what}", job.name),
+                expected: expected.into(),
+            });
+        }
+    }
     warnings
+}
+
+/// What of the reads of `test` was never written, and what there should be; `before` has left what is in its files when it begins.
+fn never_written(test: &IorParams, before: Option<&IorParams>) -> Option<(String, &'static str)> {
+    let reads = *test.read_file || test.check_read || test.check_write;
+    let file = &test.test_file;
+    if !reads {
+        return None;
+    }
+    let writer = if *test.write_file { Some(test) } else { before };
+    let Some(writer) = writer else {
+        let what = format!("it reads {file:?}, which no test of the job has written before it and kept");
+        return Some((what, "a test with -w -k before it, and the same -o"));
+    };
+    if writer.file_per_proc != test.file_per_proc {
+        let what = format!("it reads {file:?} with another filePerProc (-F) than it was written with");
+        return Some((what, "the same -F"));
+    }
+    let size = |test: &IorParams| test.block_size.0.saturating_mul(test.segment_count.into());
+    if size(test) > size(writer) {
+        let what = format!(
+            "each task reads {} of {file:?}, of which it has written {}",
+            odonata_units::Bytes(size(test)),
+            odonata_units::Bytes(size(writer))
+        );
+        return Some((what, "blocks and segments (-b, -s) of at most those that were written"));
+    }
+    if writer.deadline_for_stonewalling == Time::ZERO {
+        return None;
+    }
+    // The tasks of the write have stopped somewhere; who reads keeps to that in the same test, or by the status file.
+    let status = !test.stone_walling_status_file.is_empty()
+        && test.stone_walling_status_file == writer.stone_walling_status_file;
+    if !std::ptr::eq(writer, test) && !status {
+        let what = format!("it reads all of {file:?}, whose write has stopped at its deadline (-D)");
+        return Some((
+            what,
+            "the same -O stoneWallingStatusFile=NAME in both, and stoneWallingWearOut=1 in the write",
+        ));
+    }
+    let elsewhere = test.reorder_tasks || test.reorder_tasks_random;
+    if test.random_offset || (elsewhere && !writer.stone_walling_wear_out) {
+        let what =
+            "tasks stop at their deadline (-D), and read elsewhere than they have written (-C, -Z, -z)".to_owned();
+        return Some((what, "-O stoneWallingWearOut=1, without -z"));
+    }
+    None
 }
 
 #[cfg(test)]
@@ -87,11 +160,11 @@ mod tests {
 
     #[test]
     fn flags_without_effect_are_told_with_the_reason() {
-        let found = said("workload = { ior = \"-w -v -o /scratch/f\" }");
-        let told = "changes nothing in a simulation: -v (verbose: it is about IOR's output), -o (testFile: files have \
-                    numbers here)";
+        let found = said("workload = { ior = \"-w -v -B -o /scratch/f\" }");
+        let told = "changes nothing in a simulation: -v (verbose: it is about IOR's output), -B (useO_DIRECT: nodes have no \
+                    page cache here)";
         assert_eq!(found, [("jobs.0.workload.ior".to_string(), told.to_string())]);
-        let found = said("workload = [{ ior = \"-w\" }, { ior = \"-r -B\" }]");
+        let found = said("workload = [{ ior = \"-w -k\" }, { ior = \"-r -B\" }]");
         assert_eq!((found.len(), found[0].0.as_str()), (1, "jobs.0.workload.1.ior"));
         let found = said("workload = { mdtest = \"-n 3 -d /scratch/m\" }");
         let told = "changes nothing in a simulation: -d (directory: files have numbers here)";
@@ -103,5 +176,56 @@ mod tests {
             found[0].1.contains("what one writes is not where the other reads"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn what_is_read_and_was_never_written_is_told() {
+        let wear_out = "-O stoneWallingWearOut=1,stoneWallingStatusFile=s";
+        for (tests, told) in [
+            (vec!["-w -r"], None),
+            (vec!["-w -r -D 1"], None),
+            (vec!["-r"], Some((0, "no test of the job has written"))),
+            (vec!["-w", "-r"], Some((1, "no test of the job has written"))),
+            (vec!["-w -k", "-r"], None),
+            (
+                vec!["-w -k -o a", "-r -o b"],
+                Some((1, "it reads \"b\", which no test")),
+            ),
+            (vec!["-w -k -o a", "-w -k -o b", "-r -o a"], None),
+            (
+                vec!["-w -k", "-w -F", "-r"],
+                Some((2, "no test of the job has written")),
+            ),
+            (vec!["-w -k", "-r -F"], Some((1, "another filePerProc"))),
+            (
+                vec!["-w -k -b 2m", "-r -b 4m"],
+                Some((
+                    1,
+                    "each task reads 4 MiB of \"testFile\", of which it has written 2 MiB",
+                )),
+            ),
+            (vec!["-w -k -D 1", "-r"], Some((1, "stopped at its deadline (-D)"))),
+            (
+                vec![&format!("-w -k -D 1 {wear_out}"), "-r -k -O stoneWallingStatusFile=s"],
+                None,
+            ),
+            (
+                vec!["-w -r -D 1 -z -F"],
+                Some((0, "read elsewhere than they have written")),
+            ),
+        ] {
+            let list: Vec<String> = tests.iter().map(|line| format!("{{ ior = \"{line}\" }}")).collect();
+            let found = said(&format!("workload = [{}]", list.join(", ")));
+            match told {
+                None => assert_eq!(found, [], "{tests:?}"),
+                Some((number, what)) => {
+                    let [(key, message)] = &found[..] else {
+                        panic!("{tests:?}: {found:?}")
+                    };
+                    assert_eq!(*key, format!("jobs.0.workload.{number}.ior"), "{tests:?}");
+                    assert!(message.contains(what), "{message}");
+                }
+            }
+        }
     }
 }

@@ -137,6 +137,82 @@ fn tests_in_a_list_and_a_deadline_are_reported() {
     assert!(rows[1].total_s > 1.0 && rows[1].total_s < 1.04);
 }
 
+/// Servers that read twice as fast as they write.
+fn fast_reads(servers: u32) -> String {
+    storage(servers, "100 MB/s", "").replace("read = \"100 MB/s\"", "read = \"200 MB/s\"")
+}
+
+/// What is read after a write with a deadline is what was written, not what the deadline leaves time for: at twice the rate
+/// the read takes half of the second.
+#[test]
+fn a_read_after_a_deadline_is_of_what_was_written() {
+    let rows = ior(&fast_reads(1), 2, r#"{ ior = "-w -r -t 1m -b 1g -F -D 1" }"#);
+    near(rows[0].bytes as f64, 1e8, 0.03);
+    assert_eq!(rows[1].bytes, rows[0].bytes);
+    near(rows[1].total_s, rows[1].bytes as f64 / 200e6, 0.02);
+}
+
+/// Three tasks on two servers of 100 MB/s, two of them on one: with the deadline of 1 s they write a share of 1, 1/2 and 1/2 of
+/// 1e8 B. Wearing out, each has 1e8 B in the end, and the two on one server take 2 s for it.
+#[test]
+fn wearing_out_brings_all_tasks_to_the_transfers_of_the_first() {
+    let servers = storage(2, "100 MB/s", "assignment = \"round-robin\"");
+    let one = 1e8;
+    let stopped = ior(&servers, 3, r#"{ ior = "-w -t 1m -b 1g -F -D 1" }"#);
+    near(stopped[0].bytes as f64, 2.0 * one, 0.04);
+    near(stopped[0].total_s, 1.0, 0.04);
+    let line = r#"{ ior = "-w -t 1m -b 1g -F -D 1 -O stoneWallingWearOut=1" }"#;
+    let worn_out = ior(&servers, 3, line);
+    near(worn_out[0].bytes as f64, 3.0 * one, 0.04);
+    assert_eq!(worn_out[0].bytes % (3 << 20), 0, "as many transfers of each");
+    near(worn_out[0].total_s, 2.0, 0.04);
+}
+
+/// As IO500 does it: a later test reads as many transfers of each task as the status file says, of the same files.
+#[test]
+fn a_status_file_tells_a_later_read_how_much_there_is() {
+    let status = "-k -F -t 1m -b 1g -O stoneWallingStatusFile=easy";
+    let list = format!(
+        r#"[{{ ior = "-w -D 1 {status},stoneWallingWearOut=1" }}, {{ compute = {{}} }}, {{ ior = "-r {status}" }}]"#
+    );
+    let rows = ior(&fast_reads(2), 3, &list);
+    let found: Vec<_> = rows.iter().map(|row| (row.test, row.access)).collect();
+    assert_eq!(found, [(0, "write"), (2, "read")]);
+    assert_eq!((rows[1].bytes, rows[0].bytes % (3 << 20)), (rows[0].bytes, 0));
+    assert!(rows[0].bytes < 3 << 30);
+    // Schedulers agree on what depends on the clock and on messages.
+    let text = format!("{MACHINE}{}{}", fast_reads(2), job(3, &list));
+    let sequential = finished(&text).1;
+    let parallel = finished(&format!(
+        "{text}[run]\nscheduler = \"optimistic\"\nthreads = 2\nparts = 2\n"
+    ))
+    .1;
+    assert_eq!(sequential, parallel);
+}
+
+/// Tests with the same -o have the same files, those with another have others.
+#[test]
+fn tests_of_a_list_share_the_files_of_one_name() {
+    use odonata_workload::{OpKind, operations};
+    let list = r#"[{ ior = "-w -k -t 1m -b 1m -F" }, { ior = "-w -k -o other -t 1m -b 1m -F" }, { ior = "-r -t 1m -b 1m -F" }]"#;
+    let loaded = load(&format!("{MACHINE}{}{}", storage(1, "100 MB/s", ""), job(2, list))).unwrap();
+    let program = loaded.resolved.jobs[0].program().unwrap().unwrap();
+    let of_rank = |rank| -> Vec<u64> {
+        let files = operations(&*program, rank).filter_map(|op| match op.kind {
+            OpKind::Write { file, .. } | OpKind::Read { file, .. } => Some(file),
+            _ => None,
+        });
+        files.collect()
+    };
+    for rank in 0..2 {
+        let [first, other, read] = of_rank(rank)[..] else {
+            panic!()
+        };
+        assert_eq!(read, first);
+        assert_ne!(other, first);
+    }
+}
+
 /// The collective write of a shared file moves every byte through one task per node and has the rate of the device.
 #[test]
 fn collective_transfers_reach_the_rate_of_the_device() {

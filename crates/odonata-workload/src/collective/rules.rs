@@ -1,4 +1,8 @@
 //! Decisions: which algorithm is taken when.
+//!
+//! MPICH: those of 3.2.1, `src/mpi/coll/*.c`, with the defaults of its `MPIR_CVAR_*_MSG_SIZE` (bytes). 3.4 to 4.3 decide by
+//! `maint/tuning/coll/mpir/generic.json`, which has the same bounds but for all-reduces (8 B). Open MPI: those of 4.0.7,
+//! `ompi/mca/coll/tuned/coll_tuned_decision_fixed.c`; scans and lists of sizes that it leaves to `basic` are linear.
 
 use super::choice::AlgorithmSizes;
 use super::{Algorithm, Collective, Kind, Sizes, power_of_two_within};
@@ -10,27 +14,27 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Library {
-    /// Those of MPICH, with the thresholds of this table.
+    /// Those of MPICH 3.2, with the thresholds of this table.
     #[default]
     Mpich,
     /// Those of Open MPI 4.0; the thresholds of this table do not count.
     OpenMpi,
 }
 
-/// When which algorithm is taken. The default is MPICH's choice, which is that of CODES.
+/// When which algorithm is taken. The default is MPICH's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Whose decisions are taken.
     pub library: Library,
-    /// MPICH: all-reduces of at most so many bytes double recursively, longer ones reduce-scatter; so do
-    /// those with fewer elements than the largest power of two of ranks, which could not be scattered.
+    /// MPICH: all-reduces of at most so many bytes double recursively (`MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE`), longer ones
+    /// reduce-scatter. Those with fewer elements than the largest power of two of ranks, which cannot be scattered, double, too.
     pub allreduce_recursive_doubling_up_to: u64,
-    /// MPICH: broadcasts of fewer bytes take the binomial tree.
+    /// MPICH: broadcasts of fewer bytes take the binomial tree (`MPIR_CVAR_BCAST_SHORT_MSG_SIZE`).
     pub broadcast_binomial_below: u64,
-    /// MPICH: on fewer ranks every broadcast takes the binomial tree.
+    /// MPICH: on fewer ranks every broadcast takes the binomial tree (`MPIR_CVAR_BCAST_MIN_PROCS`).
     pub broadcast_min_ranks: u32,
     /// MPICH: longer broadcasts on a power of two of ranks gather by recursive doubling below so many
-    /// bytes; all others gather around a ring.
+    /// bytes (`MPIR_CVAR_BCAST_LONG_MSG_SIZE`); all others gather around a ring.
     pub broadcast_recursive_doubling_below: u64,
     /// Of algorithms that are named.
     pub sizes: AlgorithmSizes,
@@ -42,7 +46,7 @@ impl Default for Rules {
     fn default() -> Self {
         Rules {
             library: Library::Mpich,
-            allreduce_recursive_doubling_up_to: 81_920,
+            allreduce_recursive_doubling_up_to: 2_048,
             broadcast_binomial_below: 12_288,
             broadcast_min_ranks: 8,
             broadcast_recursive_doubling_below: 524_288,

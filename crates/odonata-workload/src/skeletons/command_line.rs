@@ -74,6 +74,14 @@ pub(super) const fn refused<P>(letter: char, name: &'static str, argument: bool,
 /// What is set by name, and what each name means.
 type Names<P> = &'static [(&'static str, Meaning<P>)];
 
+/// An option `--name` or `--name=value`.
+pub(super) struct Long<P> {
+    pub(super) name: &'static str,
+    /// Whether it has an argument, behind `=` or in the next word.
+    pub(super) argument: bool,
+    pub(super) meaning: Meaning<P>,
+}
+
 /// The command line of a benchmark.
 pub(super) struct Grammar<P: 'static> {
     /// What may stand before the flags, as the last part of a path.
@@ -81,6 +89,9 @@ pub(super) struct Grammar<P: 'static> {
     /// Flags that it might have, for people.
     pub(super) example: &'static str,
     pub(super) flags: &'static [Flag<P>],
+    pub(super) long: &'static [Long<P>],
+    /// Beginnings of long options that the benchmark has and that are not supported, with the reason.
+    pub(super) unsupported: &'static [(&'static str, &'static str)],
     /// The flag after which names of flags are set, `name=value,...`, and names that are no flags.
     pub(super) directives: Option<(char, Names<P>)>,
 }
@@ -116,8 +127,9 @@ impl<P: Default> Grammar<P> {
             without_effect: Vec::new(),
         };
         while let Some(word) = words.next() {
-            if word.starts_with("--") {
-                return Err(self.unknown(word, None));
+            if let Some(option) = word.strip_prefix("--") {
+                self.long_option(&mut line, option, &mut words)?;
+                continue;
             }
             let Some(mut letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
                 let problem = "is no flag, and the flag before it takes no argument";
@@ -145,6 +157,35 @@ impl<P: Default> Grammar<P> {
             }
         }
         Ok(line)
+    }
+
+    /// `--name`, or `--name=value` or `--name value`.
+    fn long_option<'w>(
+        &self,
+        line: &mut CommandLine<P>,
+        option: &str,
+        words: &mut impl Iterator<Item = &'w str>,
+    ) -> Result<(), String> {
+        let (name, value) = match option.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (option, None),
+        };
+        let Some(long) = self.long.iter().find(|long| long.name == name) else {
+            let known = self.unsupported.iter().find(|(begin, _)| name.starts_with(begin));
+            return Err(match known {
+                Some((_, why)) => format!("--{} is not supported: {why}", shown(name)),
+                None => self.unknown(&format!("--{option}"), None),
+            });
+        };
+        let argument = match (long.argument, value) {
+            (false, None) => "1",
+            (false, Some(_)) => return Err(format!("--{name} takes no argument")),
+            (true, Some(value)) => value,
+            (true, None) => {
+                (words.next()).ok_or_else(|| format!("--{name} has no argument, and ends the command line"))?
+            }
+        };
+        line.apply(&long.meaning, &format!("--{name}"), name, argument)
     }
 
     /// `name=value,...`
@@ -203,7 +244,7 @@ impl<P> CommandLine<P> {
         match meaning {
             Meaning::Sets(set) => set(&mut self.params, argument).map_err(|why| format!("{at} ({name}): {why}"))?,
             Meaning::Nothing(why) => self.without_effect.push(format!("{at} ({name}: {why})")),
-            Meaning::Refused(why) => return Err(format!("{at} ({name}): {why}")),
+            Meaning::Refused(why) => return Err(format!("{at} ({name}) is not supported: {why}")),
         }
         Ok(())
     }

@@ -9,8 +9,13 @@
 //! ```
 //!
 //! and behind all of them, without `keepFile`, `[0] unlink, barrier [5]`: each task removes its own file, the first one a shared one. With
-//! it, a repetition that writes the same files as the one before removes them first, unless `useExistingTestFile` says otherwise. What a
+//! it, a repetition that writes the same files as the one before, or as a test before it in a list, removes them first, unless
+//! `useExistingTestFile` says otherwise. What a
 //! removal frees is in `odonata-storage`.
+//!
+//! With a deadline (`-D`) the transfers of an access end for a task after the first one that ends later, or when it has as many as it
+//! has written in the same test. With `stoneWallingWearOut` the tasks then find out the largest number of transfers of all, and each
+//! goes on to it.
 //!
 //! At the numbers IOR looks at its clock, and so does the table `ior`: open, access and close are each from the first task's
 //! start to the last one's end, the bandwidth is all bytes over the time from the first [0] to the last [5].
@@ -18,6 +23,7 @@
 mod collective;
 mod flags;
 mod program;
+mod stonewall;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -104,8 +110,18 @@ pub struct IorParams {
     pub use_existing_test_file: bool,
     /// Pause before each access (-d).
     pub inter_test_delay: Time,
-    /// Each task begins no transfer that much after its first one (-D); "0 s": never.
+    /// Each task begins no transfer that much after its first one (-D); "0 s": never. What is read after a write of the same test
+    /// is no more than the task has written.
     pub deadline_for_stonewalling: Time,
+    /// Whether, after the deadline, all tasks go on to as many transfers as the task with the most has (-O stoneWallingWearOut=1).
+    pub stone_walling_wear_out: bool,
+    /// Transfers after which a task stops (-O stoneWallingWearOutIterations); 0: after all.
+    pub stone_walling_wear_out_iterations: u32,
+    /// Where a write with stoneWallingWearOut leaves the number of transfers of a task, to which later reads with the same name
+    /// keep (-O stoneWallingStatusFile): for tests of one list, with keepFile.
+    pub stone_walling_status_file: String,
+    /// Name of the files (-o): tests of a list with the same name access the same files.
+    pub test_file: String,
     /// Tasks (-N). Default, and all that is possible: the ranks of the job.
     pub num_tasks: Filled<u32>,
     /// Tasks of a node. Default: the ranks of the job on a node.
@@ -144,6 +160,10 @@ impl Default for IorParams {
             use_existing_test_file: false,
             inter_test_delay: Time::ZERO,
             deadline_for_stonewalling: Time::ZERO,
+            stone_walling_wear_out: false,
+            stone_walling_wear_out_iterations: 0,
+            stone_walling_status_file: String::new(),
+            test_file: "testFile".into(),
             num_tasks: Filled::EMPTY,
             tasks_per_node: Filled::EMPTY,
             random_seed: Filled::EMPTY,
@@ -261,6 +281,28 @@ impl Parameters for Ior {
         if p.collective && (p.random_offset || p.reorder_tasks_random || p.deadline_for_stonewalling > Time::ZERO) {
             let problem = "collective transfers (-c) with random offsets (-z), random tasks (-Z) or a deadline (-D)";
             return Err(Problem::new(key("collective"), problem, "without them"));
+        }
+        if p.stone_walling_wear_out && p.deadline_for_stonewalling == Time::ZERO {
+            return Err(Problem::new(
+                key("stoneWallingWearOut"),
+                "wearing out without a deadline",
+                "deadlineForStonewalling (-D)",
+            ));
+        }
+        let has_status = !p.stone_walling_status_file.is_empty();
+        if has_status && !p.keep_file {
+            return Err(Problem::new(
+                key("stoneWallingStatusFile"),
+                "a status file of tests that remove what they have written",
+                "keepFile (-k)",
+            ));
+        }
+        if has_status && *p.write_file && !p.stone_walling_wear_out {
+            return Err(Problem::new(
+                key("stoneWallingStatusFile"),
+                "a status file of a write whose tasks stop after different numbers of transfers",
+                "stoneWallingWearOut (-O stoneWallingWearOut=1)",
+            ));
         }
         let aggregators = *p.cb_nodes.fill(ranks.div_ceil(*p.tasks_per_node).max(1));
         if aggregators == 0 || aggregators > ranks {

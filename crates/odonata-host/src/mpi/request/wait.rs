@@ -158,7 +158,7 @@ impl Requests {
         }
     }
 
-    /// What request `slot` stands for has happened; the operation that waited for it and for nothing else, if there is one.
+    /// What request `slot` stands for has happened; the operation that waited for it and has taken it, if there is one.
     fn complete<M: Mode>(&mut self, ranks: &mut Ranks, log: &mut MatchLog, slot: u32) -> Option<u32> {
         let RequestCell {
             number,
@@ -199,9 +199,8 @@ impl Requests {
         } else {
             self.take::<M>(ranks, log, waiter, slot);
         }
-        let activity = ranks.edit_activity::<M>(waiter);
-        activity.pending -= 1;
-        (activity.pending == 0).then_some(waiter)
+        ranks.edit_activity::<M>(waiter).pending -= 1;
+        Some(waiter)
     }
 }
 
@@ -230,8 +229,20 @@ impl Hosts {
         self.mpi.log.steps.set_now(ctx.now());
         self.ranks.lost.note::<C>(Of::Request(slot));
         let requests = &mut self.mpi.requests;
-        let waiter = requests.complete::<C>(&mut self.ranks, &mut self.mpi.log, slot);
-        if let Some(waiter) = waiter {
+        let Some(waiter) = requests.complete::<C>(&mut self.ranks, &mut self.mpi.log, slot) else {
+            return;
+        };
+        let Activity {
+            rank,
+            pending,
+            background,
+            ..
+        } = *self.ranks.activity(waiter);
+        // A collective in the background handles them when the library is at work.
+        if !background || self.may_progress(rank) {
+            self.handle_receives::<C>(waiter, ctx.now());
+        }
+        if pending == 0 {
             let before = self.ranks.lost.current.clone();
             self.settle(ctx, waiter);
             self.ranks.lost.is_now(before);

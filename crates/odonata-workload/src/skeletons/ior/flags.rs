@@ -1,11 +1,13 @@
 //! IOR's command line: its short flags, with their names in IOR's scripts.
 //!
-//! Flags and meanings are those of IOR 3 and 4 (github.com/hpc/ior, `doc/USER_GUIDE`). Sizes have the suffixes k, m, g, t, which are powers
+//! Flags and meanings are those of IOR 3.0 to 4.0 (github.com/hpc/ior, `src/parse_options.c`). Sizes have the suffixes k, m, g, t, which are powers
 //! of two. `-O name=value,...` sets by name, as in a script of IOR.
 
 use odonata_units::{Filled, Time};
 
-use super::super::command_line::{CommandLine, Flag, Grammar, Meaning, count, nothing, refused, size, switch, value};
+use super::super::command_line::{
+    CommandLine, Flag, Grammar, Long, Meaning, count, nothing, refused, size, switch, value,
+};
 use super::{IorApi, IorParams};
 
 const NO_CONTENT: &str = "data have no content here";
@@ -13,6 +15,15 @@ const NO_CACHE: &str = "nodes have no page cache here";
 const OUTPUT: &str = "it is about IOR's output";
 const PATHS: &str = "files have numbers here";
 const HDF5_ONLY: &str = "it is for HDF5 only";
+const RESERVED: &str = "space is reserved by each write here";
+const HINTS: &str = "hints are the keys cbNodes and cbBufferSize of the table ior";
+const SAME_VIEW: &str = "the offsets are the same with a view";
+const NO_BUFFERS: &str = "buffers have no place here";
+const LAYOUT: &str = "where files lie is storage.layout";
+const NOT_MODELLED: &str = "it is not modelled";
+const NEVER_BUILT: &str = "IOR does not implement it either";
+const PLACED: &str = "how ranks lie on nodes is ranks_per_node of the job";
+const OTHER_INTERFACE: &str = "it is of an interface that is not modelled: expected POSIX or MPIIO";
 
 /// All flags.
 const FLAGS: &[Flag<IorParams>] = &[
@@ -71,9 +82,12 @@ const FLAGS: &[Flag<IorParams>] = &[
     value('N', "numTasks", |p, text| {
         count(text).map(|count| p.num_tasks = Filled::new(count))
     }),
-    nothing('o', "testFile", true, PATHS),
-    nothing('p', "preallocate", false, "space is reserved by each write here"),
-    refused('P', "useSharedFilePointer", false, "IOR does not implement it either"),
+    value('o', "testFile", |p, text| {
+        p.test_file = text.into();
+        Ok(())
+    }),
+    nothing('p', "preallocate", false, RESERVED),
+    refused('P', "useSharedFilePointer", false, NEVER_BUILT),
     nothing('q', "quitOnError", false, NO_CONTENT),
     value('Q', "taskPerNodeOffset", |p, text| {
         count(text).map(|count| p.task_per_node_offset = count)
@@ -85,7 +99,7 @@ const FLAGS: &[Flag<IorParams>] = &[
     value('s', "segmentCount", |p, text| {
         count(text).map(|count| p.segment_count = count)
     }),
-    refused('S', "useStridedDatatype", false, "IOR does not implement it either"),
+    refused('S', "useStridedDatatype", false, NEVER_BUILT),
     value('t', "transferSize", |p, text| {
         size(text).map(|size| p.transfer_size = size)
     }),
@@ -96,14 +110,9 @@ const FLAGS: &[Flag<IorParams>] = &[
         "it is not modelled: expected fewer repetitions, -i",
     ),
     nothing('u', "uniqueDir", false, PATHS),
-    nothing(
-        'U',
-        "hintsFileName",
-        true,
-        "hints are the keys cbNodes and cbBufferSize of the table ior",
-    ),
+    nothing('U', "hintsFileName", true, HINTS),
     nothing('v', "verbose", false, OUTPUT),
-    nothing('V', "useFileView", false, "the offsets are the same with a view"),
+    nothing('V', "useFileView", false, SAME_VIEW),
     switch('w', "writeFile", |p, on| {
         flag(on).map(|on| p.write_file = Filled::new(on))
     }),
@@ -130,17 +139,115 @@ const BY_NAME: &[(&str, Meaning<IorParams>)] = &[
     ),
     (
         "stoneWallingWearOut",
-        Meaning::Refused("it is not modelled: with -D tasks stop at the deadline"),
+        Meaning::Sets(|p, on| flag(on).map(|on| p.stone_walling_wear_out = on)),
     ),
+    (
+        "stoneWallingWearOutIterations",
+        Meaning::Sets(|p, text| count(text).map(|count| p.stone_walling_wear_out_iterations = count)),
+    ),
+    (
+        "stoneWallingStatusFile",
+        Meaning::Sets(|p, text| {
+            p.stone_walling_status_file = text.into();
+            Ok(())
+        }),
+    ),
+    ("allocateBufferOnGPU", Meaning::Nothing(NO_BUFFERS)),
+    ("beegfsChunkSize", Meaning::Refused(LAYOUT)),
+    ("beegfsNumTargets", Meaning::Refused(LAYOUT)),
+    ("debug", Meaning::Nothing(OUTPUT)),
+    ("GPUDirect", Meaning::Nothing(NO_BUFFERS)),
+    ("GPUid", Meaning::Nothing(NO_BUFFERS)),
+    ("gpfsHintAccess", Meaning::Refused(NOT_MODELLED)),
+    ("gpfsReleaseToken", Meaning::Refused(NOT_MODELLED)),
+    ("interIODelay", Meaning::Refused(NOT_MODELLED)),
+    ("lustreIgnoreLocks", Meaning::Refused("locks are storage.locks")),
+    ("lustreStartOST", Meaning::Refused(LAYOUT)),
+    ("lustreStripeCount", Meaning::Refused(LAYOUT)),
+    ("lustreStripeSize", Meaning::Refused(LAYOUT)),
+    ("memoryPerTask", Meaning::Nothing(NO_CACHE)),
+    (
+        "minTimeDuration",
+        Meaning::Refused("it is not modelled: expected more segments, -s"),
+    ),
+    ("nodes", Meaning::Refused(PLACED)),
+    ("numNodes", Meaning::Refused(PLACED)),
+    ("numTasksOnNode0", Meaning::Refused(PLACED)),
+    ("platform", Meaning::Nothing(OUTPUT)),
+    ("saveRankPerformanceDetailsCSV", Meaning::Nothing(OUTPUT)),
+    ("storeFileOffset", Meaning::Nothing(NO_CONTENT)),
+    ("summaryAlways", Meaning::Nothing(OUTPUT)),
     ("summaryFile", Meaning::Nothing(OUTPUT)),
     ("summaryFormat", Meaning::Nothing(OUTPUT)),
-    ("storeFileOffset", Meaning::Nothing(NO_CONTENT)),
+    ("warningAsErrors", Meaning::Nothing(OUTPUT)),
+];
+
+const fn option(name: &'static str, argument: bool, meaning: Meaning<IorParams>) -> Long<IorParams> {
+    Long {
+        name,
+        argument,
+        meaning,
+    }
+}
+
+/// Options with a long name, those of the modelled interfaces among them.
+const LONG: &[Long<IorParams>] = &[
+    option(
+        "collective",
+        false,
+        Meaning::Sets(|p, on| flag(on).map(|on| p.collective = on)),
+    ),
+    option("dataPacketType", true, Meaning::Nothing(NO_CONTENT)),
+    option(
+        "dryRun",
+        false,
+        Meaning::Refused("odonata check says what a run would do"),
+    ),
+    option("gpuDirect", false, Meaning::Nothing(NO_BUFFERS)),
+    option("mpiio.hintsFileName", true, Meaning::Nothing(HINTS)),
+    option("mpiio.preallocate", false, Meaning::Nothing(RESERVED)),
+    option("mpiio.showHints", false, Meaning::Nothing(OUTPUT)),
+    option("mpiio.useFileView", false, Meaning::Nothing(SAME_VIEW)),
+    option("mpiio.useStridedDatatype", false, Meaning::Refused(NEVER_BUILT)),
+    option("posix.odirect", false, Meaning::Nothing(NO_CACHE)),
+    option(
+        "random-offset-seed",
+        true,
+        Meaning::Sets(|p, text| {
+            let seed = text.parse().map_err(|_| format!("{text:?} is no whole number"))?;
+            p.random_seed = Filled::new(seed);
+            Ok(())
+        }),
+    ),
+    option("randomPrefill", true, Meaning::Refused(NOT_MODELLED)),
+    option("warningAsErrors", false, Meaning::Nothing(OUTPUT)),
+];
+
+/// Options of file systems and of other interfaces, by how they begin.
+const UNSUPPORTED: &[(&str, &str)] = &[
+    ("posix.beegfs.", LAYOUT),
+    ("posix.lustre.ignorelocks", "locks are storage.locks"),
+    ("posix.lustre.", LAYOUT),
+    ("posix.", NOT_MODELLED),
+    ("mpiio.", NOT_MODELLED),
+    ("aio.", OTHER_INTERFACE),
+    ("cephfs.", OTHER_INTERFACE),
+    ("dfs.", OTHER_INTERFACE),
+    ("hdf5.", OTHER_INTERFACE),
+    ("hdfs.", OTHER_INTERFACE),
+    ("mmap.", OTHER_INTERFACE),
+    ("ncmpi.", OTHER_INTERFACE),
+    ("pmdk.", OTHER_INTERFACE),
+    ("rados.", OTHER_INTERFACE),
+    ("S3", OTHER_INTERFACE),
 ];
 
 const GRAMMAR: Grammar<IorParams> = Grammar {
     command: "ior",
     example: "-w -r -t 1m -b 16m",
     flags: FLAGS,
+    long: LONG,
+    unsupported: UNSUPPORTED,
     directives: Some(('O', BY_NAME)),
 };
 
@@ -216,13 +323,38 @@ mod tests {
         assert_eq!(
             line.without_effect,
             [
-                "-o (testFile: files have numbers here)",
                 "-v (verbose: it is about IOR's output)",
                 "-v (verbose: it is about IOR's output)",
                 "-B (useO_DIRECT: nodes have no page cache here)",
                 "-l (dataPacketType: data have no content here)",
                 "-O (summaryFormat: it is about IOR's output)",
             ]
+        );
+    }
+
+    #[test]
+    fn every_name_of_ior_is_known() {
+        // The names of `src/parse_options.c` in releases 3.0.1, 3.3.0 and 4.0.0.
+        let names = "allocateBufferOnGPU api beegfsChunkSize beegfsNumTargets blocksize checkread checkwrite collective \
+            dataPacketType deadlineforstonewalling debug dualmount fileperproc fsync fsyncperwrite gpfshintaccess \
+            gpfsreleasetoken GPUDirect GPUid hintsfilename individualdatasets interiodelay intertestdelay \
+            intraTestBarriers keepfile keepfilewitherror lustreignorelocks lustrestartost lustrestripecount \
+            lustrestripesize maxtimeduration memoryPerNode memoryPerTask mintimeduration multiFile nodes nofill \
+            numnodes numtasks numtasksonnode0 outlierthreshold platform preallocate quitonerror randomoffset readfile \
+            refnum reordertasks reordertasksconstant reordertasksrandom reordertasksrandomSeed repetitions \
+            saveRankPerformanceDetailsCSV segmentcount setalignment settimestampsignature showhelp showhints \
+            singlexferattempt stoneWallingStatusFile stoneWallingWearOut stoneWallingWearOutIterations \
+            storefileoffset summaryalways summaryFile summaryFormat taskpernodeoffset testfile transfersize uniqueDir \
+            useexistingtestfile usefileview useo_direct usesharedfilepointer usestrideddatatype verbose \
+            warningAsErrors writefile";
+        for name in names.split_whitespace() {
+            let said = parse(&format!("-O {name}=1")).err().unwrap_or_default();
+            assert!(!said.contains("no such name"), "{said}");
+        }
+        let line = parse("-w --posix.odirect --random-offset-seed 7 --collective").unwrap();
+        assert_eq!(
+            (line.params.random_seed.given(), line.params.collective),
+            (Some(&7), true)
         );
     }
 
@@ -242,7 +374,18 @@ mod tests {
         assert!(error("mdtest -n 4").starts_with("\"mdtest\" is no flag"));
         assert!(error("-o \"file").contains("is not closed"));
         assert!(error("-O wearout").contains("expected name=value"));
-        assert!(error("-O stoneWallingWearOut=1").contains("not modelled"));
+        assert_eq!(
+            error("-O minTimeDuration=3"),
+            "-O (minTimeDuration) is not supported: it is not modelled: expected more segments, -s"
+        );
+        assert_eq!(
+            error("--posix.lustre.stripecount=4"),
+            "--posix.lustre.stripecount is not supported: where files lie is storage.layout"
+        );
+        assert!(error("--dfs.pool=x").contains("not supported: it is of an interface that is not modelled"));
+        assert!(error("--randomPrefill 2m").contains("not supported"));
+        assert!(error("--collective=1").contains("takes no argument"));
+        assert!(error("-w --random-offset-seed").contains("ends the command line"));
         assert!(error("-O filePerProc=yes").contains("expected 0 or 1"));
         assert!(error("-d 1.5").contains("whole seconds"));
         assert!(error(&"-w ".repeat(40_000)).contains("longer"));

@@ -1,11 +1,12 @@
 //! What the tasks of IOR do, operation by operation: a pure function of rank and cursor, but for the deadline of `-D`, which looks
-//! at the clock.
+//! at the clock, and what follows from it (`stonewall`).
 
 use odonata_units::{SplitMix64, Time};
 
 use super::super::{barrier, fsync};
 use super::IorParams;
 use super::collective::CollectiveCall;
+use super::stonewall::{Status, Wall};
 use crate::permutation::Permutation;
 use crate::program::{Seen, check_length};
 use crate::{Cursor, FileCall, Op, OpKind, Program};
@@ -50,6 +51,9 @@ const REMOVAL_STEPS: u32 = 4;
 pub struct IorProgram {
     pub(super) ranks: u32,
     pub(super) params: IorParams,
+    pub(super) status: Status,
+    /// Whether a test before it in a list has left its files.
+    after_kept: bool,
 }
 
 impl IorProgram {
@@ -61,7 +65,16 @@ impl IorProgram {
         if ranks == 0 {
             return Err("the job has no ranks".into());
         }
-        let program = IorProgram { ranks, params };
+        let status = match params.stone_walling_status_file.is_empty() {
+            true => Status::NONE,
+            false => Status::ONLY,
+        };
+        let program = IorProgram {
+            ranks,
+            params,
+            status,
+            after_kept: false,
+        };
         let transfers = program.transfers();
         let each = match program.collective() {
             true => program.call(Access::Write, 0, 0).most_operations(),
@@ -72,11 +85,26 @@ impl IorProgram {
             program.params.repetitions,
             access.saturating_mul(3).saturating_add(1 + u64::from(REMOVAL_STEPS)),
         )?;
+        if program.params.stone_walling_wear_out && transfers > Wall::MOST_TRANSFERS {
+            return Err(format!(
+                "stoneWallingWearOut with {transfers} transfers of a task: at most {}",
+                Wall::MOST_TRANSFERS
+            ));
+        }
         Ok(program)
     }
 
+    /// The same as one test of a list: its status file is number `status` of so many, and whether a test before it has left the
+    /// files.
+    #[must_use]
+    pub fn in_list(mut self, status: Option<(u32, u32)>, after_kept: bool) -> Self {
+        self.status = status.map_or(Status::NONE, |(number, files)| Status { number, files });
+        self.after_kept = after_kept;
+        self
+    }
+
     /// Transfers of a task.
-    fn transfers(&self) -> u64 {
+    pub(super) fn transfers(&self) -> u64 {
         self.params.block_size.0 / self.params.transfer_size.0 * u64::from(self.params.segment_count)
     }
 
@@ -182,7 +210,7 @@ impl IorProgram {
     }
 
     /// Transfer number `words[2]` of `rank`; `None` after the last.
-    fn transfer(&self, rank: u32, access: Access, words: &mut [u32; 5], wall: bool) -> Option<OpKind> {
+    pub(super) fn transfer(&self, rank: u32, access: Access, words: &mut [u32; 5], wall: bool) -> Option<OpKind> {
         let [repetition, _, index, round, step] = words;
         let write = access == Access::Write;
         let all = self.transfers();
@@ -229,7 +257,8 @@ impl IorProgram {
         match at {
             // What the repetition before has left.
             1 => {
-                let left = words[0] > 0 && p.keep_file && !p.multi_file && !p.use_existing_test_file;
+                let fresh = words[0] == 0 || p.multi_file;
+                let left = if fresh { self.after_kept } else { p.keep_file } && !p.use_existing_test_file;
                 (access == Access::Write && left)
                     .then(|| self.unlink(rank, file))
                     .flatten()
@@ -286,8 +315,8 @@ impl IorProgram {
         }
     }
 
-    /// The next operation of `rank`, whose transfers began at `started` by the clock `now`.
-    fn find(&self, rank: u32, words: &mut [u32; 5], now: Option<Time>, started: &mut u64) -> Option<OpKind> {
+    /// The next operation of `rank`; `wall` is what it knows of the clock, where there is one.
+    fn find(&self, rank: u32, words: &mut [u32; 5], mut wall: Option<Wall>) -> Option<OpKind> {
         loop {
             if words[0] >= self.params.repetitions {
                 return None;
@@ -312,14 +341,15 @@ impl IorProgram {
                 continue;
             }
             if at == 8 {
-                let now = now.map_or(0, |now| now.0);
-                if words[2] == 0 && words[4] == 0 {
-                    *started = now;
-                }
-                let deadline = self.params.deadline_for_stonewalling.0;
-                let wall = deadline > 0 && now.saturating_sub(*started) > deadline;
-                if let Some(op) = self.transfer(rank, access, words, wall) {
-                    return Some(op);
+                let op = match &mut wall {
+                    Some(wall) => wall.transfer(self, rank, access, words),
+                    None => {
+                        let most = self.params.stone_walling_wear_out_iterations;
+                        self.transfer(rank, access, words, most > 0 && words[2] >= most)
+                    }
+                };
+                if op.is_some() {
+                    return op;
                 }
                 words[1] += 1;
                 continue;
@@ -341,22 +371,28 @@ impl Program for IorProgram {
         if rank >= self.ranks {
             return None;
         }
-        cursor.advance(|words| self.find(rank, words, None, &mut 0))
+        cursor.advance(|words| self.find(rank, words, None))
     }
 
     fn memory(&self) -> usize {
-        usize::from(self.params.deadline_for_stonewalling > Time::ZERO)
+        let remembers = self.params.deadline_for_stonewalling > Time::ZERO || self.status.files > 0;
+        if remembers { self.kept() + Wall::WORDS } else { 0 }
+    }
+
+    fn kept(&self) -> usize {
+        self.status.files as usize
     }
 
     fn next_with(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Option<Op> {
-        let Some(started) = seen.memory.first_mut() else {
-            return self.next(rank, cursor);
-        };
         if rank >= self.ranks {
             return None;
         }
-        let now = seen.now;
-        cursor.advance(|words| self.find(rank, words, now, started))
+        if seen.memory.len() < self.memory() || self.memory() == 0 {
+            return self.next(rank, cursor);
+        }
+        let now = seen.now.unwrap_or(Time::ZERO);
+        let answer = seen.answer;
+        cursor.advance(|words| self.find(rank, words, Some(Wall::new(self, seen.memory, now, answer))))
     }
 
     fn clock(&self) -> Option<String> {

@@ -119,6 +119,8 @@ const GRAMMAR: Grammar<MdtestParams> = Grammar {
     command: "mdtest",
     example: "-n 100 -F -u",
     flags: FLAGS,
+    long: &[],
+    unsupported: &[],
     directives: None,
 };
 
