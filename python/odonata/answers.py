@@ -55,6 +55,8 @@ class JobSummary(TypedDict):
 
     job: str
     """Name of the job."""
+    fidelity: str
+    """How its messages went: packet, flow or analytic."""
     ranks: Count
     """Its ranks."""
     ranks_finished: Count
@@ -80,7 +82,7 @@ class JobSummary(TypedDict):
     message_latency_max_s: Number | None
     """The same, largest."""
     mpi_packet_latency_p50_s: Number | None
-    """Latency of packets of MPI messages, median; null where it does not apply."""
+    """Latency of packets of MPI messages, median; null unless it goes as packets."""
     mpi_packet_latency_p99_s: Number | None
     """The same, 99th percentile."""
     io_call_p50_s: Number | None
@@ -99,11 +101,16 @@ LinkSummary = TypedDict(
             Number | None, Field(description="Share of the simulated time in which the link transmits.")
         ],
         "saturation_s": Annotated[
-            Number,
-            Field(description="Time in which packets waited for room in exhausted buffers behind the link."),
+            Number | None,
+            Field(
+                description="Time in which packets waited for room in exhausted buffers behind the link; null if "
+                "no job goes as packets."
+            ),
         ],
         "bytes": Annotated[Count, Field(description="Payload sent.")],
-        "packets": Annotated[Count, Field(description="Packets sent.")],
+        "packets": Annotated[
+            Count | None, Field(description="Packets sent; null if no job goes as packets.")
+        ],
     },
 )
 
@@ -478,6 +485,10 @@ class Summary(TypedDict):
     """How the run ended."""
     detail: str | None
     """The same in words where there is more to say, else null."""
+    fidelity: str
+    """How messages went: packet, flow or analytic, or mixed where jobs differ."""
+    not_modelled: list[str]
+    """What these tiers cannot tell of the run, as sentences."""
     can_deadlock: bool
     """Whether the run was made although its routing can deadlock."""
     simulated_s: Number
@@ -485,7 +496,7 @@ class Summary(TypedDict):
     wall_s: Number
     """Time that the run took, in seconds."""
     packet_hops_per_cpu_s: Number | None
-    """Speed of the simulator."""
+    """Speed of the simulator; null if no job goes as packets."""
     digest: str
     """Hash over everything that was measured."""
     results: str | None

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from odonata import foreign
 from odonata.errors import InputError
+from odonata.optional_packages import require
 
 if TYPE_CHECKING:
     from odonata.tool_answers import Calibration
@@ -351,15 +352,9 @@ def _smooth(
     strict: bool = True,
 ) -> Fit:
     """Fits parameters on which times depend smoothly; if `strict`, refuses those that are not determined."""
-    try:
-        import numpy as np
-        from scipy.optimize import least_squares
-    except ImportError:
-        raise InputError(
-            "the search needs scipy, which is not installed",
-            expected="an installed package scipy",
-            hint="pip install scipy",
-        ) from None
+    import numpy as np
+
+    least_squares = require("scipy.optimize", "the search for parameters").least_squares
     parameters = [PARAMETERS[name] for name in names]
     measured = np.array([one.latency_s for one in machine.measured])
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any, TextIO
 
+from odonata import run_fidelity
 from odonata.terminal import console, explain, say, show_table, table
 from odonata.wording import cables, digits, duration, factor, rate, share, size
 
 _CLASSES = ("terminal", "local", "global", "column")
+#: Jobs of which it is said what their traffic is taken from.
+_MOST_COUNTED = 8
 _LIMITS = {"credit_delay": "credits", "latency": "packets"}
 
 
@@ -22,7 +25,7 @@ def show(report: dict[str, Any], stream: TextIO | None = None, *, verbose: bool 
     if not verbose:
         _show_short(out, report)
         return
-    explain(out, "Machine", *_machine(report), "")
+    explain(out, "Machine", *_machine(report), *_fidelity(report["cost"]), "")
     _show_jobs(out, report["jobs"])
     if report["tiers"]:
         explain(out, "", "Storage tiers")
@@ -56,6 +59,7 @@ def _show_short(out: Any, report: dict[str, Any]) -> None:
             else ""
         )
         + f", {machine['routers']} routers in {machine['groups']} groups",
+        *_fidelity(report["cost"]),
         "",
     )
     _show_jobs(out, report["jobs"])
@@ -75,8 +79,49 @@ def _show_jobs(out: Any, jobs: list[dict[str, Any]]) -> None:
     explain(out, "Jobs")
     if jobs:
         show_table(out, _jobs(jobs))
+        explain(out, *_counted(jobs))
     else:
         explain(out, "no jobs: it cannot be run")
+
+
+def _fidelity(cost: dict[str, Any] | None) -> list[str]:
+    """How messages go.
+
+    >>> _fidelity({"fidelity": "flow"}), _fidelity(None)
+    (['messages go as flows'], [])
+    """
+    return [] if cost is None else [f"messages go {run_fidelity.WORDS[cost['fidelity']]}"]
+
+
+def _counted(jobs: list[dict[str, Any]]) -> list[str]:
+    """What the traffic of jobs is taken from, of those of which not all was counted.
+
+    >>> job = {"name": "halo", "ranks": 128, "counted_ranks": 16, "counted_share": 0.0087, "at_least": False}
+    >>> _counted([job])
+    ['traffic of halo: extrapolated from 0.87 % of the operations of 16 of its 128 ranks']
+    >>> _counted([job | {"at_least": True, "counted_ranks": 128}])
+    ['traffic of halo: a lower bound, from the first operations of 128 of its 128 ranks, which have more than were counted']
+    >>> _counted([job | {"counted_share": 1.0}])
+    ['traffic of halo: extrapolated from 16 of its 128 ranks']
+    >>> _counted([job | {"counted_share": 1.0, "counted_ranks": 128}])
+    []
+    """
+    lines = []
+    for job in jobs:
+        ranks = f"{job['counted_ranks']:,} of its {job['ranks']:,} ranks"
+        part = f"{digits(100 * job['counted_share'])} %"
+        if job["at_least"]:
+            said = f"a lower bound, from the first operations of {ranks}, which have more than were counted"
+        elif job["counted_share"] < 1.0:
+            whose = ranks if job["counted_ranks"] < job["ranks"] else "its ranks"
+            said = f"extrapolated from {part} of the operations of {whose}"
+        elif job["counted_ranks"] < job["ranks"]:
+            said = f"extrapolated from {ranks}"
+        else:
+            continue
+        lines.append(f"traffic of {job['name']}: {said}")
+    more = len(lines) - _MOST_COUNTED
+    return lines if more <= 0 else [*lines[:_MOST_COUNTED], f"and of {more} more jobs likewise"]
 
 
 def warning(warning: dict[str, Any]) -> str:
@@ -115,7 +160,8 @@ def _machine(report: dict[str, Any]) -> list[str]:
 
 
 def _jobs(jobs: list[dict[str, Any]]) -> Any:
-    page = table("job", "ranks", "nodes", "groups", "servers", "traffic")
+    tiers = len({job["fidelity"] for job in jobs}) > 1
+    page = table("job", "ranks", *(["messages"] * tiers), "nodes", "groups", "servers", "traffic")
     page.add_column("workload", justify="left", no_wrap=False)
     rules = any(job["rules"] for job in jobs)
     if rules:
@@ -123,12 +169,21 @@ def _jobs(jobs: list[dict[str, Any]]) -> Any:
     for job in jobs:
         page.add_row(
             job["name"],
-            *(str(job[key]) for key in ("ranks", "nodes", "groups", "servers")),
-            f"~ {size(job['estimated_bytes'])}" if job["estimated_bytes"] else "open",
+            str(job["ranks"]),
+            *([run_fidelity.LABELS[job["fidelity"]]] * tiers),
+            *(str(job[key]) for key in ("nodes", "groups", "servers")),
+            _traffic(job),
             job["workload"],
             *([job["rules"]] if rules else []),
         )
     return page
+
+
+def _traffic(job: dict[str, Any]) -> str:
+    """The estimate of what a job sends, reads and writes."""
+    if not job["estimated_bytes"]:
+        return "open"
+    return f"{'>' if job['at_least'] else '~'} {size(job['estimated_bytes'])}"
 
 
 def routing(routing: dict[str, Any]) -> list[str]:
@@ -276,20 +331,20 @@ def _cost(cost: dict[str, Any]) -> list[str]:
     """What it takes of the processor, and why.
 
     >>> cost = {"packets": 120e3, "packet_hops": 480e3, "events": 960e3, "events_per_cpu_s": 8e6}
+    >>> cost |= {"fidelity": "packet"}
     >>> print(_cost(cost | {"cpu_s": 0.12, "runs": 0, "baselines": 0})[1])
     time: about 120 ms on one core, if it does 8 M events a second (assumed: no run here has told yet)
     """
-    return [
-        f"about {rate(cost['packets'])} packets, {rate(cost['packet_hops'])} packet-hops, "
-        f"{rate(cost['events'])} events",
-        *_time(cost),
-    ]
+    counts = [f"{rate(cost['messages'])} messages"]
+    if cost["fidelity"] in (run_fidelity.PACKET, run_fidelity.MIXED):
+        counts = [f"{rate(cost['packets'])} packets", f"{rate(cost['packet_hops'])} packet-hops"]
+    return [f"about {', '.join(counts)}, {rate(cost['events'])} events", *_time(cost)]
 
 
 def _time(cost: dict[str, Any]) -> list[str]:
     """What it takes of the processor.
 
-    >>> cost = {"cpu_s": 0.12, "events_per_cpu_s": 8e6, "runs": 3, "baselines": 0}
+    >>> cost = {"cpu_s": 0.12, "events_per_cpu_s": 8e6, "runs": 3, "baselines": 0, "fidelity": "packet"}
     >>> print(*_time(cost))
     time: about 120 ms on one core, at 8 M events a second, going by the last 3 runs with such routers here
     >>> print(_time(cost | {"baselines": 2})[1])
@@ -298,11 +353,15 @@ def _time(cost: dict[str, Any]) -> list[str]:
     ['time: less than 100 ms on one core, beside the start of the program']
     """
     speed = rate(cost["events_per_cpu_s"])
+    alike = "with such routers" if cost["fidelity"] == run_fidelity.PACKET else "with such messages"
     known = {
         0: f"if it does {speed} events a second (assumed: no run here has told yet)",
-        1: f"at {speed} events a second, going by the last run with such routers here",
+        1: f"at {speed} events a second, going by the last run {alike} here",
     }
-    last = f"at {speed} events a second, going by the last {cost['runs']} runs with such routers here"
+    # What flows cost depends on how many share links, which only the run finds out.
+    if cost["fidelity"] in (run_fidelity.FLOW, run_fidelity.MIXED):
+        known[0] = "roughly: the cost of flows depends on how many share links"
+    last = f"at {speed} events a second, going by the last {cost['runs']} runs {alike} here"
     if cost["cpu_s"] < _SHORT_S:
         lines = [f"time: less than {duration(_SHORT_S)} on one core, beside the start of the program"]
     else:

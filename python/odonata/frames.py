@@ -1,8 +1,10 @@
-"""Tables as frames of pandas and polars, which are extras."""
+"""Tables as frames of pandas and polars."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from odonata.optional_packages import require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -11,20 +13,13 @@ if TYPE_CHECKING:
 
 
 def to_pandas(table: pa.Table, asked: str) -> pd.DataFrame:
-    """`table`, as pandas; `ImportError` says how to come by it to whoever has `asked`."""
-    try:
-        import pandas  # noqa: F401
-    except ImportError:
-        raise ImportError(f"{asked} needs pandas: pip install pandas") from None
+    """`table`, as pandas, for the method `asked`; raises `MissingPackage`."""
+    require("pandas", asked)
     frame: pd.DataFrame = table.to_pandas()
     return frame
 
 
 def to_polars(table: pa.Table, asked: str) -> pl.DataFrame:
-    """`table`, as polars; `ImportError` says how to come by it to whoever has `asked`."""
-    try:
-        import polars
-    except ImportError:
-        raise ImportError(f"{asked} needs polars: pip install polars") from None
-    frame: pl.DataFrame = polars.from_arrow(table)
+    """`table`, as polars, for the method `asked`; raises `MissingPackage`."""
+    frame: pl.DataFrame = require("polars", asked).from_arrow(table)
     return frame

@@ -90,7 +90,7 @@ class LoadSweep:
         """`table`, as pandas.
 
         Raises:
-            ImportError: pandas is not installed.
+            MissingPackage: pandas is not installed.
         """
         from odonata.frames import to_pandas
 
@@ -100,7 +100,7 @@ class LoadSweep:
         """`table`, as polars.
 
         Raises:
-            ImportError: polars is not installed.
+            MissingPackage: polars is not installed.
         """
         from odonata.frames import to_polars
 
@@ -110,7 +110,7 @@ class LoadSweep:
         """The curve as a matplotlib figure.
 
         Raises:
-            ImportError: matplotlib is not installed.
+            MissingPackage: matplotlib is not installed.
         """
         from odonata.plot import load_curve as drawn
 

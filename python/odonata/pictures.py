@@ -1,4 +1,4 @@
-"""Pictures that matplotlib makes, of the extra `plot`."""
+"""Pictures that matplotlib makes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from odonata.errors import InputError
+from odonata.optional_packages import require
 from odonata.output_file import OutputFile
 
 #: Picture formats, by the ending of the file.
@@ -24,16 +25,7 @@ def picture(file: Path | None, key: str, *, replace: bool, inputs: Iterable[Path
             "no such picture format", key=key, value=str(file), expected="a file named *.png, *.svg or *.pdf"
         )
     output = OutputFile(file, key=key, replace=replace, inputs=inputs)
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise InputError(
-            "pictures need matplotlib",
-            key=key,
-            value=str(file),
-            expected="matplotlib to be installed",
-            hint="pip install matplotlib",
-        ) from None
+    require("matplotlib.figure", "a picture", key=key, value=str(file))
     return output
 
 
@@ -41,17 +33,15 @@ def figure(width: float, height: float) -> Any:
     """An empty matplotlib figure, in inches; a notebook shows it without being told to.
 
     Raises:
-        ImportError: matplotlib is not installed.
+        MissingPackage: matplotlib is not installed.
     """
     return _kind()(figsize=(width, height), layout="constrained")
 
 
 @functools.cache
 def _kind() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("plots need matplotlib: pip install matplotlib") from None
+    require("matplotlib.figure", "a plot")
+    from matplotlib.figure import Figure
 
     class Picture(Figure):
         """A figure that is not bound to a window, nor to pyplot."""

@@ -68,7 +68,7 @@ def slowdown(
     Raises:
         InputError: There is no run, or no such metric.
         KeyError: A run had no baselines.
-        ImportError: matplotlib is not installed.
+        MissingPackage: matplotlib is not installed.
     """
     from odonata.slowdown import METRICS as KNOWN
     from odonata.sweeps.result import Sweep
@@ -132,7 +132,7 @@ def latency_cdf(
 
     Raises:
         InputError: Nothing of it was measured, or there is no such job.
-        ImportError: matplotlib is not installed.
+        MissingPackage: matplotlib is not installed.
     """
     from odonata.report.latency import values
     from odonata.report.quantiles import cumulative
@@ -192,7 +192,7 @@ def link_map(results: Results, measure: str = "busy", *, axes: Any = None) -> An
 
     Raises:
         InputError: There is no such measure, or the machine has no links between routers.
-        ImportError: matplotlib is not installed.
+        MissingPackage: matplotlib is not installed.
     """
     from odonata.report.contents import Contents
     from odonata.report.network import group_sums
@@ -222,7 +222,7 @@ def load_curve(sweep: LoadSweep | Mapping[str, Any]) -> Any:
     """Latency and accepted load over offered load, by `odonata.load_sweep`.
 
     Raises:
-        ImportError: matplotlib is not installed.
+        MissingPackage: matplotlib is not installed.
     """
     from odonata.load_curve import unit
 

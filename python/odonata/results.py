@@ -201,7 +201,7 @@ class Results:
         np.int64(8)
 
         Raises:
-            ImportError: pandas is not installed.
+            MissingPackage: pandas is not installed.
             KeyError: There is no such table.
         """
         from odonata.frames import to_pandas
@@ -212,7 +212,7 @@ class Results:
         """Table `name`, as polars.
 
         Raises:
-            ImportError: polars is not installed.
+            MissingPackage: polars is not installed.
             KeyError: There is no such table.
 
         >>> import pyarrow as pa

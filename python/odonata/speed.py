@@ -1,12 +1,13 @@
 """How fast runs were on this computer, so that `odonata check` need not assume it.
 
 A small file in the user's cache folder holds how fast the last runs worked, by computer, by kind of router
-and by whether one thread or several ran them. It is told to whoever asks what a run will cost, and goes into
+or by the analytic model, and by whether one thread or several ran them. It is told to whoever asks what a run will cost, and goes into
 no result and no digest; without it, or where it cannot be written, a rate measured elsewhere is assumed.
 
 What is kept is not events per second, which differ more between scenarios than between computers, but units
 of work: a router that a packet visits is one, a message at its two ends is some more, and both take longer
-where the state of the machine is not in the caches.
+where the state of the machine is not in the caches. Of flows nothing is kept: how much work one is depends on
+how many share its links.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from odonata import __version__, foreign
+from odonata import __version__, foreign, run_fidelity
 from odonata.output_file import whole_file
 from odonata.partial import clear
 from odonata.results import GOOD_OUTCOMES
@@ -33,6 +34,8 @@ LEAST_CPU_S, LEAST_EVENTS = 1.0, 1_000_000
 
 #: Units of work of a message, in routers visited by a packet, and of looking at another one to match it.
 MESSAGE_WORK, SEARCH_WORK = 3.3, 0.55
+#: Units of work of a flow: 4 us at the assumed rate (measured: 1.5 to 94 us, the more of them share links).
+FLOW_WORK = 20.0
 #: CPU seconds to make a byte of the machine's state.
 BUILDING_S = 6e-9
 #: Work takes up to so many times as long where the state is much larger than this, bytes.
@@ -54,26 +57,32 @@ def remember(run: Mapping[str, Any]) -> None:
     long_enough = run["cpu_s"] >= LEAST_CPU_S and run["events"] >= LEAST_EVENTS
     if not long_enough or run["outcome"] not in GOOD_OUTCOMES:
         return
+    fidelity = run_fidelity.of_scenario(run["scenario"]).of_run
+    if fidelity not in (run_fidelity.PACKET, run_fidelity.ANALYTIC):
+        return
     router = run["scenario"]["network"]["router"]
     state = run["state_bytes_per_node"] * run["nodes"]
     # However large the machine is, a part of the time was for the run.
     cpu_s = max(run["cpu_s"] - BUILDING_S * state, 0.1 * run["cpu_s"])
     counts = dict(run) | {"searches": run.get("schedule", {}).get("searches", 0.0)}
-    rate = work(router, counts) * crowding(state) / cpu_s
+    rate = work(router, counts, fidelity) * crowding(state) / cpu_s
     with contextlib.suppress(OSError):
-        _write(_with(_read(), _kind(router, run["threads"]), rate))
+        _write(_with(_read(), _kind(router, run["threads"], fidelity), rate))
 
 
-def work(router: str, counts: Mapping[str, Any]) -> float:
-    """Units of work of a run with so many events, packet_hops, messages and searches.
+def work(router: str, counts: Mapping[str, Any], fidelity: str = run_fidelity.PACKET) -> float:
+    """Units of work of a run with so many events, packet_hops, messages, searches and flows.
 
-    >>> work("input-queued", {"events": 900, "packet_hops": 400, "messages": 100, "searches": 50.0})
-    757.5
+    >>> counts = {"events": 900, "packet_hops": 400, "messages": 100, "searches": 50.0}
+    >>> work("input-queued", counts), work("pipelined", counts)
+    (757.5, 900.0)
+    >>> work("pipelined", counts | {"packet_hops": 0, "flows": 100}, "flow")
+    2357.5
     """
-    if router == "pipelined":
+    if router == "pipelined" and fidelity == run_fidelity.PACKET:
         return float(counts["events"])
     of_messages = MESSAGE_WORK * counts["messages"] + SEARCH_WORK * counts["searches"]
-    return float(counts["packet_hops"] + of_messages)
+    return float(counts["packet_hops"] + of_messages + FLOW_WORK * counts.get("flows", 0.0))
 
 
 def crowding(state_bytes: float) -> float:
@@ -85,14 +94,14 @@ def crowding(state_bytes: float) -> float:
     return 1 + CROWDED * state_bytes / (state_bytes + CROWDED_BYTES)
 
 
-def rate(router: str, threads: int = 1) -> tuple[float, int] | None:
-    """Units of work per CPU-second of runs with such routers here, and how many runs it is the median of.
+def rate(router: str, threads: int = 1, fidelity: str = run_fidelity.PACKET) -> tuple[float, int] | None:
+    """Units of work per CPU-second of such runs here, and how many runs it is the median of.
 
     Those of one thread or of several, as asked; if there were none, the others; None if there were neither.
     """
     machine = _read().get(_machine())
     for number in (threads, 3 - min(threads, 2)):
-        if rates := _rates(machine, _kind(router, number)):
+        if rates := _rates(machine, _kind(router, number, fidelity)):
             return statistics.median(rates), len(rates)
     return None
 
@@ -105,25 +114,27 @@ def tell(report: dict[str, Any]) -> dict[str, Any]:
     cost = report["cost"]
     if cost is None:
         return report
-    router = cost["router"]
+    router, fidelity = cost["router"], cost["fidelity"]
     threads = (report["parallel"] or {}).get("threads", 1)
-    units, cost["runs"] = rate(router, threads) or (ASSUMED.get(router, ASSUMED_OTHERS), 0)
+    assumed = ASSUMED_OTHERS if fidelity != run_fidelity.PACKET else ASSUMED.get(router, ASSUMED_OTHERS)
+    units, cost["runs"] = rate(router, threads, fidelity) or (assumed, 0)
     state = report["memory"]["idle_bytes"] if report["memory"] else 0
-    runs_s = work(router, cost) * crowding(state) / units
+    runs_s = work(router, cost, fidelity) * crowding(state) / units
     cost["cpu_s"] = runs_s + BUILDING_S * state
     if cost["events"] > 0 and runs_s > 0:
         cost["events_per_cpu_s"] = cost["events"] / runs_s
     return report
 
 
-def _kind(router: str, threads: int) -> str:
+def _kind(router: str, threads: int, fidelity: str = run_fidelity.PACKET) -> str:
     """What runs are alike.
 
-    >>> _kind("pipelined", 1), _kind("pipelined", 8)
-    ('work pipelined', 'work pipelined, threads')
+    >>> _kind("pipelined", 1), _kind("pipelined", 8), _kind("pipelined", 1, "analytic")
+    ('work pipelined', 'work pipelined, threads', 'work analytic')
     """
     # Numbers of before these units had the name of the router alone.
-    return f"work {router}" if threads <= 1 else f"work {router}, threads"
+    kind = router if fidelity == run_fidelity.PACKET else fidelity
+    return f"work {kind}" if threads <= 1 else f"work {kind}, threads"
 
 
 def _machine() -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow.compute as pc
 
-from odonata import blame, lost_time, slowdown, workload_summary
+from odonata import blame, lost_time, run_fidelity, slowdown, workload_summary
 from odonata.results import Results, needed, offers
 
 if TYPE_CHECKING:
@@ -76,18 +76,23 @@ _SERVERS = (
 def collect(results: Results) -> Summary:
     """The summary of `results`; whatever does not apply is None, so that it can be written as JSON."""
     run = results.run
+    fidelity = run_fidelity.of_scenario(run.get("scenario", {}))
     return {
         "name": run.get("scenario", {}).get("name"),
         "outcome": results.outcome,
         "detail": run.get("detail"),
+        "fidelity": fidelity.of_run,
+        "not_modelled": fidelity.unknown(),
         "can_deadlock": bool(run.get("deadlock_cycle")),
         "simulated_s": run["simulated_s"],
         "wall_s": run["wall_s"],
-        "packet_hops_per_cpu_s": run["packet_hops"] / run["cpu_s"] if run["cpu_s"] > 0 else None,
+        "packet_hops_per_cpu_s": _hops_per_cpu_s(run) if fidelity.has_packets else None,
         "digest": run["digest"],
         "results": None if results.path is None else str(results.path),
-        "jobs": [_job(results, row) for row in needed(results, "jobs", _JOBS).to_pylist()],
-        "links": _links(results),
+        "jobs": [
+            _job(results, row, fidelity.of(row["job"])) for row in needed(results, "jobs", _JOBS).to_pylist()
+        ],
+        "links": _links(results, fidelity),
         "servers": _servers(results),
         "server_skew": _server_skew(results),
         "after_jobs_s": _after_jobs(results),
@@ -107,7 +112,11 @@ def collect(results: Results) -> Summary:
     }
 
 
-def _job(results: Results, row: dict[str, Any]) -> JobSummary:
+def _hops_per_cpu_s(run: dict[str, Any]) -> float | None:
+    return _part(run["packet_hops"], run["cpu_s"])
+
+
+def _job(results: Results, row: dict[str, Any], fidelity: str) -> JobSummary:
     # A rank's own time, mean over ranks: the whole that the three shares are shares of.
     whole = row["compute_s"] + row["non_compute_s"]
     # Ranks with several streams block in few calls: what they neither compute nor do I/O in, they wait for
@@ -121,8 +130,12 @@ def _job(results: Results, row: dict[str, Any]) -> JobSummary:
         value: float | None = row[column] if row[count] else None
         return value
 
+    def of_packets(column: str) -> float | None:
+        return counted(column, "mpi_packets") if fidelity == run_fidelity.PACKET else None
+
     return {
         "job": row["job"],
+        "fidelity": fidelity,
         "ranks": row["ranks"],
         "ranks_finished": row["ranks_finished"],
         "elapsed_s": row["elapsed_s"],
@@ -135,8 +148,8 @@ def _job(results: Results, row: dict[str, Any]) -> JobSummary:
         "message_latency_p50_s": counted("message_latency_p50_s", "messages"),
         "message_latency_p99_s": counted("message_latency_p99_s", "messages"),
         "message_latency_max_s": counted("message_latency_max_s", "messages"),
-        "mpi_packet_latency_p50_s": counted("mpi_packet_latency_p50_s", "mpi_packets"),
-        "mpi_packet_latency_p99_s": counted("mpi_packet_latency_p99_s", "mpi_packets"),
+        "mpi_packet_latency_p50_s": of_packets("mpi_packet_latency_p50_s"),
+        "mpi_packet_latency_p99_s": of_packets("mpi_packet_latency_p99_s"),
         "io_call_p50_s": call_p50_s,
         "io_call_p99_s": call_p99_s,
     }
@@ -154,7 +167,7 @@ def _io_calls(results: Results, job: str) -> tuple[float | None, float | None]:
     return median, high
 
 
-def _links(results: Results) -> list[LinkSummary]:
+def _links(results: Results, fidelity: run_fidelity.RunFidelity) -> list[LinkSummary]:
     links = needed(results, "links", _LINKS)
     links = links.filter(pc.equal(links["source_kind"], "router"))
     return [
@@ -162,9 +175,9 @@ def _links(results: Results) -> list[LinkSummary]:
             "name": row["name"],
             "class": row["class"],
             "busy_share": _part(row["busy_s"], results.run["simulated_s"]),
-            "saturation_s": row["saturation_s"],
+            "saturation_s": row["saturation_s"] if fidelity.has_packets else None,
             "bytes": row["bytes"],
-            "packets": row["packets"],
+            "packets": row["packets"] if fidelity.has_packets else None,
         }
         for row in _largest(links, "busy_s")
     ]

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.table import Table
 
-from odonata import blame, summary, workload_page
+from odonata import blame, run_fidelity, summary, workload_page
 from odonata.terminal import console, explain, say, show_table, table
 from odonata.wording import MUCH, SIDE_BY_SIDE, duration, factor, rate, share, size
 
@@ -29,7 +29,7 @@ def show(page: Mapping[str, Any], stream: TextIO | None = None, *, ending: bool 
         explain(out, page["detail"])
     if page["can_deadlock"]:
         explain(out, 'The routing can deadlock: network.routing.deadlock_check is "warn".')
-    _section(out, "Jobs", _jobs(page["jobs"]))
+    _section(out, "Jobs", _jobs(page["jobs"], mixed=page["fidelity"] == run_fidelity.MIXED))
     for title, rows in workload_page.sections(page):
         _section(out, title, rows)
     if page["slowdown"]:
@@ -48,20 +48,23 @@ def show(page: Mapping[str, Any], stream: TextIO | None = None, *, ending: bool 
 
 def _heading(page: Mapping[str, Any]) -> str:
     speed = page["packet_hops_per_cpu_s"]
+    cost = "" if speed is None else f", {rate(speed)} packet-hops per CPU-second"
     return (
         f"{page['name'] or 'run'}: {page['outcome']}, {duration(page['simulated_s'])} simulated in "
-        f"{duration(page['wall_s'])} ({'-' if speed is None else rate(speed)} packet-hops per CPU-second)"
+        f"{duration(page['wall_s'])} (messages {run_fidelity.WORDS[page['fidelity']]}{cost})"
     )
 
 
-def _jobs(jobs: list[dict[str, Any]]) -> Table:
-    page = table("job", "ranks", "time", "compute", "in MPI", "in I/O", "written", "read", "I/O rate")
+def _jobs(jobs: list[dict[str, Any]], *, mixed: bool) -> Table:
+    tier = ["messages"] if mixed else []
+    page = table("job", "ranks", *tier, "time", "compute", "in MPI", "in I/O", "written", "read", "I/O rate")
     for job in jobs:
         finished = job["ranks_finished"] == job["ranks"]
         bandwidth = job["io_bandwidth_bytes_per_s"]
         page.add_row(
             job["job"],
             str(job["ranks"]) if finished else f"{job['ranks_finished']} of {job['ranks']}",
+            *([run_fidelity.LABELS[job["fidelity"]]] if mixed else []),
             duration(job["elapsed_s"]) if finished else f"> {duration(job['elapsed_s'])}",
             *(_share(job[f"{part}_share"]) for part in ("compute", "mpi", "io")),
             *(size(job[moved]) if job[moved] else "-" for moved in ("bytes_written", "bytes_read")),
@@ -126,9 +129,13 @@ def _lost_time(out: Console, jobs: list[dict[str, Any]] | None) -> None:
 
 
 def _latencies(jobs: list[dict[str, Any]]) -> Table:
-    page = table("job", "message p50", "p99", "max", "packet p50", "p99", "I/O call p50", "p99")
+    # Flows and the analytic model have no packets.
+    packets = any(job["fidelity"] == run_fidelity.PACKET for job in jobs)
+    headings = ["packet p50", "p99"] if packets else []
+    page = table("job", "message p50", "p99", "max", *headings, "I/O call p50", "p99")
     columns = [f"message_latency_{measure}_s" for measure in ("p50", "p99", "max")]
-    columns += [f"mpi_packet_latency_{measure}_s" for measure in ("p50", "p99")]
+    if packets:
+        columns += [f"mpi_packet_latency_{measure}_s" for measure in ("p50", "p99")]
     columns += [f"io_call_{measure}_s" for measure in ("p50", "p99")]
     for job in jobs:
         page.add_row(job["job"], *(duration(job[column]) for column in columns))
@@ -136,15 +143,20 @@ def _latencies(jobs: list[dict[str, Any]]) -> Table:
 
 
 def _links(links: list[dict[str, Any]]) -> Table:
-    page = table("link", "class", "busy", "saturated", "carried", "packets", left=2)
+    # Flows fill no buffers, and are no packets.
+    packets = any(link["packets"] is not None for link in links)
+    if packets:
+        page = table("link", "class", "busy", "saturated", "carried", "packets", left=2)
+    else:
+        page = table("link", "class", "busy", "carried", left=2)
     for link in links:
         page.add_row(
             link["name"],
             link["class"],
             _share(link["busy_share"]),
-            duration(link["saturation_s"]),
+            *([duration(link["saturation_s"])] if packets else []),
             size(link["bytes"]),
-            rate(link["packets"]),
+            *([rate(link["packets"])] if packets else []),
         )
     return page
 
@@ -251,16 +263,24 @@ def overlapping(page: Mapping[str, Any]) -> str:
 
 
 def _ending(out: Console, page: Mapping[str, Any]) -> None:
-    explain(
-        out,
-        "",
-        "compute, in MPI, in I/O: share of a rank's time, mean over ranks; busy: share of the simulated "
-        "time; saturated: time in which packets found the buffers full; r3>n12: from router 3 to node 12."
-        + overlapping(page),
-    )
+    if page["not_modelled"]:
+        explain(out, "", "Not modelled", *(f"- {line}" for line in page["not_modelled"]))
+    explain(out, "", _legend(page) + overlapping(page))
     if page["results"] is not None:
         say(out, f"Tables: {page['results']}/*.parquet    run: {page['results']}/run.json")
     say(out, f"Digest: {page['digest']} (equal digests, equal results)")
+
+
+def _legend(page: Mapping[str, Any]) -> str:
+    """What the headings of the tables that are shown mean."""
+    parts = ["compute, in MPI, in I/O: share of a rank's time, mean over ranks"]
+    if page["links"] or page["servers"]:
+        parts.append("busy: share of the simulated time")
+    if any(link["saturation_s"] is not None for link in page["links"]):
+        parts.append("saturated: time in which packets found the buffers full")
+    if page["links"]:
+        parts.append("r3>n12: from router 3 to node 12")
+    return "; ".join(parts) + "."
 
 
 def _share(part: float | None) -> str:

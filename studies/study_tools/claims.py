@@ -1,4 +1,4 @@
-"""What a claim of a paper is, and how a verdict comes about.
+"""What a claim is, of a paper or of our own, and how a verdict comes about.
 
 A claim says what it measures, and grades every number by a rule of its own. The verdict follows from the
 grades; nobody sets one by hand.
@@ -39,6 +39,14 @@ class Verdict(StrEnum):
     UNKNOWN = "not computed"
 
 
+class Kind(StrEnum):
+    """Whose statement it is that is tested."""
+
+    PAPER = "claims of the paper"
+    PUBLISHED = "numbers published elsewhere"
+    OWN = "checks of our own"
+
+
 @dataclass(frozen=True)
 class Value:
     """One number that a claim is held against."""
@@ -60,7 +68,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Claim(Generic[Of]):
-    """A sentence of a paper, and how it is tested."""
+    """A statement, and how it is tested."""
 
     key: str
     #: Section or figure.
@@ -72,6 +80,8 @@ class Claim(Generic[Of]):
     #: What is graded, in words.
     rule: str
     measure: Callable[[Of], list[Value]]
+    #: A sentence of the paper that the study is about, or something else, which is counted by itself.
+    kind: Kind = Kind.PAPER
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from study_tools.claims import Answer, Claim, Of, Verdict, answer, share
+from study_tools.claims import Answer, Claim, Kind, Of, Verdict, answer, share
 from study_tools.table import Table
+
+#: Whose a claim is, in a table.
+_WHOSE = {Kind.PAPER: "the paper's", Kind.PUBLISHED: "published elsewhere", Kind.OWN: "our own"}
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,12 @@ def judge(claims: Sequence[Claim[Of]], of: Of) -> list[Judged]:
 
 
 def counts(judged: Sequence[Judged]) -> str:
-    """How many claims hold: "12 hold, 9 hold in part, 3 do not hold"."""
+    """How many claims hold, by whose they are: "claims of the paper: 12 hold, 9 hold in part; ..."."""
+    kinds = [[one for one in judged if one.claim.kind == kind] for kind in Kind]
+    return "; ".join(f"{of[0].claim.kind}: {_counted(of)}" for of in kinds if of)
+
+
+def _counted(judged: Sequence[Judged]) -> str:
     words = {
         Verdict.HOLDS: "hold",
         Verdict.PART: "hold in part",
@@ -50,9 +58,15 @@ def overview(judged: Sequence[Judged]) -> Table:
     """One line per claim, for a terminal."""
     rows = [
         [one.claim.key, one.claim.source, one.claim.number, one.verdict, share(one.answer.values)]
-        for one in judged
+        for one in by_kind(judged)
     ]
-    return Table(f"Claims: {counts(judged)}", ["claim", "in", "paper", "verdict", "as claimed"], rows, left=4)
+    return Table(counts(judged).capitalize(), ["claim", "in", "paper", "verdict", "as claimed"], rows, left=4)
+
+
+def by_kind(judged: Sequence[Judged]) -> list[Judged]:
+    """Claims of the paper first, checks of our own last."""
+    kinds = list(Kind)
+    return sorted(judged, key=lambda one: kinds.index(one.claim.kind))
 
 
 def table(judged: Sequence[Judged]) -> Table:
@@ -67,10 +81,14 @@ def table(judged: Sequence[Judged]) -> Table:
             share(one.answer.values),
             one.answer.text(),
         ]
-        for one in judged
+        for one in by_kind(judged)
     ]
-    header = ["claim", "the paper says", "in", "number", "verdict", "cases as claimed", "ours"]
-    return Table("", header, rows, left=7)
+    header = ["claim", "it says", "in", "number", "verdict", "cases as claimed", "ours"]
+    if len({one.claim.kind for one in judged}) > 1:
+        header.insert(1, "whose")
+        for row, one in zip(rows, by_kind(judged), strict=True):
+            row.insert(1, _WHOSE[one.claim.kind])
+    return Table("", header, rows, left=len(header))
 
 
 def reasons(judged: Sequence[Judged], notes: Mapping[str, str]) -> str:
@@ -101,9 +119,13 @@ def write_csv(file: Path, judged: Sequence[Judged]) -> None:
     """Every number that was graded or shown, a row each."""
     with file.open("w", newline="", encoding="utf-8") as opened:
         writer = csv.writer(opened, lineterminator="\n")
-        writer.writerow(["claim", "source", "paper", "verdict", "quantity", "case", "value", "unit", "grade"])
+        writer.writerow(
+            ["claim", "whose", "source", "paper", "verdict", "quantity", "case", "value", "unit", "grade"]
+        )
         for one in judged:
-            start = [one.claim.key, one.claim.source, one.claim.number, one.verdict]
+            start = [
+                one.claim.key, one.claim.kind, one.claim.source, one.claim.number, one.verdict,
+            ]  # fmt: skip
             for value in one.answer.values:
                 grade = value.grade.name.lower() if value.grade is not None else ""
                 writer.writerow([*start, value.quantity, value.case, value.number, value.unit, grade])

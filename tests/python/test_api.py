@@ -1,6 +1,5 @@
 """The Python package."""
 
-import sys
 import tomllib
 
 import pyarrow as pa
@@ -76,16 +75,8 @@ def test_what_is_not_a_result_is_not_loaded(tmp_path):
 
 
 def test_tables_go_to_pandas(small):
-    pytest.importorskip("pandas")
     jobs = odonata.load(small).frame("jobs")
     assert list(jobs["job"]) == ["halo", "training", "saver"]
-
-
-def test_without_pandas_it_is_said_what_to_install(small, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="pip install pandas"):
-        odonata.load(small).frame("jobs")
-    assert odonata.load(small).table("jobs").num_rows == 3
 
 
 def test_blame_adds_up_to_the_table(small):

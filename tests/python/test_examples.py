@@ -36,7 +36,6 @@ def test_jobs_that_share_the_machine_slow_each_other_down():
 
 
 def test_the_examples_of_the_python_guide_run():
-    pytest.importorskip("pandas")
     found = doctest.testfile(
         str(ROOT / "docs/python.md"), module_relative=False, optionflags=doctest.ELLIPSIS, encoding="utf-8"
     )

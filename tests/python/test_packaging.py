@@ -58,9 +58,7 @@ def test_spack_has_the_dependencies_of_the_package():
             r"py-([\w-]+)@([\d.]+):?([\d.]*)", "\n".join(spack_calls("depends_on"))
         )
     }
-    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["plot"]]
-    wanted += PROJECT["optional-dependencies"]["pandas"]
-    for requirement in wanted:
+    for requirement in PROJECT["dependencies"]:
         name, low, above = bounds(requirement)
         assert found[name] == (low, str(int(above) - 1)), requirement
 

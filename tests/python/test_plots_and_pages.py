@@ -1,8 +1,6 @@
 """Figures show what the tables hold, and notebooks get pages that say what commands print."""
 
 import math
-import re
-import sys
 import tomllib
 from html.parser import HTMLParser
 
@@ -13,8 +11,6 @@ import odonata
 from odonata import plot
 from odonata.html_page import HtmlPage
 from odonata.sweeps.statistics import interval
-
-matplotlib = pytest.importorskip("matplotlib")
 
 TRAFFIC = {
     "name": "a<b>&$x$",
@@ -118,7 +114,7 @@ def test_a_curve_has_the_points_that_were_measured(curve):
 
 
 def test_plots_draw_into_axes_of_others(runs):
-    figure, axes = matplotlib.pyplot.subplots(1, 3) if hasattr(matplotlib, "pyplot") else _subplots()
+    figure, axes = _subplots()
     assert plot.slowdown(runs, axes=axes[0]) is figure
     assert plot.latency_cdf(runs[0], axes=axes[1]) is figure
     assert plot.link_map(runs[0], axes=axes[2]) is figure
@@ -157,17 +153,6 @@ def test_what_cannot_be_drawn_is_an_error(runs, call, error, said):
     with pytest.raises(error) as raised:
         call(runs)
     assert said in str(raised.value)
-
-
-def test_plots_without_matplotlib_say_how_to_come_by_it(runs, monkeypatch):
-    from odonata import pictures
-
-    pictures._kind.cache_clear()
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    for ask in (lambda: plot.slowdown(runs), lambda: plot.link_map(runs[0])):
-        with pytest.raises(ImportError, match=re.escape("pip install matplotlib")):
-            ask()
-    pictures._kind.cache_clear()
 
 
 class Words(HTMLParser):

@@ -269,19 +269,6 @@ def test_frames_of_polars_and_pandas_have_the_same(results):
     assert frame["job"].to_list() == results.frame("jobs")["job"].tolist() == ["halo", "training", "saver"]
 
 
-def test_what_is_not_installed_is_named_with_its_extra(results, monkeypatch):
-    import sys
-
-    for module, ask, extra in [
-        ("polars", lambda: results.polars("jobs"), "pip install polars"),
-        ("pandas", lambda: results.frame("jobs"), "pip install pandas"),
-    ]:
-        monkeypatch.setitem(sys.modules, module, None)
-        with pytest.raises(ImportError, match="pip install") as raised:
-            ask()
-        assert extra in str(raised.value)
-
-
 def test_a_report_of_several_results_is_that_of_the_command(results, small, tmp_path):
     page = odonata.html_report(small, file=tmp_path / "page.html")
     assert page == (tmp_path / "page.html").read_text()

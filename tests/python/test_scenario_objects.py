@@ -138,7 +138,8 @@ def test_what_is_set_later_is_checked_too():
 
 
 def test_numbers_of_numpy_and_tuples_are_taken():
-    numpy = pytest.importorskip("numpy")
+    import numpy
+
     made = scenario.Job(ranks=numpy.int64(8), args=("--reps", "5"))
     made.ranks_per_node = numpy.int32(2)
     assert made.to_dict() == {"ranks": 8, "args": ["--reps", "5"], "ranks_per_node": 2}

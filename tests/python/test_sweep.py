@@ -557,7 +557,6 @@ def test_from_python(shell):
     assert found.table.num_rows == 2 * 2 * 2
     assert found.swept == ["jobs.halo.ranks"]
     assert found.intervals("elapsed_ratio").num_rows == 4
-    pytest.importorskip("pandas")
     assert set(found.to_pandas()["jobs.halo.ranks"]) == {2, 4}
     assert seen
     assert seen[-1].done == seen[-1].planned == 4
@@ -570,7 +569,6 @@ def test_from_python(shell):
 
 
 def test_the_page_and_the_picture(shell):
-    pytest.importorskip("matplotlib")
     shell.write(TINY)
     done = shell(
         "sweep", "scenario.toml", "--over", "jobs.halo.placement=random,contiguous", "--seeds", "3",
@@ -588,7 +586,8 @@ def test_the_page_and_the_picture(shell):
 
 def test_keys_that_change_together_are_one_axis_of_pictures_and_pages(shell):
     """Else a page would hold the second of a `zip` at its first value, which leaves one point of all."""
-    figures = pytest.importorskip("matplotlib.figure")
+    import matplotlib.figure as figures
+
     placements = 'jobs.halo.placement = ["random", "contiguous"]\n'
     sweep_file(shell, f"seeds = 2\n[zip]\n{placements}jobs.noise.workload.uniform.messages = [10, 20]\n")
     done = shell("sweep", "sweep.toml", "-o", "out", "-q", "--plot", "elapsed.pdf", "--measure", "elapsed_s")

@@ -56,7 +56,6 @@ def test_info_says_what_is_in_a_trace(shell, ring):
 
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_info_draws_who_sends_to_whom(shell, ring, tmp_path, ending):
-    pytest.importorskip("matplotlib")
     picture = tmp_path / f"matrix.{ending}"
     assert shell("trace", "info", str(ring), "--matrix", str(picture)).code == 0
     assert picture.read_bytes().startswith(b"\x89PNG" if ending == "png" else b"<?xml")

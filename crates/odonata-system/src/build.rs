@@ -131,7 +131,7 @@ impl Plan {
                         .collect(),
                     stage_wait: job.io.stage_wait.unwrap_or(true),
                     stage_out: job.io.stage_out,
-                    start: job.start,
+                    start: job.start.at,
                     start_after: job.start_after.to_vec(),
                     until: job.until.to_vec(),
                 })

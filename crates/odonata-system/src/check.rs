@@ -12,13 +12,14 @@ pub use tiers::TierReport;
 use crate::build;
 use crate::estimate::{Estimate, distinct};
 use crate::memory::{self, Available, MemoryReport, Need, Spread};
-use crate::placement::Placement;
 use odonata_workload::Bursts;
 
-use crate::scenario::resolved::{CongestionControl, DeadlockCheck, Hardware, Job, Resolved, RouterModel, Workload};
+use crate::scenario::resolved::{
+    CongestionControl, DeadlockCheck, Fidelity, Hardware, Job, Resolved, RouterModel, Workload,
+};
 use crate::scenario::{InputError, Problem, Scenario};
-use crate::warnings::{Warning, warnings};
-use odonata_network::VirtualChannels;
+use crate::warnings::{Warning, links, warnings};
+use odonata_network::{Fidelities, VirtualChannels};
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::Time;
 use schemars::JsonSchema;
@@ -97,8 +98,16 @@ pub struct JobReport {
     pub workload: String,
     /// When it starts, and what stops it, where that is not time zero and itself; may be empty.
     pub rules: String,
+    /// How its messages go.
+    pub fidelity: Fidelity,
     /// Estimated payload of its messages and its I/O, bytes; 0 for traffic whose time depends on other jobs.
     pub estimated_bytes: f64,
+    /// Ranks whose operations the estimate is taken from; the others are taken to do as much in the mean.
+    pub counted_ranks: u32,
+    /// Of the operations of these ranks, the share that was gone through; the rest is extrapolated.
+    pub counted_share: f64,
+    /// Whether the job has more operations than were counted, so that the estimate is a lower bound.
+    pub at_least: bool,
 }
 
 /// Virtual channels and freedom from deadlock.
@@ -135,6 +144,10 @@ pub struct CostReport {
     pub searches: f64,
     /// Events; of pipelined routers one for each of their busy cycles.
     pub events: f64,
+    /// Of messages that go as flows, the flows: one for each way of a message.
+    pub flows: f64,
+    /// How messages go: packet, flow or analytic; mixed, where jobs differ.
+    pub fidelity: &'static str,
     /// The routers, of which it is a matter how much an event costs.
     pub router: RouterModel,
     /// Events per CPU-second that are assumed of such routers, with so many messages and so much state.
@@ -161,13 +174,13 @@ pub fn prove(hardware: &Hardware) -> Result<RoutingReport, String> {
 /// # Errors
 /// What does not fit together, as far as it could not be told from the scenario alone.
 pub fn check(scenario: &Scenario) -> Result<Report, InputError> {
-    let mut report =
-        report(&scenario.resolved, &scenario.placement).map_err(|problem| scenario.document.locate(problem))?;
+    let mut report = report(scenario).map_err(|problem| scenario.document.locate(problem))?;
     report.warnings.splice(0..0, warnings(scenario));
     Ok(report)
 }
 
-fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, Problem> {
+fn report(whole: &Scenario) -> Result<Report, Problem> {
+    let (scenario, placement) = (&whole.resolved, &whole.placement);
     let misfit = |text| Problem::new("", text, "");
     let available = memory::available(scenario.run.memory_limit);
     Need::least(scenario, Spread::WHOLE).refuse(&available)?;
@@ -185,7 +198,11 @@ fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, Problem>
             servers: scenario.servers_of(job, placement, place),
             workload: describe(job).map_err(misfit)?,
             rules: rules(job, scenario),
+            fidelity: scenario.fidelity_of(job),
             estimated_bytes: if job.ends_with_others() { 0.0 } else { expected.bytes },
+            counted_ranks: expected.sample.ranks.min(*job.ranks),
+            counted_share: expected.sample.share,
+            at_least: expected.sample.at_least,
         });
     }
     let parallel = match scenario.jobs.is_empty() {
@@ -208,7 +225,10 @@ fn report(scenario: &Resolved, placement: &Placement) -> Result<Report, Problem>
         parallel,
         cost: (!scenario.jobs.is_empty()).then(|| cost(scenario, &estimate)),
         memory: need.as_ref().map(|need| need.report(&available)),
-        warnings: doubt(need.as_ref(), &available),
+        warnings: links::far_slower(whole, topology)
+            .into_iter()
+            .chain(doubt(need.as_ref(), &available))
+            .collect(),
     })
 }
 
@@ -223,6 +243,13 @@ fn cost(scenario: &Resolved, estimate: &Estimate) -> CostReport {
         packet_hops: estimate.hops(),
         searches: estimate.searches(),
         events: estimate.events(),
+        flows: estimate.flows(),
+        fidelity: match scenario.fidelities() {
+            Fidelities::Same(Fidelity::Packet) => "packet",
+            Fidelities::Same(Fidelity::Flow) => "flow",
+            Fidelities::Same(Fidelity::Analytic) => "analytic",
+            Fidelities::Of(_) => "mixed",
+        },
         router: scenario.network.router,
         events_per_cpu_s,
         runs: 0,
@@ -305,7 +332,7 @@ fn rules(job: &Job, scenario: &Resolved) -> String {
         list.join(", ")
     };
     let mut rules = Vec::new();
-    match (job.start, job.start_after.as_slice()) {
+    match (job.start.at, job.start_after.as_slice()) {
         (Time::ZERO, []) => {}
         (start, []) => rules.push(format!("from {start}")),
         (Time::ZERO, jobs) => rules.push(format!("after {}", names(jobs))),

@@ -5,22 +5,23 @@
 //! Times are those on an idle network: what a rank computes, and what its messages and its I/O take one after the other;
 //! but not less than the links between groups need for all of it.
 //!
-//! Events are those of packets that come to routers; of pipelined routers those of flits and of cycles (`cycles`).
+//! Events are those of packets that come to routers; of pipelined routers those of flits and of cycles (`cycles`). Flows and
+//! messages by the analytic model have some for each message.
 
 mod cycles;
+mod job;
 mod walk;
 
 use crate::placement::{JobPlacement, Placement};
 use crate::scenario::layout::Layout;
-use crate::scenario::resolved::{Algorithm, Device, Job, Resolved, RouterModel, Switching, SyntheticParams, Workload};
+use crate::scenario::resolved::{Algorithm, Fidelity, Job, Resolved, RouterModel, Switching, Workload};
 use cycles::Cycles;
+pub(crate) use job::JobEstimate;
+use job::{job_estimate, sent_for};
 use odonata_storage::FileLayout;
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::{SplitMix64, Time};
-use walk::{Reach, Walk};
 
-/// Ranks of a job whose programs are walked: its first, which is often another than the rest, and some of these.
-const SAMPLED_RANKS: u32 = 16;
 /// Ranks that are asked whether their pattern has a destination for them.
 const SAMPLED_SENDERS: u32 = 4_096;
 /// Nodes from which distances are measured.
@@ -33,6 +34,11 @@ const MEASURED_PORTS: usize = 1 << 24;
 /// message of a program.
 const EVENTS_PER_HOP: f64 = 1.85;
 const EVENTS_PER_MESSAGE: f64 = 2.5;
+/// Events of a message by the analytic model, and of one that is a flow over one way (measured: 3.0 to 5.0, 9.3 to 14.8).
+const EVENTS_OF_ANALYTIC: f64 = 4.1;
+const EVENTS_OF_FLOW: f64 = 10.0;
+/// Ways over which a message goes as flows where its routing has several, at most.
+const WAYS_OF_FLOWS: f64 = 8.0;
 
 /// The way of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +73,7 @@ impl Way {
                 detour,
             };
         }
-        let (inside, far) = distances(&scenario.layout, topology);
+        let (inside, far, _) = distances(&scenario.layout, topology);
         let has_globals = (0..topology.ports()).any(|port| topology.class(port) == LinkClass::Global);
         Way {
             inside: inside + 1.0,
@@ -119,8 +125,9 @@ fn scattered(count: u32, most: u32) -> Vec<u32> {
     all
 }
 
-/// Mean distances, in cables, of nodes of one group and of nodes of different groups, from a sample of nodes.
-fn distances(layout: &Layout, topology: &Topology) -> (f64, f64) {
+/// Mean distances, in cables, of nodes of one group and of nodes of different groups, and the share of pairs of the latter, from
+/// a sample of nodes.
+pub(crate) fn distances(layout: &Layout, topology: &Topology) -> (f64, f64, f64) {
     let (mut sums, mut counts) = ([0.0; 2], [0.0; 2]);
     let nodes = topology.nodes();
     for start in scattered(nodes, SAMPLED_STARTS) {
@@ -144,61 +151,7 @@ fn distances(layout: &Layout, topology: &Topology) -> (f64, f64) {
             0.0
         }
     };
-    (mean(0), mean(1))
-}
-
-/// What a job will do.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct JobEstimate {
-    /// Payload of its messages and its I/O, bytes.
-    pub(crate) bytes: f64,
-    /// Its messages; those of its I/O do not count.
-    pub(crate) messages: f64,
-    /// Those of its I/O.
-    pub(crate) io_messages: f64,
-    /// Packets of its messages.
-    pub(crate) message_packets: f64,
-    /// Packets of its I/O.
-    pub(crate) io_packets: f64,
-    /// Bytes that it reads and writes.
-    pub(crate) io_bytes: f64,
-    /// Flits of all these packets.
-    pub(crate) flits: f64,
-    /// Routers visited by them, until the run ends.
-    pub(crate) hops: f64,
-    /// Links between groups that they take.
-    pub(crate) globals: f64,
-    /// From the start of the run to its own, seconds.
-    pub(crate) start_s: f64,
-    /// How long it takes, seconds.
-    pub(crate) lasts_s: f64,
-    /// How much of that it spends in messages and I/O, seconds.
-    pub(crate) sends_s: f64,
-    /// Of its messages, those that wait at NICs when it has sent the last: synthetic traffic that offers more than the
-    /// links take.
-    pub(crate) waiting: f64,
-    /// Routers on a shortest way of a packet of its messages, if it is known who sends to whom.
-    pub(crate) routers: Option<f64>,
-    /// Ranks that one of its ranks exchanges messages with, if its operations say so.
-    pub(crate) peers: f64,
-    /// Messages and receives that are looked through to match its messages.
-    pub(crate) searches: f64,
-    /// Iterations and values that all of its ranks record.
-    pub(crate) records: f64,
-    /// Its reads and writes, and its calls of metadata servers.
-    pub(crate) accesses: f64,
-}
-
-impl JobEstimate {
-    /// Packets of its messages and of its I/O.
-    fn packets(&self) -> f64 {
-        self.message_packets + self.io_packets
-    }
-
-    /// Flits of a packet.
-    fn flits_of_a_packet(&self) -> f64 {
-        (self.flits / self.packets().max(1.0)).max(1.0)
-    }
+    (mean(0), mean(1), counts[1] / f64::max(counts[0] + counts[1], 1.0))
 }
 
 /// What all jobs will do.
@@ -209,6 +162,7 @@ pub(crate) struct Estimate {
     /// Time in which something is sent, seconds.
     busy_s: f64,
     events: f64,
+    flows: f64,
     /// With how many packets or flits a packet comes to a router: with each of its flits to pipelined ones, else with itself.
     arrivals: f64,
     /// Time from the start of a packet to its arrival on an idle network, seconds.
@@ -273,7 +227,8 @@ impl Estimate {
             estimate.busy_s = estimate.busy_s.min(limit.seconds());
         }
         estimate.overload(scenario, over_globals_s);
-        estimate.flight_s = way.flight_s(scenario, estimate.hops() / estimate.packets().max(1.0));
+        let hops: f64 = estimate.jobs.iter().map(|job| job.hops).sum();
+        estimate.flight_s = way.flight_s(scenario, hops / estimate.packets().max(1.0));
         estimate.count(scenario, topology);
         Ok(estimate)
     }
@@ -298,24 +253,53 @@ impl Estimate {
                 let carried = (end(one) / needs_s).min(1.0);
                 one.hops *= carried;
                 // Those that are not carried are offered all the same.
-                self.events += one.messages * (1.0 - carried);
+                if one.fidelity == Fidelity::Packet {
+                    self.events += one.messages * (1.0 - carried);
+                }
             }
         }
     }
 
     /// Reckons the events of the packets' ways.
     fn count(&mut self, scenario: &Resolved, topology: &Topology) {
+        let several_ways = !matches!(
+            *scenario.network.routing.algorithm,
+            Algorithm::Minimal | Algorithm::DimensionOrder | Algorithm::Bubble | Algorithm::Pxn | Algorithm::UpDown
+        );
+        for one in &mut self.jobs {
+            let messages = one.messages + one.io_messages;
+            let packets = one.packets() / messages.max(1.0);
+            let ways = if several_ways {
+                packets.clamp(1.0, WAYS_OF_FLOWS)
+            } else {
+                1.0
+            };
+            match one.fidelity {
+                Fidelity::Packet => {}
+                Fidelity::Analytic => self.events += messages * EVENTS_OF_ANALYTIC,
+                Fidelity::Flow => {
+                    self.events += messages * (EVENTS_OF_FLOW + ways - 1.0);
+                    self.flows += messages * ways;
+                }
+            }
+        }
+        let in_packets = |one: &&JobEstimate| one.fidelity == Fidelity::Packet;
         let Some(cycles) = Cycles::new(scenario) else {
             let of_programs = scenario.jobs.iter().zip(&self.jobs);
             let of_programs = of_programs.filter(|(job, _)| !matches!(*job.workload, Workload::Synthetic(_)));
-            let messages: f64 = of_programs.map(|(_, one)| one.messages).sum();
+            let of_programs = of_programs.map(|(_, one)| one).filter(in_packets);
+            let messages: f64 = of_programs.map(|one| one.messages).sum();
             self.events += self.hops() * EVENTS_PER_HOP + messages * EVENTS_PER_MESSAGE;
             return;
         };
-        let flit_hops: f64 = self.jobs.iter().map(|job| job.hops * job.flits_of_a_packet()).sum();
+        let flit_hops: f64 = self
+            .jobs
+            .iter()
+            .map(|job| job.packet_hops() * job.flits_of_a_packet())
+            .sum();
         self.arrivals = flit_hops / self.hops().max(1.0);
-        let flits = self.jobs.iter().map(|job| job.flits).sum();
-        let messages: f64 = self.jobs.iter().map(|job| job.messages).sum();
+        let flits = self.jobs.iter().filter(in_packets).map(|job| job.flits).sum();
+        let messages: f64 = self.jobs.iter().filter(in_packets).map(|job| job.messages).sum();
         let ticks = cycles.ticks(self.hops(), flit_hops, f64::from(topology.routers()), self.busy_s);
         // At its NIC each flit is an event but the first of a message, and each message one at either end; at routers cycles
         // alone are.
@@ -343,9 +327,19 @@ impl Estimate {
         self.jobs.iter().map(|job| job.searches).sum()
     }
 
-    /// Routers visited by them.
+    /// Routers visited by packets.
     pub(crate) fn hops(&self) -> f64 {
-        self.jobs.iter().map(|job| job.hops).sum()
+        self.jobs.iter().map(JobEstimate::packet_hops).sum()
+    }
+
+    /// Flows, one for each way of a message.
+    pub(crate) fn flows(&self) -> f64 {
+        self.flows
+    }
+
+    /// Whether some job has more operations than were counted.
+    pub(crate) fn at_least(&self) -> bool {
+        self.jobs.iter().any(|job| job.sample.at_least)
     }
 
     /// Events of the run.
@@ -436,7 +430,7 @@ impl Estimate {
                     let ends = jobs.iter().map(|&other| &self.jobs[usize::from(other)]);
                     ends.map(|other| other.start_s + other.lasts_s).fold(0.0, f64::max)
                 };
-                let start = (end(&job.start_after) + job.start.seconds()).min(limit);
+                let start = (end(&job.start_after) + job.start.at.seconds()).min(limit);
                 let until = if job.until.is_empty() {
                     f64::INFINITY
                 } else {
@@ -453,91 +447,6 @@ impl Estimate {
             }
         }
     }
-}
-
-/// What a job will do, as far as it does not depend on other jobs.
-fn job_estimate(
-    scenario: &Resolved,
-    placement: &Placement,
-    number: usize,
-    job: &Job,
-    distances: Option<&Topology>,
-) -> Result<JobEstimate, String> {
-    let ranks = *job.ranks;
-    if let Workload::Synthetic(traffic) = &*job.workload {
-        let interval = traffic.mean_interval.seconds().max(1e-12);
-        let by_count = traffic
-            .messages
-            .map(|messages| messages as f64 * interval / duty(traffic));
-        let by_time = traffic.stop.map(|stop| stop.saturating_sub(job.start).seconds());
-        let lasts_s = by_count.into_iter().chain(by_time).fold(f64::INFINITY, f64::min);
-        return Ok(JobEstimate {
-            lasts_s,
-            sends_s: lasts_s,
-            ..JobEstimate::default()
-        });
-    }
-    let Some(program) = job.program()? else {
-        return Ok(JobEstimate::default());
-    };
-    let rules = scenario.mpi.collectives.rules();
-    let nodes = &placement.jobs[number].nodes;
-    let walked = |ranks: &[u32]| {
-        let mut walk = Walk::new(scenario, job);
-        for &rank in ranks {
-            walk.reach = distances.zip(nodes.get(rank as usize)).map(|(topology, &node)| Reach {
-                topology,
-                nodes,
-                distances: topology.distances(topology.node_router(node)),
-            });
-            // One that fails ends the run: the others are not worth the time, of which a failure may have taken much.
-            if !walk.rank(program.as_ref(), rank, &rules) {
-                return (walk, false);
-            }
-        }
-        (walk, true)
-    };
-    let others: Vec<u32> = scattered(ranks.saturating_sub(1), SAMPLED_RANKS - 1)
-        .into_iter()
-        .map(|rank| rank + 1)
-        .collect();
-    let (first, goes_on) = walked(&[0]);
-    let (rest, _) = walked(if goes_on { &others } else { &[] });
-    // Each of the others stands for as many.
-    let each = f64::from(ranks.saturating_sub(1)) / others.len().max(1) as f64;
-    let sum = |of: fn(&Walk) -> f64| of(&first) + each * of(&rest);
-    let mean = |of: fn(&Walk) -> f64| sum(of) / f64::from(ranks.max(1));
-    let servers = scenario.servers_of(job, placement, &placement.jobs[number]).max(1) as f64;
-    let device = scenario.storage.as_ref().map_or(f64::INFINITY, |storage| {
-        let block = storage.manager.block.0;
-        let rate = |device: &Device| {
-            let model = device.model();
-            block as f64 / model.about(false, block).max(model.about(true, block)).seconds()
-        };
-        // All that rules leave open is written to the last one.
-        storage.all_devices().last().map_or(f64::INFINITY, rate)
-    });
-    let io_bytes = sum(|walk| walk.io_bytes);
-    let io_packets = sum(|walk| walk.io_packets);
-    let sends_s = mean(|walk| walk.sends_s) + io_bytes / (servers * device);
-    let reached = sum(|walk| walk.reached.0);
-    Ok(JobEstimate {
-        bytes: sum(|walk| walk.bytes) + io_bytes,
-        messages: sum(|walk| walk.messages),
-        io_messages: sum(|walk| walk.io_messages),
-        message_packets: sum(|walk| walk.packets).max(if io_packets > 0.0 { 0.0 } else { f64::from(ranks) }),
-        io_packets,
-        io_bytes,
-        flits: sum(|walk| walk.flits),
-        routers: (reached > 0.0).then(|| sum(|walk| walk.reached.1) / reached),
-        peers: mean(|walk| walk.peers),
-        searches: sum(|walk| walk.searches),
-        records: sum(|walk| walk.records),
-        accesses: sum(|walk| walk.accesses),
-        lasts_s: mean(|walk| walk.computes_s) + sends_s,
-        sends_s,
-        ..JobEstimate::default()
-    })
 }
 
 /// Shares of a job's messages and of its I/O that leave their group: as if everybody sent to everybody, and to all servers
@@ -561,44 +470,6 @@ fn leaving(scenario: &Resolved, placement: &Placement, job: &Job, place: &JobPla
     let far = |(&node, &server): (&u32, &u32)| group_of(node) != group_of(placement.servers[server as usize]);
     let io = place.nodes.iter().zip(&place.servers).filter(|&pair| far(pair)).count();
     (1.0 - staying, io as f64 / ranks)
-}
-
-/// Share of the time in which bursts are on.
-fn duty(traffic: &SyntheticParams) -> f64 {
-    traffic.bursts().map_or(1.0, |bursts| {
-        bursts.on.0 as f64 / (bursts.on.0 as f64 + bursts.off.0 as f64)
-    })
-}
-
-/// What synthetic traffic sends in the time that it has.
-fn sent_for(
-    scenario: &Resolved,
-    job: &Job,
-    traffic: &SyntheticParams,
-    one: JobEstimate,
-) -> Result<JobEstimate, String> {
-    let ranks = *job.ranks;
-    let pattern = traffic.traffic(ranks, !job.until.is_empty())?.pattern;
-    let sampled = (0..ranks).step_by(ranks.div_ceil(SAMPLED_SENDERS).max(1) as usize);
-    let (mut senders, mut asked) = (0, 0);
-    for rank in sampled {
-        senders += u32::from(pattern.sends(rank, ranks));
-        asked += 1;
-    }
-    let senders = f64::from(ranks) * f64::from(senders) / f64::from(asked.max(1));
-    let lasts_s = if one.lasts_s.is_finite() { one.lasts_s } else { 0.0 };
-    let by_time = duty(traffic) * lasts_s / traffic.mean_interval.seconds().max(1e-12);
-    let messages = traffic.messages.map_or(by_time, |most| by_time.min(most as f64));
-    let packets = (traffic.bytes.0.div_ceil(scenario.network.packet.0)).max(1) as f64;
-    Ok(JobEstimate {
-        bytes: messages * traffic.bytes.0 as f64 * senders,
-        messages: messages * senders,
-        message_packets: messages * packets * senders,
-        flits: messages * cycles::flits(scenario, traffic.bytes.0) as f64 * senders,
-        lasts_s,
-        sends_s: lasts_s * duty(traffic),
-        ..one
-    })
 }
 
 /// How many different values there are.

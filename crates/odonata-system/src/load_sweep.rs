@@ -181,7 +181,7 @@ fn choose(resolved: &Resolved, name: Option<&str>) -> Result<usize, Problem> {
 fn prepare(resolved: &mut Resolved, job: usize) -> Result<u32, Problem> {
     let entry = &mut resolved.jobs[job];
     let at = format!("jobs.{}", entry.entry);
-    if entry.start != Time::ZERO || !entry.start_after.is_empty() || !entry.until.is_empty() {
+    if entry.start.at != Time::ZERO || !entry.start_after.is_empty() || !entry.until.is_empty() {
         let problem = format!("job \"{}\" is not there from the start to the end", entry.name);
         return Err(Problem::new(at, problem, "none of start, start_after and until"));
     }

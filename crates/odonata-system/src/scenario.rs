@@ -18,6 +18,7 @@ mod resolve;
 pub mod resolved;
 pub mod run;
 mod schema;
+mod start;
 pub mod timeline;
 mod tree;
 pub mod workload;

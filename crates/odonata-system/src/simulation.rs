@@ -24,8 +24,6 @@ use look::Look;
 use odonata_engine::{HALT_GRID, Pause, Scheduler, Time};
 use odonata_host::Interrupt;
 use odonata_machine::Machine;
-use odonata_network::Fidelities;
-use odonata_network::settings::Fidelity;
 use start::share_of;
 pub(crate) use start::{ranges, start};
 use std::time::{Duration, Instant};
@@ -302,12 +300,12 @@ impl Simulation {
         }
     }
 
-    /// The share of the events that the run was expected to handle; of what goes in packets, which is what is reckoned. A run
-    /// with more events than expected stays below the end.
+    /// The share of the events that the run was expected to handle; 0 where these could not all be counted. A run with more
+    /// events than expected stays below the end.
     fn expected_share(&self) -> f64 {
         const MOST: f64 = 0.95;
         let expected = self.schedule.estimate.events();
-        if self.scenario.fidelities() == Fidelities::Same(Fidelity::Packet) && expected > 0.0 {
+        if expected > 0.0 && !self.schedule.estimate.at_least() {
             (self.scheduler.events() as f64 / expected).min(MOST)
         } else {
             0.0

@@ -5,9 +5,10 @@
 
 mod failures;
 mod ior;
+pub(crate) mod links;
 mod storage;
 
-use odonata_topology::{LinkClass, family};
+use odonata_topology::family;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -32,7 +33,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
     let mut warnings = of_jobs(scenario);
     warnings.extend(resolved.jobs.iter().flat_map(of_program));
     warnings.extend(ior::warnings(scenario));
-    warnings.extend(absent_links(scenario));
+    warnings.extend(links::absent(scenario));
     warnings.extend(storage::warnings(scenario));
     warnings.extend(failures::warnings(scenario));
     warnings
@@ -53,28 +54,6 @@ fn of_program(job: &Job) -> Vec<Warning> {
         expected: "a program without warnings: odonata workload check".into(),
     };
     texts.into_iter().map(warning).collect()
-}
-
-/// Tables of links that the machine does not have, unless they are from a preset, which may be for several machines.
-fn absent_links(scenario: &Scenario) -> Vec<Warning> {
-    let kind = &scenario.resolved.machine.kind;
-    let of_preset = scenario.document.leftovers("network.links", "");
-    let absent = |class: &LinkClass| {
-        let written = scenario.document.has(&format!("network.links.{}", class.name()));
-        written && !of_preset.contains(class.name()) && !kind.link_classes().contains(class)
-    };
-    let classes = LinkClass::ALL.into_iter().filter(absent);
-    classes
-        .map(|class| Warning {
-            key: format!("network.links.{}", class.name()),
-            message: format!(
-                "machines of kind {} have no {} links: it changes nothing",
-                kind.name(),
-                class.name()
-            ),
-            expected: "no such table".into(),
-        })
-        .collect()
 }
 
 /// What there is to say of its jobs.

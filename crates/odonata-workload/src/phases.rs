@@ -334,6 +334,10 @@ impl Program for Phases {
         self.phases[0].ranks()
     }
 
+    fn phases(&self) -> Option<(&[Arc<dyn Program>], u32)> {
+        Some((&self.phases, self.repeat))
+    }
+
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
         let mut seen = Seen {
             memory: &mut [],

@@ -120,6 +120,17 @@ pub trait Program: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// How often each rank [marks](OpKind::Mark) the end of an iteration, if it is known without going through the program and one
+    /// iteration does about as much as another.
+    fn iterations(&self) -> Option<u32> {
+        None
+    }
+
+    /// The programs that this one runs one after the other, and how many times all of them, if it is made of such.
+    fn phases(&self) -> Option<(&[Arc<dyn Program>], u32)> {
+        None
+    }
+
     /// How many words of memory a rank has beside its cursor. With any, operations are asked of
     /// [`next_with`](Program::next_with), and all are in stream 0.
     fn memory(&self) -> usize {
@@ -221,6 +232,14 @@ impl<P: Program + ?Sized> Program for Arc<P> {
 
     fn under_loggops(&self, params: &LogGops) -> Option<Arc<dyn Program>> {
         (**self).under_loggops(params)
+    }
+
+    fn iterations(&self) -> Option<u32> {
+        (**self).iterations()
+    }
+
+    fn phases(&self) -> Option<(&[Arc<dyn Program>], u32)> {
+        (**self).phases()
     }
 
     fn memory(&self) -> usize {

@@ -250,6 +250,27 @@ fn every_request_is_waited_for_before_its_number_is_used_again() {
 }
 
 #[test]
+fn iterations_are_as_many_as_each_rank_marks() {
+    let mut known = 0;
+    for program in programs() {
+        let Some(iterations) = program.iterations() else {
+            continue;
+        };
+        known += 1;
+        for rank in 0..program.ranks() {
+            let marks = operations(&*program, rank).filter(|op| matches!(op.kind, OpKind::Mark { .. }));
+            assert_eq!(
+                marks.count() as u32,
+                iterations,
+                "rank {rank} of {}",
+                program.describe()
+            );
+        }
+    }
+    assert!(known > 10, "{known}");
+}
+
+#[test]
 fn all_ranks_call_the_same_collectives() {
     for program in programs() {
         let of = |rank| {

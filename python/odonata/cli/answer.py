@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from odonata.errors import HOST_FAILED, INPUT_WRONG, INTERRUPTED, InputError, RunSuspended
+from odonata.optional_packages import missing
 
 
 def say(text: str) -> None:
@@ -60,6 +61,15 @@ def reported(as_json: bool, *, writes: bool = True) -> Iterator[None]:
     Only a command that `writes` something says what of it is left.
     """
 
+    def refuse(error: InputError) -> typer.Exit:
+        say(f"error: {error}")
+        for note in getattr(error, "__notes__", []):
+            say(f"  {note}")
+        if as_json:
+            with open_pipe():
+                print_json({"error": error.as_dict()})
+        return typer.Exit(INPUT_WRONG)
+
     def fail(text: str, error: BaseException, code: int) -> typer.Exit:
         state = left(error, writes=writes)
         say(f"{text}; {state}" if state else text)
@@ -68,13 +78,7 @@ def reported(as_json: bool, *, writes: bool = True) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        say(f"error: {error}")
-        for note in getattr(error, "__notes__", []):
-            say(f"  {note}")
-        if as_json:
-            with open_pipe():
-                print_json({"error": error.as_dict()})
-        raise typer.Exit(INPUT_WRONG) from None
+        raise refuse(error) from None
     except RunSuspended as error:
         raise fail(str(error), error, INTERRUPTED) from None
     except KeyboardInterrupt as error:
@@ -87,6 +91,8 @@ def reported(as_json: bool, *, writes: bool = True) -> Iterator[None]:
     except (typer.Exit, typer.Abort, SystemExit):
         raise
     except BaseException as error:
+        if isinstance(error, ImportError) and (package := missing(error)) is not None:
+            raise refuse(package) from None
         # A panic of the core is no Exception, and gets a sentence all the same.
         if sys.flags.dev_mode or not _is_ours(error):
             raise

@@ -85,7 +85,7 @@ def sweep(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Neither progress nor summary, only errors.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a picture that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a picture of something else.")] = False,
 ) -> None:
     """Run a scenario with many values of its keys, many seeds.
 
@@ -96,7 +96,7 @@ def sweep(
 
     from odonata.errors import InputError
     from odonata.pictures import picture
-    from odonata.sweeps import page, run
+    from odonata.sweeps import own_pictures, page, run
     from odonata.sweeps import picture as pictures
     from odonata.sweeps import spec as specs
     from odonata.sweeps.axes import over_option
@@ -129,13 +129,15 @@ def sweep(
                 "slurm": cluster if dask is None else None,
             },
         )
-        output = picture(plot, "--plot", replace=force, inputs=[file, spec.scenario])
+        folder = result_folder(out, file)
+        own = plot is not None and own_pictures.wrote(folder, plot)
+        output = picture(plot, "--plot", replace=force or own, inputs=[file, spec.scenario])
         if output is not None:
             pictures.check(measure, x, [key for axis in spec.axes for key in axis.keys])
         with contextlib.nullcontext() if quiet else page.SweepLine() as progress:
             found = run.execute(
                 spec,
-                result_folder(out, file),
+                folder,
                 list(settings or []),
                 reuse=reuse or [],
                 stop=stop,
@@ -146,6 +148,7 @@ def sweep(
 
             try:
                 save(found.plot(measure, x=x), output)
+                own_pictures.remember(folder, output.target)
             except Exception as error:
                 error.add_note(f"the sweep is in {found.path}, without a picture")
                 raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import tempfile
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from odonata import reader_process
+from odonata import optional_packages, reader_process
 from odonata.darshan_log import header
 from odonata.darshan_log.log import Log
 from odonata.errors import InputError, is_mistake
@@ -46,13 +45,7 @@ def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds:
         # A header that is damaged is nothing to begin with; one that says more than there is, is.
         if not incomplete or not ("the file ends" in error.message or "behind it" in error.message):
             raise
-    if importlib.util.find_spec("darshan") is None:
-        raise InputError(
-            "Darshan logs are read by the package darshan, which is not installed",
-            file=str(path),
-            expected="an installed package darshan",
-            hint="pip install darshan",
-        )
+    optional_packages.find("darshan", "reading a Darshan log", file=str(path))
     with tempfile.TemporaryDirectory(prefix="odonata-darshan-") as name:
         folder = Path(name)
         _work(path, folder, memory, seconds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import tempfile
@@ -13,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from odonata import foreign, reader_process
+from odonata import foreign, optional_packages, reader_process
 from odonata.errors import InputError, is_mistake
 
 #: What a path of the format is, for people.
@@ -101,13 +100,7 @@ def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds:
         OSError: The computer fails.
     """
     anchor = anchor_of(path)
-    if importlib.util.find_spec("otf2") is None:
-        raise InputError(
-            "OTF2 archives are read by the package otf2, which is not installed",
-            file=str(anchor),
-            expected="an installed package otf2",
-            hint="pip install otf2",
-        )
+    optional_packages.find("otf2", "reading an OTF2 archive", file=str(anchor))
     with tempfile.TemporaryDirectory(prefix="odonata-otf2-") as name:
         folder = Path(name)
         _work(anchor, folder, memory, seconds)

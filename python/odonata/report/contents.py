@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from odonata import blame, summary
+from odonata import blame, run_fidelity, summary
 from odonata.results import Results, needed
 
 #: Jobs of which charts tell; of more, those that moved the most bytes.
@@ -28,6 +28,11 @@ class Contents:
     def summary(self) -> Mapping[str, Any]:
         """What `odonata summary --json` says."""
         return summary.collect(self.results)
+
+    @functools.cached_property
+    def fidelity(self) -> run_fidelity.RunFidelity:
+        """How messages were carried."""
+        return run_fidelity.of_scenario(self.run["scenario"])
 
     @functools.cached_property
     def jobs(self) -> list[dict[str, Any]]:
@@ -86,7 +91,9 @@ class Contents:
 
     @functools.cached_property
     def links(self) -> list[dict[str, Any]]:
-        """The rows of the table links."""
+        """The rows of the table links; none if messages go over no links."""
+        if not self.fidelity.uses_links:
+            return []
         columns = [
             "link",
             "name",

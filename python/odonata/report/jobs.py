@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from odonata import run_fidelity
 from odonata.report.blocks import (
     Block,
     Cell,
@@ -34,6 +35,7 @@ def section(contents: Contents) -> Section:
 
 def table(contents: Contents) -> Table:
     """A row per job."""
+    mixed = contents.fidelity.of_run == run_fidelity.MIXED
     rows = []
     workloads = {row["job"]: row.get("workload", "") for row in contents.jobs}
     for job in contents.summary["jobs"]:
@@ -44,6 +46,7 @@ def table(contents: Contents) -> Table:
             [
                 Cell(job["job"], title=workloads[job["job"]]),
                 Cell(ranks, job["ranks"], title="" if finished else "ranks that ended"),
+                *([Cell(run_fidelity.LABELS[job["fidelity"]])] if mixed else []),
                 Cell(elapsed, job["elapsed_s"]),
                 *(share_cell(job[f"{part}_share"]) for part in ("compute", "mpi", "io")),
                 size_cell(job["bytes_written"]),
@@ -56,6 +59,7 @@ def table(contents: Contents) -> Table:
     columns = [
         Column("job", number=False),
         Column("ranks"),
+        *([Column("messages", number=False, help="How its messages go.")] if mixed else []),
         Column("time", help="From the job's start to the end of its last rank."),
         Column("compute", help="Share of a rank's time, mean over ranks."),
         Column("in MPI", help="Share of a rank's time blocked in MPI calls, mean over ranks."),
@@ -179,8 +183,9 @@ def _traffic(contents: Contents) -> Chart | None:
         # There is no row where nothing was delivered.
         lines: dict[str, list[float | None]] = {
             "bytes": [row["bytes"] / interval_s if row else 0.0 for row in mine],
-            "latency": [row["latency_mean_s"] if row and row["packets"] else None for row in mine],
         }
+        if contents.fidelity.of(job) == run_fidelity.PACKET:
+            lines["latency"] = [row["latency_mean_s"] if row and row["packets"] else None for row in mine]
         for show, values in lines.items():
             traces.append(
                 {
@@ -196,20 +201,18 @@ def _traffic(contents: Contents) -> Chart | None:
                     "when": {"show": show},
                 }
             )
+    shows = [("bytes", "bytes delivered per second")]
+    if contents.fidelity.has_packets:
+        shows.append(("latency", "mean packet latency"))
     return Chart(
         "jobs-traffic",
         "Traffic over time",
-        f"What was delivered to each job, or the mean latency of its packets in the network; intervals of "
-        f"{duration(interval_s)}. Dragging chooses a time in all charts over time; a double click shows "
-        "all of it.",
+        "What was delivered to each job"
+        + (", or the mean latency of its packets in the network" if len(shows) > 1 else "")
+        + f"; intervals of {duration(interval_s)}. Dragging chooses a time in all charts over time; "
+        "a double click shows all of it.",
         traces,
         {"xaxis": axis("simulated time", "s"), "yaxis": axis("", "s", rangemode="tozero")},
-        [
-            Control(
-                "show",
-                "Show",
-                [("bytes", "bytes delivered per second"), ("latency", "mean packet latency")],
-            )
-        ],
+        [Control("show", "Show", shows)],
         time=True,
     )

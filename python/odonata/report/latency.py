@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from odonata import run_fidelity
 from odonata.report.blocks import Chart, Control, Section, axis, plain
 from odonata.report.contents import Contents
 from odonata.report.quantiles import Value, cumulative, density
@@ -116,6 +117,8 @@ def values(results: Results) -> dict[str, dict[str, list[Value]]]:
     def add(job: str, measure: str, value: Value) -> None:
         found.setdefault(job, {}).setdefault(measure, []).append(value)
 
+    fidelity = run_fidelity.of_scenario(results.run.get("scenario", {}))
+    with_packets = [job for job, kind in fidelity.jobs.items() if kind == run_fidelity.PACKET]
     for table, suffix in (("messages", ""), ("packets", "-packets")):
         columns = ["job", "class", "latency_low_s", "latency_high_s"]
         if table not in results.tables:
@@ -123,6 +126,7 @@ def values(results: Results) -> dict[str, dict[str, list[Value]]]:
         rows = results.table(table)
         if table == "packets":
             rows = rows.filter(pc.equal(rows["measure"], "network"))
+            rows = rows.filter(pc.is_in(rows["job"], pa.array(with_packets, pa.string())))
         # Of a million messages many took as long as others.
         grouped = rows.group_by(columns).aggregate([("count", "sum")])
         for row in zip(*(grouped[name].to_pylist() for name in [*columns, "count_sum"]), strict=True):

@@ -35,6 +35,7 @@ def limits(contents: Contents) -> list[str]:
             "of jobs "
             "that had not ended are upper bounds."
         )
+    lines += contents.fidelity.unknown()
     if not contents.slowdowns and len(contents.names) > 1:
         lines.append("How long the jobs take alone: run with --baselines.")
     lines += [f"{job}, alone: {how}." for job, how in contents.results.failed_baselines.items()]

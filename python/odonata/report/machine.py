@@ -72,7 +72,7 @@ def _map(contents: Contents) -> Drawing:
             "Show",
             [
                 ("busy", "transmitting"),
-                ("saturation", "saturated"),
+                *([("saturation", "saturated")] if contents.fidelity.has_packets else []),
                 *([("waits", "waits")] if jobs else []),
             ],
         ),
@@ -92,6 +92,7 @@ def _map(contents: Contents) -> Drawing:
         "group": contents.groups,
         "classes": classes,
         "jobs": jobs,
+        "packets": contents.fidelity.has_packets,
         "routers": _routers(contents, classes),
         "links": _links(contents, classes, waits),
         "waits": _router_waits(contents, classes, waits),
@@ -215,15 +216,16 @@ def _links(
 
 def _table(contents: Contents) -> Table:
     routers = [link for link in contents.links if link["source_kind"] == "router"]
+    packets = contents.fidelity.has_packets
     hottest = sorted(routers, key=lambda link: -link["busy_s"])[:MOST_ROWS]
     rows = [
         [
             name_cell(link["name"]),
             name_cell(CLASSES.get(link["class"], link["class"])),
             share_cell(link["busy_s"] / contents.simulated_s, shaded=True),
-            time_cell(link["saturation_s"]),
+            *([time_cell(link["saturation_s"])] if packets else []),
             size_cell(link["bytes"]),
-            Cell(f"{link['packets']:,}", link["packets"]),
+            *([Cell(f"{link['packets']:,}", link["packets"])] if packets else []),
         ]
         for link in hottest
         if link["busy_s"] > 0
@@ -232,9 +234,9 @@ def _table(contents: Contents) -> Table:
         Column("link", number=False, help="r3>n12: from router 3 to node 12."),
         Column("class", number=False),
         Column("busy", help="Share of the simulated time in which it transmits."),
-        Column("saturated", help="Time in which a packet found the buffers behind it full."),
+        *([Column("saturated", help="Time in which a packet found the buffers behind it full.")] * packets),
         Column("carried"),
-        Column("packets"),
+        *([Column("packets")] * packets),
     ]
     return Table(
         "machine-links", f"The {len(rows)} busiest links of routers", columns, rows, search=True, folded=True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from odonata import run_fidelity
 from odonata.report.blocks import (
     Block,
     Chart,
@@ -59,18 +60,17 @@ def section(contents: Contents) -> Section | None:
         return None
     charts = [_load(contents), _between_groups(contents), _over_time(contents)]
     blocks: list[Block] = [table(contents), *(chart for chart in charts if chart is not None)]
-    return Section(
-        "network",
-        "Links",
-        "How busy the links were, each direction of a cable for itself, and how long packets found the "
-        "buffers "
-        "behind them full.",
-        blocks,
-    )
+    lead = "How busy the links were, each direction of a cable for itself"
+    if contents.fidelity.has_packets:
+        lead += ", and how long packets found the buffers behind them full"
+    if contents.fidelity.has(run_fidelity.ANALYTIC):
+        lead += ". Jobs that go by the analytic model take no link"
+    return Section("network", "Links", f"{lead}.", blocks)
 
 
 def table(contents: Contents) -> Table:
     """A row per class."""
+    packets = contents.fidelity.has_packets
     rows = []
     for name, links in by_class(contents).items():
         busy = sorted(link["busy_s"] / contents.simulated_s for link in links)
@@ -84,8 +84,11 @@ def table(contents: Contents) -> Table:
                 share_cell(busy[min(len(busy) - 1, int(0.99 * len(busy)))], shaded=True),
                 share_cell(busy[-1], shaded=True),
                 name_cell(most["name"] if most["busy_s"] else "-"),
-                count_cell(sum(value > 0 for value in saturated)),
-                time_cell(max(saturated)),
+                *(
+                    [count_cell(sum(value > 0 for value in saturated)), time_cell(max(saturated))]
+                    if packets
+                    else []
+                ),
                 size_cell(sum(link["bytes"] for link in links)),
             ]
         )
@@ -96,8 +99,14 @@ def table(contents: Contents) -> Table:
         Column("busy, p99", help="99 of 100 links are less busy."),
         Column("busiest"),
         Column("which", number=False, help="r3>n12: from router 3 to node 12."),
-        Column("saturated links", help="Links behind which a packet ever found the buffers full."),
-        Column("saturated, longest"),
+        *(
+            [
+                Column("saturated links", help="Links behind which a packet ever found the buffers full."),
+                Column("saturated, longest"),
+            ]
+            if packets
+            else []
+        ),
         Column("carried"),
     ]
     return Table("links-classes", "Links by class", columns, rows)
@@ -106,13 +115,12 @@ def table(contents: Contents) -> Table:
 def _load(contents: Contents) -> Chart:
     """Sorted load of the links of each class."""
     traces = []
-    simulated_s = contents.simulated_s
+    shows = {"busy": ("transmitting", "busy_s")}
+    if contents.fidelity.has_packets:
+        shows["saturation"] = ("saturated", "saturation_s")
     for number, (name, links) in enumerate(by_class(contents).items()):
-        for show, column, scale in (
-            ("busy", "busy_s", simulated_s),
-            ("saturation", "saturation_s", simulated_s),
-        ):
-            ordered = sorted((link[column] / scale for link in links), reverse=True)
+        for show, (_, column) in shows.items():
+            ordered = sorted((link[column] / contents.simulated_s for link in links), reverse=True)
             # From the hottest link on: the interesting end of the grid is the fine one.
             places = sorted({min(len(ordered) - 1, int((1 - part) * len(ordered))) for part in GRID} | {0})
             traces.append(
@@ -131,16 +139,16 @@ def _load(contents: Contents) -> Chart:
     return Chart(
         "links-load",
         "How many links are hot",
-        "The share of a class's links, the hottest first, that is busy (or saturated) for at least so much "
-        "of the "
-        "simulated time. A line that falls steeply on the left: few hot spots; a high plateau: the class "
-        "is full.",
+        "The share of a class's links, the hottest first, that is busy "
+        + ("(or saturated) " if "saturation" in shows else "")
+        + "for at least so much of the simulated time. A line that falls steeply on the left: few hot spots; "
+        "a high plateau: the class is full.",
         traces,
         {
             "xaxis": axis("share of the links", "share", range=[0, 1]),
             "yaxis": axis("share of the time", "share", rangemode="tozero"),
         },
-        [Control("show", "Show", [("busy", "transmitting"), ("saturation", "saturated")])],
+        [Control("show", "Show", [(show, words) for show, (words, _) in shows.items()])],
     )
 
 
@@ -176,6 +184,8 @@ def _between_groups(contents: Contents) -> Chart | None:
         "saturation": ("mean share of the time saturated", "%{z:.1%} saturated, mean of "),
         "bytes": ("bytes carried", "%{z:.3~s}B over "),
     }
+    if not contents.fidelity.has_packets:
+        del shows["saturation"]
     traces = [
         {
             "type": "heatmap",

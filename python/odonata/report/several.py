@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from odonata import comparison
+from odonata import comparison, run_fidelity
 from odonata.report import latency, network, waits
 from odonata.report.blocks import (
     Block,
@@ -125,6 +125,7 @@ def _verdict(runs: dict[str, Contents]) -> Section:
             Cell(contents.results.outcome),
             Cell(f"{contents.run['nodes']:,}", contents.run["nodes"]),
             Cell(str(contents.run["scenario"].get("seed", "-"))),
+            Cell(run_fidelity.WORDS[contents.fidelity.of_run]),
             time_cell(contents.simulated_s),
             Cell(contents.run["digest"]),
         ]
@@ -135,6 +136,7 @@ def _verdict(runs: dict[str, Contents]) -> Section:
         Column("outcome", number=False),
         Column("nodes"),
         Column("seed"),
+        Column("messages go", number=False),
         Column("simulated"),
         Column("digest", number=False),
     ]
@@ -309,9 +311,14 @@ def _links(runs: dict[str, Contents]) -> Section:
                     name_cell(network.CLASSES.get(kind, kind)),
                     share_cell(sum(busy) / len(busy), shaded=True),
                     share_cell(max(busy), shaded=True),
-                    time_cell(sum(link["saturation_s"] for link in links)),
+                    time_cell(
+                        sum(link["saturation_s"] for link in links) if contents.fidelity.has_packets else None
+                    ),
                 ]
             )
+    if not rows:
+        lead = "No run used links: messages went by the analytic model."
+        return Section("links", "Links", lead)
     columns = [
         Column("run", number=False),
         Column("class", number=False),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odonata import blame
+from odonata import blame, run_fidelity
 from odonata.report.blocks import Block, Facts, Section, Text, duration
 from odonata.report.contents import Contents
 from odonata.wording import factor, rate, share, size
@@ -59,13 +59,16 @@ def sentences(contents: Contents) -> list[str]:
     links = contents.summary["links"]
     if links:
         link = links[0]
-        full = "never found the buffers behind it full"
-        if link["saturation_s"]:
-            full = f"found the buffers behind it full for {duration(link['saturation_s'])}"
-        lines.append(
+        said = (
             f"The busiest link, {link['name']} ({link['class']}), transmitted "
-            f"{share(link['busy_share'] or 0.0, 1.0)} of the time; packets {full}."
+            f"{share(link['busy_share'] or 0.0, 1.0)} of the time"
         )
+        # Flows and the analytic model have no buffers.
+        if link["saturation_s"]:
+            said += f"; packets found the buffers behind it full for {duration(link['saturation_s'])}"
+        elif link["saturation_s"] is not None:
+            said += "; packets never found the buffers behind it full"
+        lines.append(f"{said}.")
     servers = contents.summary["servers"]
     if servers:
         server = servers[0]
@@ -142,14 +145,14 @@ def _facts(contents: Contents) -> list[tuple[str, str]]:
         machine += f", {len(contents.groups):,} routers in {groups} group{'s' if groups > 1 else ''}"
     if "servers" in contents.results.tables and (count := contents.results.table("servers").num_rows):
         machine += f", {count:,} storage server{'s' if count > 1 else ''}"
+    moved = f"{rate(run['messages'])} messages, {size(run['bytes_delivered'])}"
+    if contents.fidelity.has_packets:
+        moved += f", {rate(run['packets'])} packets"
     return [
         ("Outcome", contents.results.outcome),
         ("Machine", machine),
+        ("Messages go", run_fidelity.WORDS[contents.fidelity.of_run]),
         ("Simulated", f"{duration(contents.simulated_s)} in {duration(run['wall_s'])}"),
-        (
-            "Moved",
-            f"{rate(run['messages'])} messages, {size(run['bytes_delivered'])}, {rate(run['packets'])} "
-            "packets",
-        ),
+        ("Moved", moved),
         ("Seed", str(run["scenario"].get("seed", "-"))),
     ]

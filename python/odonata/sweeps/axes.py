@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from odonata.optional_packages import MissingPackage
 from odonata.runner import LARGEST_SEED
 from odonata.sweeps import samples
 from odonata.sweeps.reader import Source, Table, shown
@@ -121,11 +122,10 @@ def sampled(table: Table) -> list[Axis]:
         raise inner.error("the number of points is missing", "count", None, "a whole number")
     try:
         rows = samples.draw(method, count, list(ranges.values()), inner.count("seed", 1, 0, LARGEST_SEED))
-    except ImportError:
+    except MissingPackage as missing:
         raise inner.error(
-            "Sobol's sequence needs scipy", "method", method, "scipy to be installed",
-            hint="pip install scipy, or method = \"latin-hypercube\"",
-        ) from None  # fmt: skip
+            missing.message, "method", method, f'scipy ({missing.hint}), or method = "latin-hypercube"'
+        ) from None
     return [Axis(tuple(ranges), tuple(rows), tuple(over.key(key) for key in ranges))]
 
 

@@ -29,6 +29,13 @@ _HEADINGS = {
     "io_s": "in I/O",
 }
 
+#: What of a run follows from its seed, for those who expected a difference.
+VARIES = (
+    "A seed changes random placement, drawn and adaptive routes, the arrivals and destinations of synthetic "
+    "traffic, random assignment of storage servers, devices with random times, and starts with a jitter "
+    "(jobs.start = { at, jitter })."
+)
+
 #: Rows of the table that are shown; more are in the files.
 MOST_ROWS = 60
 
@@ -59,7 +66,7 @@ def show(sweep: Sweep, stream: TextIO | None = None) -> None:
         if len(rows) > MOST_ROWS:
             say(out, f"... {len(rows) - MOST_ROWS} more rows in intervals.parquet")
         say(out, "")
-        explain(out, *sentences(sweep))
+        explain(out, *sentences(sweep), *seeds_alike(sweep))
         explain(out, *(f"{', '.join(others)}: as {key}." for key, others in same.items()))
         kind = "together / alone" if names[0].endswith("_ratio") else "as measured"
         explain(
@@ -94,8 +101,36 @@ def _rows(sweep: Sweep) -> tuple[list[list[str]], tuple[str, ...]]:
         first = next(iter(measured.values()))
         keys = [_swept(first[key], units[key]) for key in shown]
         cells = [_mean(measured.get(name)) for name in names]
-        rows.append([*keys, job, *cells, str(max(row["seeds"] for row in measured.values()))])
+        rows.append([*keys, job, *cells, _seeds(measured)])
     return rows, names
+
+
+def _seeds(measured: dict[str, dict[str, Any]]) -> str:
+    """How many seeds a row is the mean of.
+
+    >>> _seeds({"io_s": {"seeds": 5, "results": 5}}), _seeds({"io_s": {"seeds": 5, "results": 1}})
+    ('5', '5, all alike')
+    """
+    seeds = max(row["seeds"] for row in measured.values())
+    return f"{seeds}, all alike" if seeds > 1 and _is_certain(next(iter(measured.values()))) else str(seeds)
+
+
+def _is_certain(row: dict[str, Any]) -> bool:
+    """Whether several seeds gave one result."""
+    return bool(row["seeds"] > 1 and row.get("results") == 1)
+
+
+def seeds_alike(sweep: Sweep) -> list[str]:
+    """That seeds change nothing, where it is so, and what they change."""
+    certain = {row["point"] for row in sweep.intervals().to_pylist() if _is_certain(row)}
+    if not certain:
+        return []
+    count = sweep.description["points"]
+    where = "every point" if len(certain) == count else f"{len(certain)} of {count} points"
+    return [
+        f"At {where} all seeds gave the same result (equal digests): nothing in these runs is random, and there "
+        f"is no interval. {VARIES}"
+    ]
 
 
 def _swept(value: Any, unit: str) -> str:
@@ -151,6 +186,9 @@ def sentences(sweep: Sweep) -> list[str]:
             ", ".join(f"{key} = {_swept(row[key], units[key])}" for key in shown) for row in (most, least)
         ]
         text = f"- {job} is slowed most at {where[0]} ({_mean(most)}), least at {where[1]} ({_mean(least)})"
+        if _is_certain(most) and _is_certain(least):
+            said.append(f"{text}.")
+            continue
         if most["half_width"] is None or least["half_width"] is None:
             text += "; how much of that is chance, more seeds would say"
         elif most["low"] <= least["high"]:

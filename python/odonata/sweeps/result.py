@@ -99,7 +99,7 @@ class Sweep:
         """The table of points, as pandas.
 
         Raises:
-            ImportError: pandas is not installed.
+            MissingPackage: pandas is not installed.
 
         >>> import pyarrow as pa
         >>> len(Sweep({}, pa.table({"point": [0]}), pa.table({})).to_pandas())
@@ -113,7 +113,7 @@ class Sweep:
         """The table of points, as polars.
 
         Raises:
-            ImportError: polars is not installed.
+            MissingPackage: polars is not installed.
         """
         from odonata.frames import to_polars
 
@@ -151,7 +151,7 @@ class Sweep:
             x: A swept key. Default: the first one; the others distinguish lines.
 
         Raises:
-            ImportError: matplotlib is not installed.
+            MissingPackage: matplotlib is not installed.
             InputError: There is no such measure or key.
 
         >>> from odonata import Sweep

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from odonata.optional_packages import require
 from odonata.sweeps.reader import Table
 from odonata.sweeps.values import parse
 
@@ -82,7 +83,7 @@ def unit_cube(method: str, count: int, dimensions: int, seed: int) -> list[list[
     [[0, 1, 2, 3], [0, 1, 2, 3]]
 
     Raises:
-        ImportError: Sobol's sequence without scipy.
+        MissingPackage: Sobol's sequence without scipy.
     """
     draw = random.Random(seed)
     if method == "random":
@@ -95,9 +96,11 @@ def unit_cube(method: str, count: int, dimensions: int, seed: int) -> list[list[
             draw.shuffle(strata)
             axes.append([(stratum + draw.random()) / count for stratum in strata])
         return [list(point) for point in zip(*axes, strict=True)]
-    from scipy.stats import qmc
-
-    points = qmc.Sobol(dimensions, scramble=True, rng=seed).random(count)
+    points = (
+        require("scipy.stats", "Sobol's sequence")
+        .qmc.Sobol(dimensions, scramble=True, rng=seed)
+        .random(count)
+    )
     return [[min(float(x), math.nextafter(1.0, 0.0)) for x in point] for point in points]
 
 

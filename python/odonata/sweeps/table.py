@@ -71,9 +71,18 @@ _INTERVAL = (
     Column("measure", "string", "", "Name of the column of the table of points."),
     Column("unit", "string", "", "Its unit; empty if it has none."),
     Column("seeds", "int64", "", "Seeds for which there is a value."),
+    Column(
+        "results",
+        "int64",
+        "",
+        "Different results (digests) of these seeds; 1 of several seeds: nothing in the runs is random.",
+    ),
     Column("mean", "float64", "", "Mean over the seeds."),
     Column(
-        "half_width", "float64", "", "Half-width of the confidence interval of the mean; null of one seed."
+        "half_width",
+        "float64",
+        "",
+        "Half-width of the confidence interval of the mean; null of one seed, and of one result.",
     ),
     Column("low", "float64", "", "Lower end of the interval."),
     Column("high", "float64", "", "Upper end of the interval."),
@@ -176,15 +185,18 @@ def intervals_table(points: pa.Table, keys: list[str], confidence: float) -> pa.
     rows = []
     for (point, job), members in groups.items():
         good = [row for row in members if row["outcome"] in GOOD_OUTCOMES]
+        results = len({row["digest"] for row in good})
         for name in measure_names():
             values = [float(row[name]) for row in good if row[name] is not None]
             if not values:
                 continue
-            found = interval(values, confidence)
+            # Runs that are equal are one observation, however many seeds gave it.
+            found = interval(values if results > 1 else values[:1], confidence)
             rows.append(
                 {f"swept {key}": members[0][key] for key in keys}
                 | {
-                    "point": point, "job": job, "measure": name, "unit": units[name], "seeds": found.number,
+                    "point": point, "job": job, "measure": name, "unit": units[name], "seeds": len(values),
+                    "results": results,
                     "mean": found.mean, "half_width": _known(found.half_width), "low": _known(found.low),
                     "high": _known(found.high), "deviation": _known(found.deviation),
                     "least": min(values), "largest": max(values),

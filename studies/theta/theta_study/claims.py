@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from study_tools.claims import Claim
+from study_tools.claims import Claim, Kind
 
 from theta_study import published
 from theta_study.machine import HOST_S
@@ -48,6 +48,7 @@ CLAIMS: list[Claim[Times]] = [
         "7 %, 32 %, 14 % more",
         "each step gains more than 1 %, preset and fitted",
         more_ranks,
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "latency",
@@ -56,6 +57,7 @@ CLAIMS: list[Claim[Times]] = [
         "1.3 us",
         f"preset, same blade; {EIGHT}",
         points("preset", published.LATENCIES[:1]),
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "distance",
@@ -64,6 +66,7 @@ CLAIMS: list[Claim[Times]] = [
         "1.3, 1.5, 1.5, 2.2 us",
         f"preset, 8 B; {EIGHT}",
         points("preset", published.LATENCIES[1:]),
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "distance-fitted",
@@ -72,6 +75,7 @@ CLAIMS: list[Claim[Times]] = [
         "1.5, 1.5, 2.2 us",
         f"variant fitted, 8 B, other distances than the blade; {EIGHT}",
         points("fitted", published.LATENCIES[1:]),
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "distance-order",
@@ -80,6 +84,7 @@ CLAIMS: list[Claim[Times]] = [
         "longer",
         "preset, 16 KiB: each distance takes longer than the one before",
         order,
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "hop",
@@ -88,6 +93,7 @@ CLAIMS: list[Claim[Times]] = [
         "100 ns",
         "preset, 8 B: same chassis less same blade, within 20 %",
         hop,
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "path",
@@ -96,6 +102,7 @@ CLAIMS: list[Claim[Times]] = [
         "500 ns",
         f"minimal routing, 8 B, every distance: half a round trip less the hosts' {1e9 * HOST_S:.0f} ns",
         path,
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "any-pair",
@@ -104,6 +111,7 @@ CLAIMS: list[Claim[Times]] = [
         "2 us",
         "minimal routing, 8 B, every distance",
         any_pair,
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "ping-pong-rate",
@@ -112,6 +120,7 @@ CLAIMS: list[Claim[Times]] = [
         "8.5 GB/s",
         f"preset, 4 MiB; {EIGHT}",
         points("preset", published.RATES[:3]),
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "ping-pong-rate-fitted",
@@ -120,6 +129,7 @@ CLAIMS: list[Claim[Times]] = [
         "8.5 GB/s",
         f"variant fitted, 4 MiB; {EIGHT}",
         points("fitted", published.RATES[:3]),
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "pair-rates",
@@ -128,6 +138,7 @@ CLAIMS: list[Claim[Times]] = [
         "10, 15 GB/s",
         f"preset, 16 ranks per node; {EIGHT}",
         points("preset", published.RATES[3:]),
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "pair-rates-fitted",
@@ -136,6 +147,7 @@ CLAIMS: list[Claim[Times]] = [
         "15 GB/s",
         f"variant fitted, 16 ranks per node; {EIGHT}; one way is what the interface was made of",
         points("fitted", published.RATES[3:]),
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "bisection",
@@ -144,6 +156,7 @@ CLAIMS: list[Claim[Times]] = [
         "4,050, 7,200 GB/s",
         f"minimal routing, all nodes with all groups of the other half, both ways; {EIGHT}",
         bisection,
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "size",
@@ -152,6 +165,7 @@ CLAIMS: list[Claim[Times]] = [
         "flat, then grows",
         "preset, every distance: no size takes less than the one before; 64 B at most 8 % more than 0 B",
         grows,
+        kind=Kind.OWN,
     ),
     Claim(
         "slope",
@@ -160,6 +174,7 @@ CLAIMS: list[Claim[Times]] = [
         "17.18, 5.25 GB/s",
         "preset, 32 to 64 KiB in the blade, the chassis, the group, within 8 %",
         slope,
+        kind=Kind.OWN,
     ),
     Claim(
         "pairing-links",
@@ -168,6 +183,7 @@ CLAIMS: list[Claim[Times]] = [
         "1 to 1.2 times",
         "64 KiB, wherever pairs cross groups: over the bound of machine.pairing_bound",
         pairing_minimal,
+        kind=Kind.OWN,
     ),
     Claim(
         "pairing-adaptive",
@@ -176,6 +192,7 @@ CLAIMS: list[Claim[Times]] = [
         "quicker",
         "64 KiB, wherever pairs cross groups: preset quicker than minimal routing",
         pairing_adaptive,
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "pairing-small",
@@ -184,5 +201,6 @@ CLAIMS: list[Claim[Times]] = [
         "at most 20 %",
         "preset, 0 to 64 B, 2,048 nodes: slowest pair over a pair alone in two groups",
         pairing_small,
+        kind=Kind.OWN,
     ),
 ]

@@ -50,9 +50,12 @@ def minimal_terminals(runs: Runs) -> list[Value]:
 
 
 def as_nonminimal(runs: Runs) -> list[Value]:
+    # Non-minimal routing diverts every packet that has a choice: those between groups.
     return [
-        Value("", program, routed["adaptive"].nonminimal, "%", yes(routed["adaptive"].nonminimal > 0.5))
+        Value("", program, share, "%", yes(share > 0.5))
         for program, routed in by_routing(runs)
+        if routed["non-minimal"].nonminimal > 0
+        for share in [routed["adaptive"].nonminimal / routed["non-minimal"].nonminimal]
     ]
 
 
@@ -147,7 +150,8 @@ CLAIMS: list[Claim[Runs]] = [
         "6.1",
         "in all these cases adaptive routing takes the non-minimal path for the majority of packets",
         "> 50 %",
-        "share of packets on a non-minimal path under adaptive routing: more than half",
+        "packets on a non-minimal path under adaptive routing, as a share of those that have a choice, "
+        "which are those that non-minimal routing diverts: more than half",
         as_nonminimal,
     ),
     Claim(

@@ -187,12 +187,12 @@ fn a_grid_is_reckoned_by_ranks_of_all_its_places() {
     let found = Estimate::new(resolved, placement, &topology(&loaded)).expect("it was checked");
     let (job, rules) = (&resolved.jobs[0], resolved.mpi.collectives.rules());
     let program = job.program().unwrap().unwrap();
-    let mut all = Walk::new(resolved, job);
+    let mut all = walk::Walk::new(resolved, job);
     assert!((0..13_824).all(|rank| all.rank(program.as_ref(), rank, &rules)));
     for (expected, found) in [
-        (all.messages, found.jobs[0].messages),
-        (all.bytes, found.jobs[0].bytes),
-        (all.packets, found.jobs[0].message_packets),
+        (all.sums.messages, found.jobs[0].messages),
+        (all.sums.bytes, found.jobs[0].bytes),
+        (all.sums.packets, found.jobs[0].message_packets),
     ] {
         assert!((0.85..1.15).contains(&(found / expected)), "{found} of {expected}");
     }
@@ -228,4 +228,90 @@ fn samples_are_scattered_and_all_different() {
     // Places modulo 24: equal steps of 864 or 1,728 have one of them.
     let rows: std::collections::BTreeSet<u32> = scattered(13_824, 16).iter().map(|at| at % 24).collect();
     assert!(rows.len() > 8, "{rows:?}");
+}
+
+/// What a stencil sends is proportional to its iterations: 8 ranks of a ring have two neighbours, and send 4 KiB to each.
+#[test]
+fn long_programs_are_extrapolated_by_their_iterations() {
+    for iterations in [100, 9_000, 1_000_000] {
+        let (found, _) = estimate(&format!(
+            "[[jobs]]\nranks = 8\nworkload.stencil = {{ dims = [8], iterations = {iterations}, message = \"4 KiB\", \
+             allreduce = \"0 B\" }}\n"
+        ));
+        let job = &found.jobs[0];
+        let bytes = 8.0 * 2.0 * 4_096.0 * f64::from(iterations);
+        assert!((job.bytes / bytes - 1.0).abs() < 1e-9, "{iterations}: {job:?}");
+        assert!(
+            (job.lasts_s / f64::from(iterations) / 2e-3 - 1.0).abs() < 0.02,
+            "{job:?}"
+        );
+        assert!(!job.sample.at_least);
+        // 2 x 2 exchanges, 2 waits, computation and mark: 8 operations.
+        let share = (200_000.0 / (8.0 * f64::from(iterations))).min(1.0);
+        assert!((job.sample.share / share - 1.0).abs() < 1e-3, "{:?}", job.sample);
+    }
+}
+
+/// Phases that are repeated are walked once; of each, the iterations count.
+#[test]
+fn phases_and_repetitions_are_extrapolated_one_by_one() {
+    let (found, _) = estimate(
+        "[[jobs]]\nranks = 8\nrepeat = 1000\nworkload.phases = [\n\
+         { stencil = { dims = [8], iterations = 100, message = \"4 KiB\", allreduce = \"0 B\" } },\n\
+         { alltoall = { bytes = \"1 KiB\", iterations = 10 } },\n]\n",
+    );
+    let bytes = 1_000.0 * 8.0 * (100.0 * 2.0 * 4_096.0 + 10.0 * 7.0 * 1_024.0);
+    assert!((found.jobs[0].bytes / bytes - 1.0).abs() < 1e-9, "{:?}", found.jobs[0]);
+    assert!(
+        (found.jobs[0].sample.share / 1e-3 - 1.0).abs() < 1e-9,
+        "{:?}",
+        found.jobs[0].sample
+    );
+}
+
+/// IOR marks what it has written as a whole: its operations are counted. 16 ranks write and read 300,000 x 4 KiB each.
+#[test]
+fn programs_without_iterations_are_extrapolated_by_their_operations() {
+    let (found, _) = estimate(
+        "[storage]\nnodes = { per_group = 1 }\n\
+         device = { capacity = \"1 TB\", rate = { write = \"1 GB/s\", read = \"1 GB/s\", overhead = \"0 us\" } }\n\
+         [[jobs]]\nranks = 16\nworkload.ior = \"-w -r -t 4k -b 1200000k -F\"\n",
+    );
+    let job = &found.jobs[0];
+    let bytes = 16.0 * 2.0 * 300_000.0 * 4_096.0;
+    assert!((job.io_bytes / bytes - 1.0).abs() < 1e-3, "{job:?}");
+    assert!((job.sample.share - 1.0 / 3.0).abs() < 0.01, "{:?}", job.sample);
+    assert!(!job.sample.at_least);
+}
+
+/// Ranks 0 and 1 alone send, 8 B each in each round trip: all ranks are walked where programs are short.
+#[test]
+fn short_programs_are_walked_for_all_ranks() {
+    let (found, _) = estimate("[[jobs]]\nranks = 40\nworkload.ping-pong = { iterations = 2 }\n");
+    assert_eq!(found.jobs[0].sample.ranks, 40, "{:?}", found.jobs[0].sample);
+    assert_eq!(found.jobs[0].bytes, 2.0 * 2.0 * 8.0, "{:?}", found.jobs[0]);
+}
+
+/// By the analytic model a message is some events, wherever it goes and however long it is.
+#[test]
+fn flows_and_the_analytic_model_have_events_by_message() {
+    let text = |fidelity: &str| {
+        format!(
+            "[network]\nfidelity = {fidelity:?}\n[[jobs]]\nranks = 8\n\
+             workload.stencil = {{ dims = [8], iterations = 10, message = \"1 MiB\", allreduce = \"0 B\" }}\n"
+        )
+    };
+    // 8 ranks with 2 messages in each of 10 iterations.
+    let messages = 160.0;
+    let (analytic, _) = estimate(&text("analytic"));
+    assert!(
+        (analytic.events() - messages * EVENTS_OF_ANALYTIC).abs() < 1e-6,
+        "{analytic:?}"
+    );
+    assert_eq!((analytic.hops(), analytic.flows()), (0.0, 0.0));
+    let (flow, _) = estimate(&text("flow"));
+    assert!((flow.events() - messages * EVENTS_OF_FLOW).abs() < 1e-6, "{flow:?}");
+    assert_eq!((flow.hops(), flow.flows()), (0.0, messages));
+    let (packet, _) = estimate(&text("packet"));
+    assert!(packet.events() > 50.0 * flow.events(), "{packet:?}");
 }

@@ -1,4 +1,5 @@
-//! The operations of a rank, added up: packets, and the time that they take on an idle network.
+//! The operations of a rank, added up: packets, and the time that they take on an idle network. Of long programs the
+//! beginning is walked, and stands for the rest: by the iterations that they have, or else by their operations, counted.
 
 use crate::scenario::resolved::{Job, Resolved};
 use odonata_topology::Topology;
@@ -8,6 +9,9 @@ use std::collections::BTreeSet;
 
 /// Operations, steps of collectives among them, walked per rank.
 const MOST_OPERATIONS: u32 = 200_000;
+
+/// Operations that are counted, and not walked, to find out how long the program of a rank is.
+const MOST_COUNTED: u32 = 1 << 22;
 
 /// Bytes of messages that ask and answer, about.
 const CONTROL_BYTES: u64 = 64;
@@ -33,35 +37,11 @@ impl Reach<'_> {
     }
 }
 
-/// Sums over the operations of ranks.
-pub(super) struct Walk<'a> {
-    /// From the rank whose operations are added, where distances are asked for.
-    pub(super) reach: Option<Reach<'a>>,
+/// Sums over operations.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
     /// Packets of messages whose receiver's distance is known, and routers on their shortest ways.
     pub(super) reached: (f64, f64),
-    /// Largest packet, bytes.
-    packet: u64,
-    /// Size of a piece of I/O, bytes.
-    block: u64,
-    /// Tiers of servers below the first, to which what is written goes on over the network.
-    tiers_below: f64,
-    /// Whether there are metadata servers, which calls for files ask.
-    metadata: bool,
-    /// Largest message that is sent without asking.
-    eager: u64,
-    /// Time per byte of messages on a rank's share of its terminal link, seconds.
-    per_byte_s: f64,
-    /// From a call to the arrival of a message of no size, and over the completion of its receive, seconds.
-    message_s: f64,
-    /// Flits of a packet of full size, and bytes of one.
-    flits_of_a_packet: f64,
-    flit: u64,
-    /// Whom the ranks so far have sent to, each rank's anew, and how many they were.
-    targets: BTreeSet<u32>,
-    pub(super) peers: f64,
-    /// Messages since something was waited for, and whom they were for.
-    batch: f64,
-    batch_targets: BTreeSet<u32>,
     /// Messages and receives that are looked through to match messages: half of the others that are open at the same time, of
     /// each.
     pub(super) searches: f64,
@@ -86,6 +66,92 @@ pub(super) struct Walk<'a> {
     pub(super) computes_s: f64,
     /// Messages and the way of I/O to its server, one after the other, seconds.
     pub(super) sends_s: f64,
+    /// Operations, and those of them that were walked; the others are taken to be like these.
+    pub(super) operations: f64,
+    pub(super) walked: f64,
+}
+
+impl Sums {
+    /// Adds `factor` times the sums of `other`.
+    pub(super) fn add(&mut self, factor: f64, other: &Sums) {
+        let Sums {
+            reached,
+            searches,
+            records,
+            accesses,
+            messages,
+            io_messages,
+            flits,
+            bytes,
+            packets,
+            io_bytes,
+            io_packets,
+            computes_s,
+            sends_s,
+            operations,
+            walked,
+        } = self;
+        reached.0 += factor * other.reached.0;
+        reached.1 += factor * other.reached.1;
+        *searches += factor * other.searches;
+        *records += factor * other.records;
+        *accesses += factor * other.accesses;
+        *messages += factor * other.messages;
+        *io_messages += factor * other.io_messages;
+        *flits += factor * other.flits;
+        *bytes += factor * other.bytes;
+        *packets += factor * other.packets;
+        *io_bytes += factor * other.io_bytes;
+        *io_packets += factor * other.io_packets;
+        *computes_s += factor * other.computes_s;
+        *sends_s += factor * other.sends_s;
+        *operations += factor * other.operations;
+        *walked += other.walked;
+    }
+}
+
+/// How much longer a program is than the part of it that was walked.
+#[derive(Clone, Copy, Debug)]
+struct Length {
+    times: f64,
+    /// Whether it goes on after all that was counted.
+    at_least: bool,
+}
+
+/// The operations of ranks, walked one rank after the other.
+pub(super) struct Walk<'a> {
+    /// From the rank whose operations are added, where distances are asked for.
+    pub(super) reach: Option<Reach<'a>>,
+    pub(super) sums: Sums,
+    /// Ranks that were walked.
+    pub(super) ranks: u32,
+    /// Whether some program is longer than what was counted of it.
+    pub(super) at_least: bool,
+    /// Of the phases of the first rank of which not all was walked, by their place; others are taken to be as long.
+    lengths: Vec<Option<Length>>,
+    /// Largest packet, bytes.
+    packet: u64,
+    /// Size of a piece of I/O, bytes.
+    block: u64,
+    /// Tiers of servers below the first, to which what is written goes on over the network.
+    tiers_below: f64,
+    /// Whether there are metadata servers, which calls for files ask.
+    metadata: bool,
+    /// Largest message that is sent without asking.
+    eager: u64,
+    /// Time per byte of messages on a rank's share of its terminal link, seconds.
+    per_byte_s: f64,
+    /// From a call to the arrival of a message of no size, and over the completion of its receive, seconds.
+    message_s: f64,
+    /// Flits of a packet of full size, and bytes of one.
+    flits_of_a_packet: f64,
+    flit: u64,
+    /// Whom the ranks so far have sent to, each rank's anew, and how many they were.
+    targets: BTreeSet<u32>,
+    pub(super) peers: f64,
+    /// Messages since something was waited for, and whom they were for.
+    batch: f64,
+    batch_targets: BTreeSet<u32>,
 }
 
 impl<'a> Walk<'a> {
@@ -96,7 +162,10 @@ impl<'a> Walk<'a> {
         let routers = ROUTERS * scenario.network.router_delay.seconds();
         Walk {
             reach: None,
-            reached: (0.0, 0.0),
+            sums: Sums::default(),
+            ranks: 0,
+            at_least: false,
+            lengths: Vec::new(),
             packet: scenario.network.packet.0,
             block: scenario
                 .storage
@@ -116,29 +185,62 @@ impl<'a> Walk<'a> {
             peers: 0.0,
             batch: 0.0,
             batch_targets: BTreeSet::new(),
-            searches: 0.0,
-            records: 0.0,
-            accesses: 0.0,
-            messages: 0.0,
-            io_messages: 0.0,
-            flits: 0.0,
-            bytes: 0.0,
-            packets: 0.0,
-            io_bytes: 0.0,
-            io_packets: 0.0,
-            computes_s: 0.0,
-            sends_s: 0.0,
         }
     }
 
     /// Adds the operations of `rank`; `false` if its program fails.
     pub(super) fn rank(&mut self, program: &dyn Program, rank: u32, rules: &Rules) -> bool {
-        let mut budget = MOST_OPERATIONS;
-        let mut persistent: Vec<(u32, u64)> = Vec::new();
         self.targets.clear();
+        let done = match program.phases() {
+            Some((phases, repeat)) => {
+                let budget = MOST_OPERATIONS / (phases.len() as u32).max(1);
+                let mut phases = phases.iter().enumerate();
+                phases.all(|(place, phase)| self.part(phase.as_ref(), rank, rules, place, budget, repeat))
+            }
+            None => self.part(program, rank, rules, 0, MOST_OPERATIONS, 1),
+        };
+        self.peers += self.targets.len() as f64;
+        self.ranks += 1;
+        done
+    }
+
+    /// Adds `repeat` times the operations of a program, which is the phase at `place`, of which no more than `budget` are
+    /// walked; `false` if it fails.
+    fn part(
+        &mut self,
+        program: &dyn Program,
+        rank: u32,
+        rules: &Rules,
+        place: usize,
+        budget: u32,
+        repeat: u32,
+    ) -> bool {
+        let before = std::mem::take(&mut self.sums);
+        let (done, length) = self.walk(program, rank, rules, place, budget);
+        self.at_least |= length.at_least;
+        let part = std::mem::replace(&mut self.sums, before);
+        self.sums.add(length.times * f64::from(repeat), &part);
+        done
+    }
+
+    /// Adds operations of a program, no more than `budget`: whether it does not fail, and how long it is.
+    fn walk(
+        &mut self,
+        program: &dyn Program,
+        rank: u32,
+        rules: &Rules,
+        place: usize,
+        mut budget: u32,
+    ) -> (bool, Length) {
+        let whole = Length {
+            times: 1.0,
+            at_least: false,
+        };
+        let mut persistent: Vec<(u32, u64)> = Vec::new();
         let mut cursor = Cursor::default();
         let mut memory = vec![0; program.memory()];
-        let mut fails = false;
+        // Iterations that were walked to their end, and the sums then.
+        let (mut marks, mut at_mark) = (0, Sums::default());
         while budget > 0 {
             let mut seen = Seen {
                 memory: &mut memory,
@@ -148,12 +250,15 @@ impl<'a> Walk<'a> {
                 failure: None,
             };
             let Some(op) = program.next_with(rank, &mut cursor, &mut seen) else {
-                fails = seen.failure.is_some() || program.broken(rank, &cursor).is_some();
-                break;
+                let fails = seen.failure.is_some() || program.broken(rank, &cursor).is_some();
+                self.match_batch();
+                return (!fails, whole);
             };
+            self.sums.operations += 1.0;
+            self.sums.walked += 1.0;
             budget -= 1;
             match op.kind {
-                OpKind::Compute { duration } => self.computes_s += duration.seconds(),
+                OpKind::Compute { duration } => self.sums.computes_s += duration.seconds(),
                 OpKind::Send { bytes, to, comm, .. } | OpKind::Isend { bytes, to, comm, .. } => {
                     self.targets.insert(to);
                     self.message(bytes, (comm == Comm::WORLD).then_some(to));
@@ -186,42 +291,87 @@ impl<'a> Walk<'a> {
                 OpKind::Read { bytes, .. } | OpKind::Iread { bytes, .. } => self.access(bytes, 0.0),
                 OpKind::Write { bytes, .. } | OpKind::Iwrite { bytes, .. } => self.access(bytes, self.tiers_below),
                 OpKind::Open { .. } | OpKind::Close { .. } | OpKind::Metadata { .. } if self.metadata => {
-                    self.accesses += 1.0;
-                    self.io_messages += 2.0;
-                    self.io_packets += 2.0;
-                    self.flits += 2.0 * self.flits_of(CONTROL_BYTES);
-                    self.sends_s += 2.0 * self.message_s;
+                    self.sums.accesses += 1.0;
+                    self.sums.io_messages += 2.0;
+                    self.sums.io_packets += 2.0;
+                    self.sums.flits += 2.0 * self.flits_of(CONTROL_BYTES);
+                    self.sums.sends_s += 2.0 * self.message_s;
                 }
                 OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => {
                     self.collective(program, rank, &collective, rules, &mut budget);
                 }
-                OpKind::Mark { .. } | OpKind::Report { .. } => self.records += 1.0,
+                OpKind::Mark { .. } => {
+                    self.sums.records += 1.0;
+                    (marks, at_mark) = (marks + 1, self.sums);
+                }
+                OpKind::Report { .. } => self.sums.records += 1.0,
                 _ => {}
             }
         }
-        self.peers += self.targets.len() as f64;
         self.match_batch();
-        !fails
+        match program.iterations() {
+            Some(iterations) if marks > 0 => {
+                self.sums = at_mark;
+                let times = f64::from(iterations.max(marks)) / f64::from(marks);
+                (true, Length { times, at_least: false })
+            }
+            _ => (true, self.length(program, rank, place, cursor, &mut memory)),
+        }
+    }
+
+    /// How long the program is that was walked up to `cursor`: that of the first rank of which so much was walked.
+    fn length(
+        &mut self,
+        program: &dyn Program,
+        rank: u32,
+        place: usize,
+        mut cursor: Cursor,
+        memory: &mut [u64],
+    ) -> Length {
+        if self.lengths.len() <= place {
+            self.lengths.resize(place + 1, None);
+        }
+        let walked = self.sums.walked;
+        *self.lengths[place].get_or_insert_with(|| {
+            let mut counted = 0;
+            while counted < MOST_COUNTED {
+                let mut seen = Seen {
+                    memory: &mut *memory,
+                    now: None,
+                    answer: 0,
+                    lost: false,
+                    failure: None,
+                };
+                if program.next_with(rank, &mut cursor, &mut seen).is_none() {
+                    break;
+                }
+                counted += 1;
+            }
+            Length {
+                times: (walked + f64::from(counted)) / walked.max(1.0),
+                at_least: counted == MOST_COUNTED,
+            }
+        })
     }
 
     /// Adds a message, to a rank of the job if that is known.
     fn message(&mut self, bytes: u64, to: Option<u32>) {
-        self.messages += 1.0;
+        self.sums.messages += 1.0;
         self.batch += 1.0;
         self.batch_targets.extend(to);
         let routers = to.zip(self.reach.as_ref()).and_then(|(to, reach)| reach.routers(to));
         if let Some(routers) = routers {
             let packets = bytes.div_ceil(self.packet).max(1) as f64;
-            self.reached = (self.reached.0 + packets, self.reached.1 + packets * routers);
+            self.sums.reached = (self.sums.reached.0 + packets, self.sums.reached.1 + packets * routers);
         }
-        self.bytes += bytes as f64;
-        self.packets += bytes.div_ceil(self.packet).max(1) as f64;
-        self.flits += self.flits_of(bytes);
+        self.sums.bytes += bytes as f64;
+        self.sums.packets += bytes.div_ceil(self.packet).max(1) as f64;
+        self.sums.flits += self.flits_of(bytes);
         // Two more ask and answer.
         let control = if bytes > self.eager { 2.0 } else { 0.0 };
-        self.packets += control;
-        self.flits += control * self.flits_of(CONTROL_BYTES);
-        self.sends_s += bytes as f64 * self.per_byte_s;
+        self.sums.packets += control;
+        self.sums.flits += control * self.flits_of(CONTROL_BYTES);
+        self.sums.sends_s += bytes as f64 * self.per_byte_s;
     }
 
     /// Flits of the packets of `bytes`.
@@ -232,14 +382,14 @@ impl<'a> Walk<'a> {
 
     /// Something that another rank does is waited for.
     fn answer(&mut self) {
-        self.sends_s += self.message_s;
+        self.sums.sends_s += self.message_s;
         self.match_batch();
     }
 
     /// The messages since the last wait are matched: each with those of other ranks that are open meanwhile.
     fn match_batch(&mut self) {
         let others = (self.batch_targets.len() as f64 - 1.0).max(0.0);
-        self.searches += self.batch * others / 2.0;
+        self.sums.searches += self.batch * others / 2.0;
         self.batch = 0.0;
         self.batch_targets.clear();
     }
@@ -255,15 +405,15 @@ impl<'a> Walk<'a> {
 
     /// Adds a read or a write, whose data go on to so many tiers below.
     fn access(&mut self, bytes: u64, below: f64) {
-        self.accesses += 1.0;
-        self.io_bytes += bytes as f64;
+        self.sums.accesses += 1.0;
+        self.sums.io_bytes += bytes as f64;
         // A request, an answer, and a control message for every piece.
         let pieces = bytes.div_ceil(self.block) as f64;
         let control = 2.0 + pieces;
-        self.io_messages += (1.0 + below) * (control + pieces);
-        self.io_packets += (1.0 + below) * (control + bytes.div_ceil(self.packet) as f64);
-        self.flits += (1.0 + below) * (control * self.flits_of(CONTROL_BYTES) + self.flits_of(bytes));
-        self.sends_s += bytes as f64 * self.per_byte_s + 2.0 * self.message_s;
+        self.sums.io_messages += (1.0 + below) * (control + pieces);
+        self.sums.io_packets += (1.0 + below) * (control + bytes.div_ceil(self.packet) as f64);
+        self.sums.flits += (1.0 + below) * (control * self.flits_of(CONTROL_BYTES) + self.flits_of(bytes));
+        self.sums.sends_s += bytes as f64 * self.per_byte_s + 2.0 * self.message_s;
     }
 
     fn collective(

@@ -50,7 +50,7 @@ impl Scenario {
 /// Turns the rules by which `job` starts and stops with others into times.
 fn settle(job: &mut Job, sends_for: Option<Time>) -> Result<(), Problem> {
     let (name, entry) = (job.name.to_string(), job.entry);
-    let (start, ends_with_others) = (job.start, job.ends_with_others());
+    let (start, ends_with_others) = (job.start.at, job.ends_with_others());
     match (job.workload.value_mut(), sends_for) {
         (Workload::Synthetic(traffic), Some(time)) if ends_with_others => {
             // One picosecond more, as a message that is created at the very end of the time is one of it.

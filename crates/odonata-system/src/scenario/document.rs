@@ -258,6 +258,7 @@ impl Document {
                 (1, [name]) => format!("{name}, or its position 0"),
                 (_, names) => format!("one of {}, or a position from 0 to {}", names.join(", "), count - 1),
             },
+            hint: nearest(&setting.keys[depth], names.iter().map(|name| &**name)),
             ..self.error_in(setting.keys[..=depth].join("."), place)
         })
     }

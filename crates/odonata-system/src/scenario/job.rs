@@ -12,6 +12,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::named::Named;
+use super::start::Start;
 use super::workload::{Workload, WorkloadTable};
 use crate::placement::PlacementRule;
 
@@ -41,9 +42,11 @@ pub struct Job {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub ranks_per_node: u32,
-    /// Simulated time at which the job starts; with `start_after`, the delay after the news has come. Default: "0 s".
+    /// Simulated time at which the job starts; with `start_after`, the delay after the news has come. As a table, e.g. `{ at =
+    /// "1 ms", jitter = "10 us" }`, the seed draws it, uniform from `at` to `at` + `jitter`; jobs of an array each draw their own.
+    /// Default: "0 s".
     #[serde(default)]
-    pub start: Time,
+    pub start: Start,
     /// Name of a job, or of several, that must have ended before this one starts; the name of an array stands for all
     /// of its jobs. The news travels as messages over the network. Default: none.
     #[schemars(with = "Option<OneOrMany<String>>")]

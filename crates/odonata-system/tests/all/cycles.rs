@@ -55,7 +55,7 @@ fn times_sizes_and_rates_are_counted_in_cycles_and_flits() {
     assert_eq!(network.links.local.buffer, Bytes(8_192));
     // A name is a name.
     assert_eq!(resolved.jobs[0].name.as_str(), "3 cycles");
-    assert_eq!(resolved.jobs[1].start, Time::from_ns(30));
+    assert_eq!(resolved.jobs[1].start.at, Time::from_ns(30));
     let Workload::Synthetic(traffic) = &*resolved.jobs[0].workload else {
         panic!("traffic")
     };

@@ -446,6 +446,10 @@ impl Program for Amg {
         })
     }
 
+    fn iterations(&self) -> Option<u32> {
+        Some(self.params.cycles)
+    }
+
     fn describe(&self) -> String {
         let ([x, y, z], AmgParams { levels, cycles, .. }) = (self.extents, &self.params);
         format!("AMG, {x} x {y} x {z} mesh, {cycles} V-cycles of {levels} levels")

@@ -318,6 +318,10 @@ impl Program for CollectiveLoop {
         self.algorithm.filter(|_| *collective == self.collective)
     }
 
+    fn iterations(&self) -> Option<u32> {
+        Some(self.iterations)
+    }
+
     fn describe(&self) -> String {
         let how = self
             .algorithm

@@ -80,6 +80,10 @@ impl Program for Compute {
         })
     }
 
+    fn iterations(&self) -> Option<u32> {
+        Some(self.params.iterations)
+    }
+
     fn describe(&self) -> String {
         let ComputeParams { time, iterations } = self.params;
         format!("{iterations} times {time} of computation, {} ranks", self.ranks)

@@ -191,6 +191,10 @@ impl Program for CosmoFlow {
         })
     }
 
+    fn iterations(&self) -> Option<u32> {
+        Some(self.params.iterations)
+    }
+
     fn describe(&self) -> String {
         let CosmoFlowParams {
             iterations,

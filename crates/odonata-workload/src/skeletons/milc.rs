@@ -110,6 +110,10 @@ impl Program for Milc {
         })
     }
 
+    fn iterations(&self) -> Option<u32> {
+        Some(self.params.iterations)
+    }
+
     fn describe(&self) -> String {
         let MilcParams {
             iterations,

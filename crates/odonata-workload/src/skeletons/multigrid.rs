@@ -218,6 +218,10 @@ impl Program for Multigrid {
         })
     }
 
+    fn iterations(&self) -> Option<u32> {
+        Some(self.params.cycles)
+    }
+
     fn describe(&self) -> String {
         let MultigridParams { points, cycles, .. } = self.params;
         let levels = self.computes.len();

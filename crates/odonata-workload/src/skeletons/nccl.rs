@@ -465,6 +465,10 @@ impl Program for Nccl {
         })
     }
 
+    fn iterations(&self) -> Option<u32> {
+        Some(self.params.iterations)
+    }
+
     fn describe(&self) -> String {
         let NcclParams {
             collective,

@@ -131,6 +131,10 @@ impl Program for Stencil {
         })
     }
 
+    fn iterations(&self) -> Option<u32> {
+        Some(self.params.iterations)
+    }
+
     fn describe(&self) -> String {
         let StencilParams {
             iterations,

@@ -657,6 +657,10 @@ impl Program for Training {
             .then_some(algorithm)
     }
 
+    fn iterations(&self) -> Option<u32> {
+        Some(self.params.iterations)
+    }
+
     fn describe(&self) -> String {
         let TrainingParams {
             micro_batches,

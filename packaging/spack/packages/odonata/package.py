@@ -19,8 +19,6 @@ class Odonata(PythonPackage):
     version("0.1.0")
 
     variant("mpi", default=False, description="Runs over several processes")
-    variant("plot", default=True, description="Pictures")
-    variant("pandas", default=True, description="Tables as data frames")
 
     depends_on("c", type="build")
     depends_on("rust@1.88:", type="build")
@@ -28,6 +26,9 @@ class Odonata(PythonPackage):
     depends_on("py-maturin@1.9.4:1", type="build")
     depends_on("py-annotated-types@0.7:0", type=("build", "run"))
     depends_on("py-jinja2@3.1.4:3", type=("build", "run"))
+    depends_on("py-matplotlib@3.8:3", type=("build", "run"))
+    depends_on("py-numpy@1.26:2", type=("build", "run"))
+    depends_on("py-pandas@2.2:3", type=("build", "run"))
     depends_on("py-platformdirs@4", type=("build", "run"))
     depends_on("py-pyarrow@17:26", type=("build", "run"))
     depends_on("py-pydantic@2.11:2", type=("build", "run"))
@@ -36,8 +37,6 @@ class Odonata(PythonPackage):
     depends_on("py-typing-extensions@4.12:4", type=("build", "run"))
     depends_on("py-perfetto@0.59:0", type=("build", "run"))
     depends_on("py-protobuf@6.31.1:7", type=("build", "run"))
-    depends_on("py-matplotlib@3.8:3", when="+plot", type=("build", "run"))
-    depends_on("py-pandas@2.2:3", when="+pandas", type=("build", "run"))
 
     with when("+mpi"):
         depends_on("mpi")

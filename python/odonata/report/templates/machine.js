@@ -41,7 +41,7 @@ odonata.kinds.machine = (spec, values, look) => {
   const best = new Map();
   for (const link of hot) if (!best.has(link.source)) best.set(link.source, link);
   const about = (link) =>
-    `<b>${link.name}</b> (${data.classes[link.kind]})<br>busy ${percent(link.busy)}, saturated ${percent(link.saturation)}` +
+    `<b>${link.name}</b> (${data.classes[link.kind]})<br>busy ${percent(link.busy)}${data.packets ? `, saturated ${percent(link.saturation)}` : ""}` +
     link.pairs.slice(0, 4).map(([from, by, waited]) => `<br>${job(from)} waited ${seconds(waited)} for ${job(by)}`).join("");
   const most = Math.max(...routers, 1e-300);
   const traces = [];

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from odonata.errors import InputError
+from odonata.optional_packages import require
 from odonata.sweeps import record
 from odonata.sweeps.spec import Slurm
 from odonata.sweeps.work import Work
@@ -33,7 +34,7 @@ class Cluster:
     threads = 1
 
     def __init__(self, address: Any, owned: Any = None) -> None:
-        distributed = _imported("distributed", "--dask")
+        distributed = require("distributed", "--dask", key="--dask")
         try:
             self._client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:
@@ -100,7 +101,7 @@ def _answer(future: Any, work: Work) -> dict[str, Any]:
 
 def slurm(asked: Slurm, logs: Path) -> Cluster:
     """A cluster of jobs of Slurm; what they print goes to the folder `logs`."""
-    jobqueue = _imported("dask_jobqueue", "--slurm")
+    jobqueue = require("dask_jobqueue", "--slurm", key="--slurm")
     cluster = jobqueue.SLURMCluster(
         queue=asked.partition,
         walltime=asked.time,
@@ -132,21 +133,6 @@ def _try(script: str) -> None:
     if done.returncode != 0:
         said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
         raise InputError(f"Slurm refuses the jobs: {said}", key="--slurm", expected="jobs that it can start")
-
-
-def _imported(name: str, key: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        package = name.replace("_", "-")
-        raise InputError(
-            f"{key} needs {package}",
-            key=key,
-            expected=f"{package} to be installed",
-            hint="pip install distributed dask-jobqueue",
-        ) from None
 
 
 #: Processes of this worker that have nothing to do; as many as it has threads at most.

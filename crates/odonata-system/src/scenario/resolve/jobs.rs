@@ -71,8 +71,18 @@ pub(super) fn jobs(jobs: Vec<Job>, machine: &r::Resolved, folder: &Path) -> Resu
         if job.count.is_some() {
             for (member, one) in (0..).zip(&mut resolved[first..]) {
                 one.name = super::name(&format!("{at}.name"), format!("{name}-{member}"))?.into();
-                one.start = staggered(&at, &job, member)?;
+                one.start.at = staggered(&at, &job, member)?;
             }
+        }
+        for (number, one) in (first..).zip(&mut resolved[first..]) {
+            one.start = one.start.drawn(machine.seed, number).ok_or_else(|| {
+                let problem = "the job could start after the longest run";
+                Problem::new(
+                    format!("{at}.start"),
+                    problem,
+                    format!("starts up to {}", Time::LONGEST),
+                )
+            })?;
         }
         entries.push(Entry {
             at,
@@ -119,7 +129,7 @@ fn members(at: &str, job: &Job, before: usize) -> Result<usize, Problem> {
 /// When job `member` of an array starts.
 fn staggered(at: &str, job: &Job, member: u64) -> Result<Time, Problem> {
     let stagger = job.stagger.unwrap_or(Time::ZERO);
-    let start = u128::from(job.start.0) + u128::from(stagger.0) * u128::from(member);
+    let start = u128::from(job.start.at.0) + u128::from(stagger.0) * u128::from(member);
     match u64::try_from(start).map(Time) {
         Ok(start) if start <= Time::LONGEST => Ok(start),
         _ => Err(Problem::new(

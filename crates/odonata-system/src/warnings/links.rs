@@ -1,0 +1,130 @@
+//! Classes of links: that the machine has them, and that none is far slower than the rest by mistake.
+
+use odonata_topology::{LinkClass, Peer, Topology};
+
+use super::Warning;
+use crate::estimate::distances;
+use crate::scenario::Scenario;
+
+/// A class of links is worth a warning if it carries less than this share of what the rest of the machine can.
+const FAR_BELOW: f64 = 1.0 / 8.0;
+
+/// Tables of links that the machine does not have, unless they are from a preset, which may be for several machines.
+pub(super) fn absent(scenario: &Scenario) -> Vec<Warning> {
+    let kind = &scenario.resolved.machine.kind;
+    let of_preset = scenario.document.leftovers("network.links", "");
+    let absent = |class: &LinkClass| {
+        let written = scenario.document.has(&format!("network.links.{}", class.name()));
+        written && !of_preset.contains(class.name()) && !kind.link_classes().contains(class)
+    };
+    let classes = LinkClass::ALL.into_iter().filter(absent);
+    classes
+        .map(|class| Warning {
+            key: format!("network.links.{}", class.name()),
+            message: format!(
+                "machines of kind {} have no {} links: it changes nothing",
+                kind.name(),
+                class.name()
+            ),
+            expected: "no such table".into(),
+        })
+        .collect()
+}
+
+/// A class of links that carries far less of uniform traffic over all nodes than the other classes, as where one bandwidth was
+/// given and the others were left at their defaults. Presets are machines that are so.
+pub(crate) fn far_slower(scenario: &Scenario, topology: &Topology) -> Option<Warning> {
+    if scenario.document.has("preset") {
+        return None;
+    }
+    let rates = rates_per_node(scenario, topology);
+    let (slowest, rate) = rates.iter().copied().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let others = rates.iter().filter(|&&(class, _)| class != slowest);
+    let rest = others.map(|&(_, rate)| rate).min_by(f64::total_cmp)?;
+    (rate < FAR_BELOW * rest).then(|| Warning {
+        key: format!("network.links.{}.bandwidth", slowest.name()),
+        message: format!(
+            "if all nodes send everywhere, {} links carry {:.3} GB/s per node, the other links {:.3} GB/s",
+            slowest.name(),
+            rate * 1e-9,
+            rest * 1e-9
+        ),
+        expected: "a bandwidth for every class of links, unless the machine is meant to be so".into(),
+    })
+}
+
+/// What each class carries of uniform traffic on shortest paths, bytes per second and node. Columns count as local links.
+fn rates_per_node(scenario: &Scenario, topology: &Topology) -> Vec<(LinkClass, f64)> {
+    let layout = &scenario.resolved.layout;
+    let mut bandwidth = [0.0; LinkClass::COUNT];
+    for port in 0..topology.ports() {
+        if topology.peer(port) != Peer::Free {
+            let class = match topology.class(port) {
+                LinkClass::Column => LinkClass::Local,
+                class => class,
+            };
+            let link = scenario.resolved.network.links.of(topology.class(port));
+            bandwidth[class as usize] += link.bandwidth.0 * topology.factor(port);
+        }
+    }
+    let (inside, outside, far) = distances(layout, topology);
+    let globals = if bandwidth[LinkClass::Global as usize] > 0.0 {
+        far
+    } else {
+        0.0
+    };
+    let locals = (1.0 - far) * inside + far * outside - globals;
+    let crossed = [
+        (LinkClass::Terminal, 1.0),
+        (LinkClass::Local, locals),
+        (LinkClass::Global, globals),
+    ];
+    let nodes = f64::from(topology.nodes());
+    let crossed = crossed.into_iter().filter(|&(_, times)| times > 0.0);
+    crossed
+        .map(|(class, times)| (class, bandwidth[class as usize] / (nodes * times)))
+        .filter(|&(_, rate)| rate > 0.0)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario;
+
+    fn slowest(text: &str) -> Option<Warning> {
+        let loaded = scenario::load_to_check(text, "scenario.toml", &[], None, "").expect("it is a scenario");
+        let routing = crate::build::routing(&loaded.resolved).unwrap();
+        far_slower(&loaded, routing.topology())
+    }
+
+    /// On a torus of 4 x 4 a packet crosses 2 x 1 links in the mean, itself included, and 16 nodes have 64 of 5.25 GiB/s: 10.5 GiB/s
+    /// per node, 11.3 GB/s.
+    #[test]
+    fn a_class_that_was_left_far_slower_is_named() {
+        let torus = |terminal: &str| {
+            slowest(&format!(
+                "[machine.torus]\ndims = [4, 4]\n[network.links.terminal]\nbandwidth = {terminal:?}\n"
+            ))
+        };
+        let found = torus("200 GB/s").expect("17 times as much");
+        assert_eq!(found.key, "network.links.local.bandwidth");
+        assert!(
+            found.message.contains("local links carry 11.274 GB/s per node"),
+            "{}",
+            found.message
+        );
+        assert!(
+            found.message.contains("the other links 200.000 GB/s"),
+            "{}",
+            found.message
+        );
+        assert_eq!(torus("80 GB/s"), None);
+        assert_eq!(slowest("preset = \"theta\"\n"), None);
+        let own = "[machine.dragonfly]\n[network.links.terminal]\nbandwidth = \"200 GB/s\"\n\
+                   [network.links.local]\nbandwidth = \"200 GB/s\"\n[network.links.global]\nbandwidth = \"1 GB/s\"\n";
+        let found = slowest(own).expect("global links are far slower");
+        assert_eq!(found.key, "network.links.global.bandwidth");
+        assert_eq!(slowest("[machine.dragonfly]\n"), None);
+    }
+}

@@ -1,0 +1,118 @@
+"""How the messages of a run went: as packets, as flows or by the analytic model; and what that leaves open.
+
+`run.json` says it: `network.fidelity`, and `fidelity` of jobs that differ. All pages about a result ask here,
+so that none shows zeros where nothing was modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+PACKET, FLOW, ANALYTIC, MIXED = "packet", "flow", "analytic", "mixed"
+
+#: In words, after "messages go".
+WORDS = {
+    PACKET: "as packets",
+    FLOW: "as flows",
+    ANALYTIC: "by the analytic model",
+    MIXED: "at mixed fidelity",
+}
+
+#: The same in a column.
+LABELS = {PACKET: "packets", FLOW: "flows", ANALYTIC: "analytic model"}
+
+
+@dataclass(frozen=True)
+class RunFidelity:
+    """The fidelity of each job of a run."""
+
+    #: Job -> packet, flow or analytic, in the order of the scenario.
+    jobs: Mapping[str, str]
+    #: That of the network, which jobs without a fidelity of their own have.
+    network: str = PACKET
+
+    @property
+    def of_run(self) -> str:
+        """That of all jobs, or `mixed`.
+
+        >>> RunFidelity({"a": "flow", "b": "flow"}).of_run, RunFidelity({"a": "flow", "b": "packet"}).of_run
+        ('flow', 'mixed')
+        """
+        found = set(self.jobs.values()) or {self.network}
+        return found.pop() if len(found) == 1 else MIXED
+
+    def of(self, job: str) -> str:
+        """That of a job."""
+        return self.jobs.get(job, self.network)
+
+    def has(self, *kinds: str) -> bool:
+        """Whether any job goes by one of `kinds`."""
+        return any(kind in kinds for kind in self.jobs.values() or [self.network])
+
+    @property
+    def has_packets(self) -> bool:
+        """Whether there are packets: buffers that fill, packets that have a latency."""
+        return self.has(PACKET)
+
+    @property
+    def uses_links(self) -> bool:
+        """Whether anything goes over links; the analytic model knows none."""
+        return self.has(PACKET, FLOW)
+
+    def unknown(self) -> list[str]:
+        """What the tiers of this run cannot tell, a sentence for each.
+
+        >>> RunFidelity({"a": "packet"}).unknown()
+        []
+        >>> [line.split(":")[0] for line in RunFidelity({"a": "flow", "b": "analytic"}).unknown()]
+        ['Full buffers and the latency of packets of a', 'Contention of b']
+        """
+        lines = []
+        if flows := self._named(FLOW):
+            lines.append(
+                f"Full buffers and the latency of packets of {flows}: messages go as flows, which share "
+                "bandwidth and fill no buffers, so that congestion does not spread through "
+                "them. Loads of links over time are missing too. "
+                'Run with network.fidelity = "packet"; `odonata fidelity` says how far flows are off.'
+            )
+        if analytic := self._named(ANALYTIC):
+            lines.append(
+                f"Contention of {analytic}: messages go by the analytic model, in which they meet at the "
+                "interfaces of their nodes alone. Links, routers, routing and placement have no part in "
+                "their times, and no link shows them. "
+                'Run with network.fidelity = "packet" or "flow".'
+            )
+        return lines
+
+    def _named(self, kind: str) -> str:
+        """The jobs of one kind, in words; empty if there are none."""
+        names = [job for job, of in self.jobs.items() if of == kind]
+        if not names:
+            return ""
+        return "all jobs" if len(names) == len(self.jobs) else _listed(names)
+
+
+def _listed(names: Iterable[str], most: int = 4) -> str:
+    """The first of many names.
+
+    >>> _listed("abcdef"), _listed("ab"), _listed("a")
+    ('a, b, c, d and 2 more', 'a and b', 'a')
+    """
+    shown = list(names)
+    more = shown[most:]
+    if more:
+        return f"{', '.join(shown[:most])} and {len(more)} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def of_scenario(scenario: Mapping[str, Any]) -> RunFidelity:
+    """That of a resolved scenario, as run.json has it.
+
+    >>> of_scenario({"network": {"fidelity": "flow"}, "jobs": [{"name": "a"}]})
+    RunFidelity(jobs={'a': 'flow'}, network='flow')
+    """
+    network = scenario.get("network", {}).get("fidelity") or PACKET
+    jobs = {job["name"]: job.get("fidelity") or network for job in scenario.get("jobs", [])}
+    return RunFidelity(jobs, network)
