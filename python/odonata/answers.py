@@ -103,8 +103,8 @@ LinkSummary = TypedDict(
         "saturation_s": Annotated[
             Number | None,
             Field(
-                description="Time in which packets waited for room in exhausted buffers behind the link; null if "
-                "no job goes as packets."
+                description="Time in which packets waited for room in exhausted buffers behind the link; "
+                "null if no job goes as packets."
             ),
         ],
         "bytes": Annotated[Count, Field(description="Payload sent.")],
