@@ -1,9 +1,9 @@
 """Worker processes, and what becomes of those that crash or hang.
 
 A trial counts as hung when its worker has used more CPU time than the campaign has patience, unless it says
-that it has code of a user that comes to no end, which the limit is there for. Time on the
-wall counts where next to none was used meanwhile, and after ten times as much: a busy computer is none of
-Odonata's faults, threads that wait for each other are.
+that it has code of a user that comes to no end, which the limit is there for. Time on the wall counts where
+next to no CPU time was used meanwhile, and after ten times as much: threads that wait for each other are a
+fault. Time in which a thread was ready to run and had no core does not count: a busy computer is no fault.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ class Worker:
         self.endless = False
         self._since = time.monotonic()
         self._cpu_before = 0.0
+        self._without_core_before = 0.0
         self._buffer = b""
 
     def give(self, number: int) -> None:
@@ -82,6 +83,7 @@ class Worker:
         assert self.process.stdin is not None
         self.number, self.doing, self.endless = number, "make", False
         self._since, self._cpu_before = time.monotonic(), self._cpu_s() or 0.0
+        self._without_core_before = self._without_core_s()
         self.process.stdin.write(f"{number}\n".encode())
         self.process.stdin.flush()
 
@@ -104,6 +106,7 @@ class Worker:
             return None
         cpu = self._cpu_s()
         used = wall if cpu is None else cpu - self._cpu_before
+        wall -= self._without_core_s() - self._without_core_before
         if used > patience_s:
             return f"more than {patience_s:g} s of CPU time"
         if wall > WALL * patience_s or (wall > 2 * patience_s and used < IDLE * patience_s):
@@ -117,6 +120,14 @@ class Worker:
         except OSError:
             return None
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def _without_core_s(self) -> float:
+        """How long the thread that waited longest for a core did so, where the system tells it."""
+        waited = [0]
+        for task in Path(f"/proc/{self.process.pid}/task").glob("*/schedstat"):
+            with contextlib.suppress(OSError):
+                waited.append(int(task.read_text().split()[1]))
+        return max(waited) / 1e9
 
     def end(self) -> int:
         """Ends it, and whatever it has started; its exit code."""

@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import launcher
@@ -18,7 +19,7 @@ import odonata
 
 sys.path.insert(0, str(ROOT / "tests"))
 
-from hostile import calls, combinations, damaged, digests, mutations, oracle, toml_writer
+from hostile import calls, combinations, damaged, digests, mutations, oracle, pool, toml_writer
 from hostile.campaign import CAMPAIGNS, Trial, lot_of
 from planted_faults import FAULTS
 
@@ -257,3 +258,22 @@ def test_hostile_trees_are_written_as_they_are():
     assert text == 'a = 1\n\n[b]\nc = [1.5, nan, "é\\u007f"]\n\n[[d]]\ne = 0x1F\n'
     assert mutations.places({"a": [1, {"b": 2}]}) == [["a"], ["a", 0], ["a", 1], ["a", 1, "b"]]
     assert mutations.other_quantity("30 ns", random.Random(1)) != "30 ns"
+
+
+@pytest.mark.parametrize(
+    ("cpu_s", "without_core_s", "said"),
+    [
+        # 100 s on the clock: with a core for 2 s of them, and for all.
+        (1.9, 98.0, None),
+        (1.9, 0.0, "more than 2 s on the wall"),
+        # It waited for something else than a core.
+        (0.0, 50.0, "more than 2 s on the wall"),
+        (2.1, 97.9, "more than 2 s of CPU time"),
+    ],
+)
+def test_a_worker_without_a_core_does_not_hang(monkeypatch, cpu_s, without_core_s, said):
+    worker = object.__new__(pool.Worker)
+    worker._since, worker._cpu_before, worker._without_core_before = time.monotonic() - 100, 0.0, 0.0
+    monkeypatch.setattr(worker, "_cpu_s", lambda: cpu_s)
+    monkeypatch.setattr(worker, "_without_core_s", lambda: without_core_s)
+    assert worker.hangs(2.0) == said
