@@ -205,6 +205,7 @@ __all__ = [
     "Switching",
     "SyncDepth",
     "Tier",
+    "Ties",
     "Time",
     "Timeline",
     "Tornado",
@@ -4005,6 +4006,17 @@ Selection = Literal["lightest", "random"]
 `random`: A random one.
 """
 
+Ties = Literal["random", "first", "source-parity"]
+"""Which way a packet goes around a dimension of a torus in which both are as long.
+
+`random`: Drawn for each packet: a flow between two nodes uses both ways.
+
+`first`: Always plus: a flow uses one way.
+
+`source-parity`: Plus from even coordinates of that dimension, minus from odd ones: a flow uses one way,
+and half of the routers each.
+"""
+
 Up = Literal["random", "d-mod-k", "adaptive"]
 """How the way up is chosen where several lead to the destination.
 
@@ -4122,6 +4134,9 @@ class Routing(Table):
     """Adaptive routing: a packet leaves its minimal path only if more than this waits there. UGAL: only if
     that much more waits there than on the other path. Default: "16 KiB"; UGAL: "0 B".
     """
+
+    ties: Ties | None = None
+    """Tori: which way a packet goes around a dimension in which both are as long. Default: "random"."""
 
     up: Up | None = None
     """Fat trees, rail-optimised clusters and up*/down* routing: how the way up is chosen. Default:

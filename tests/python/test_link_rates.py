@@ -57,7 +57,7 @@ def test_an_incast_takes_its_bytes_over_the_rate_of_its_links(tmp_path, senders)
     expected = nbytes / min(senders * 5.25 * GIB, 16 * GIB)
     assert expected < job["elapsed_s"] < 1.01 * expected + 2e-6
     [last] = [link for link in results.rows("links") if link["name"] == "r0>n0"]
-    assert last["busy_s"] == pytest.approx(nbytes / (16 * GIB), rel=1e-6)
+    assert last["busy_s"] == pytest.approx(nbytes / (16 * GIB), rel=1e-5)
 
 
 def test_a_gpu_gets_what_nvlink_and_its_interface_carry_together(tmp_path):
