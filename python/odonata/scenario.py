@@ -1409,7 +1409,9 @@ class IorParameters(Table):
     """Collective transfers (-c), with api = "MPIIO"."""
 
     deadlineForStonewalling: Time = "0 s"
-    """Each task begins no transfer that much after its first one (-D); "0 s": never."""
+    """Each task begins no transfer that much after its first one (-D); "0 s": never. What is read after a
+    write of the same test is no more than the task has written.
+    """
 
     filePerProc: bool = False
     """A file for each task (-F), N-N; otherwise all share one, N-1."""
@@ -1461,11 +1463,27 @@ class IorParameters(Table):
     segmentCount: Annotated[int, Field(ge=1)] = 1
     """Number of segments (-s), at least 1."""
 
+    stoneWallingStatusFile: str = ""
+    """Where a write with stoneWallingWearOut leaves the number of transfers of a task, to which later reads
+    with the same name keep (-O stoneWallingStatusFile): for tests of one list, with keepFile.
+    """
+
+    stoneWallingWearOut: bool = False
+    """Whether, after the deadline, all tasks go on to as many transfers as the task with the most has (-O
+    stoneWallingWearOut=1).
+    """
+
+    stoneWallingWearOutIterations: Annotated[int, Field(ge=0)] = 0
+    """Transfers after which a task stops (-O stoneWallingWearOutIterations); 0: after all."""
+
     taskPerNodeOffset: Annotated[int, Field(ge=0)] = 1
     """How many nodes further on (-Q)."""
 
     tasksPerNode: Annotated[int, Field(ge=1)] | None = None
     """Tasks of a node. Default: the ranks of the job on a node."""
+
+    testFile: str = "testFile"
+    """Name of the files (-o): tests of a list with the same name access the same files."""
 
     transferSize: Bytes = "256 KiB"
     """Size of one read or write (-t), e.g. "1 MiB"."""
@@ -3565,7 +3583,7 @@ Alltoallv = Literal["auto", "pairwise", "pairwise-exchange", "linear", "scattere
 Library = Literal["mpich", "open-mpi"]
 """Whose decisions between algorithms are taken.
 
-`mpich`: Those of MPICH, with the thresholds of this table.
+`mpich`: Those of MPICH 3.2, with the thresholds of this table.
 
 `open-mpi`: Those of Open MPI 4.0; the thresholds of this table do not count.
 """
@@ -3586,9 +3604,9 @@ class Collectives(Table):
     allreduce: Allreduce = "auto"
     """Algorithm of all-reduces."""
 
-    allreduce_recursive_doubling_up_to: Bytes = "80 KiB"
+    allreduce_recursive_doubling_up_to: Bytes = "2 KiB"
     """"auto" of MPICH: all-reduces of at most this size double recursively, longer ones reduce-scatter and
-    all-gather.
+    all-gather. MPICH 3.4 to 4.3 have "8 B", CODES "80 KiB".
     """
 
     alltoall: Alltoall = "auto"
@@ -3693,7 +3711,9 @@ class Mpi(Table):
     """When the MPI library does its part of a rendezvous or of a non-blocking collective."""
 
     recv_overhead: Time = "200 ns"
-    """Time that completing a receive occupies the rank (o of LogP)."""
+    """Time that completing a receive occupies the rank (o of LogP). A call that waits for several handles
+    each as its message comes: only what does not overlap with waiting makes it longer.
+    """
 
     rendezvous_control: Bytes = "64 B"
     """Size of the two control messages of a rendezvous."""

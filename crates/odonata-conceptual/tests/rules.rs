@@ -764,11 +764,11 @@ fn sets_of_tasks_stand_where_the_grammar_has_them() {
 #[test]
 fn the_calls_that_the_manual_gives_to_a_back_end_are_known() {
     // The example of the manual, and the empty text of the release's own test.
-    let text = "words is \"words\" and comes from \"--words\" or \"-w\" with default 3.\n\
+    let text = "numwords is \"words\" and comes from \"--words\" or \"-w\" with default 3.\n\
                 The backend declares \"int tally = 0;\".\n\
                 Task 0 backend executes \"\" then all tasks backend execute \"\n  \
-                MPI_Allgather([MESSAGE BUFFER 0], (int)\" and words and \", MPI_INT,\n \
-                [MESSAGE BUFFER 1], (int)\" and words and \", MPI_INT, MPI_COMM_WORLD);\n\" then \
+                MPI_Allgather([MESSAGE BUFFER 0], (int)\" and numwords and \", MPI_INT,\n \
+                [MESSAGE BUFFER 1], (int)\" and numwords and \", MPI_INT, MPI_COMM_WORLD);\n\" then \
                 all tasks backend execute \"MPI_Gather(a, 2, MPI_DOUBLE, b, 2, MPI_DOUBLE, 1, MPI_COMM_WORLD); \
                 MPI_Scatter(a, 5, MPI_BYTE, b, 5, MPI_BYTE, 0, MPI_COMM_WORLD)\".";
     let comm = Comm::WORLD;

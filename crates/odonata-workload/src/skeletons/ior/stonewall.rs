@@ -32,30 +32,30 @@ impl Status {
 /// What a task does once its transfers have stopped.
 mod stage {
     /// Transfers until the wall.
-    pub const TRANSFER: u64 = 0;
+    pub(super) const TRANSFER: u64 = 0;
     /// Takes the numbers of its children.
-    pub const GATHER: u64 = 1;
+    pub(super) const GATHER: u64 = 1;
     /// Gives the largest to its parent.
-    pub const GIVE: u64 = 2;
+    pub(super) const GIVE: u64 = 2;
     /// Has heard the largest of all.
-    pub const HEARD: u64 = 3;
+    pub(super) const HEARD: u64 = 3;
     /// Tells its children.
-    pub const TELL: u64 = 4;
+    pub(super) const TELL: u64 = 4;
     /// Goes on to the largest.
-    pub const REST: u64 = 5;
+    pub(super) const REST: u64 = 5;
 }
 
 /// Words of a task, behind those of status files.
 mod word {
     /// When its first transfer began.
-    pub const STARTED: usize = 0;
+    pub(super) const STARTED: usize = 0;
     /// Transfers after which it stops; 0: none but by the clock.
-    pub const LIMIT: usize = 1;
-    pub const STAGE: usize = 2;
+    pub(super) const LIMIT: usize = 1;
+    pub(super) const STAGE: usize = 2;
     /// The child that is next, and the largest number heard.
-    pub const CHILD: usize = 3;
-    pub const MOST: usize = 4;
-    pub const ALL: usize = 5;
+    pub(super) const CHILD: usize = 3;
+    pub(super) const MOST: usize = 4;
+    pub(super) const ALL: usize = 5;
 }
 
 /// What a task knows of the clock, its limits and of the others.

@@ -204,7 +204,7 @@ fn what_is_wrong_is_named() {
         ("ior -n 10", "\"ior\" is no flag"),
         (
             "-n 10 -c",
-            "-c (collective creation): task 0 creating everything is not modelled",
+            "-c (collective creation) is not supported: task 0 creating everything is not modelled",
         ),
         ("-F", "a task has no items"),
         ("-n 10 -I 3", "both items (-n) and items_per_directory (-I)"),
