@@ -99,8 +99,8 @@ def _counted(jobs: list[dict[str, Any]]) -> list[str]:
     >>> job = {"name": "halo", "ranks": 128, "counted_ranks": 16, "counted_share": 0.0087, "at_least": False}
     >>> _counted([job])
     ['traffic of halo: extrapolated from 0.87 % of the operations of 16 of its 128 ranks']
-    >>> _counted([job | {"at_least": True, "counted_ranks": 128}])
-    ['traffic of halo: a lower bound, from the first operations of 128 of its 128 ranks, which have more than were counted']
+    >>> print(*_counted([job | {"at_least": True}]))
+    traffic of halo: a lower bound: 16 of its 128 ranks were looked at, and have more operations than were counted
     >>> _counted([job | {"counted_share": 1.0}])
     ['traffic of halo: extrapolated from 16 of its 128 ranks']
     >>> _counted([job | {"counted_share": 1.0, "counted_ranks": 128}])
@@ -111,7 +111,7 @@ def _counted(jobs: list[dict[str, Any]]) -> list[str]:
         ranks = f"{job['counted_ranks']:,} of its {job['ranks']:,} ranks"
         part = f"{digits(100 * job['counted_share'])} %"
         if job["at_least"]:
-            said = f"a lower bound, from the first operations of {ranks}, which have more than were counted"
+            said = f"a lower bound: {ranks} were looked at, and have more operations than were counted"
         elif job["counted_share"] < 1.0:
             whose = ranks if job["counted_ranks"] < job["ranks"] else "its ranks"
             said = f"extrapolated from {part} of the operations of {whose}"

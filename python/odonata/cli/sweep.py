@@ -85,7 +85,9 @@ def sweep(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Neither progress nor summary, only errors.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a picture of something else.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Replace a picture of something else.")
+    ] = False,
 ) -> None:
     """Run a scenario with many values of its keys, many seeds.
 

@@ -27,7 +27,7 @@ odonata.kinds.sweep = (spec, values) => {
       return { mean, half: count > 1 && !mixed ? (quantile * deviation) / Math.sqrt(count) : null, count };
     });
     return {
-      type: "scatter", mode: numbers ? "lines+markers" : "markers", name: plain(by === x ? y : line), colour: number,
+      type: "scatter", mode: numbers ? "lines+markers" : "markers", name: plain(by === x ? spec.data.words[y] : line), colour: number,
       x: numbers ? places : places.map(plain), y: statistics.map((one) => one.mean), marker: { size: 7 }, yunit: unit,
       error_y: { type: "data", array: statistics.map((one) => one.half), thickness: 1.4, width: 5 },
       ...(numbers ? {} : { offsetgroup: String(number) }),
@@ -40,7 +40,7 @@ odonata.kinds.sweep = (spec, values) => {
   const positive = traces.every((trace) => trace.y.every((mean) => mean >= 0));
   return { traces, layout: {
     xaxis: { title: { text: plain(x) }, type: numbers ? "linear" : "category" },
-    yaxis: { title: { text: plain(y) }, exponentformat: "SI", minexponent: 1, ...(log ? { type: "log" } : { rangemode: "tozero", ...(positive ? { autorangeoptions: { clipmin: 0 } } : {}) }) },
+    yaxis: { title: { text: plain(spec.data.words[y]) }, exponentformat: "SI", minexponent: 1, ...(log ? { type: "log" } : { rangemode: "tozero", ...(positive ? { autorangeoptions: { clipmin: 0 } } : {}) }) },
     // Points of one place stand side by side.
     ...(numbers ? {} : { scattermode: "group", scattergap: 0.6 }),
     showlegend: by !== x,
