@@ -93,7 +93,9 @@ const odonata = (() => {
       showlegend: !heat && (traces.length > 1 || Boolean(traces[0]?.name)), legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
       ...rest,
       // On the right there is room for half of "100%": a label that does not fit is left out.
-      margin: { l: 62, r: 24, t: 16, b: 48, ...layout.margin },
+      // The buttons stand above the chart.
+      margin: { l: 62, r: 24, b: 48, ...layout.margin, t: Math.max(34, layout.margin?.t ?? 0) },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: look.soft, activecolor: look.ink },
       xaxis: axis(layout.xaxis, false),
       yaxis: axis(layout.yaxis, traces.some((trace) => trace.logy)),
       height: spec.height,
@@ -112,7 +114,7 @@ const odonata = (() => {
     const made = laidOut(spec, layout, traces, look);
     if (spec.time && element.range) made.xaxis = { ...made.xaxis, range: element.range, autorange: false };
     Plotly.react(element, traces.map((trace) => coloured(trace, look)), made, {
-      responsive: true, displaylogo: false, displayModeBar: true, scrollZoom: false,
+      responsive: true, displaylogo: false, displayModeBar: !printing, scrollZoom: false,
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
       toImageButtonOptions: { format: "svg", filename: id },
     });
