@@ -491,6 +491,8 @@ class Summary(TypedDict):
     """What these tiers cannot tell of the run, as sentences."""
     can_deadlock: bool
     """Whether the run was made although its routing can deadlock."""
+    deadlock_cycle: list[str]
+    """Then: channels that can wait for each other in a circle, hop by hop."""
     simulated_s: Number
     """Simulated time at the end, in seconds."""
     wall_s: Number

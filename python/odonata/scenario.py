@@ -122,6 +122,8 @@ __all__ = [
     "Job",
     "JobClasses",
     "JobFiles",
+    "JobStart",
+    "JobStartTable",
     "Knowledge",
     "Layout",
     "LayoutStriped",
@@ -415,6 +417,19 @@ Placement = Literal["contiguous", "random", "random-router", "random-group"] | P
 
 Time = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps|ns|[uµμ]s|ms|s|cycles?)\s*$")]
 """A time: a number and one of ps, ns, us (or µs), ms, s; with network.clock also cycles."""
+
+
+class JobStartTable(Table):
+    """A start that the seed shifts."""
+
+    jitter: Time
+    """The start is drawn by the seed, uniform from `at` to `at` + `jitter`."""
+
+    at: Time = "0 s"
+    """The earliest start, e.g. "1 ms". Default: "0 s"."""
+
+JobStart = Time | JobStartTable
+"""When a job starts."""
 
 
 class JobClasses(Table):
@@ -3172,9 +3187,10 @@ class Job(Table):
     stagger: Time | None = None
     """From the start of one job of the array to that of the next, e.g. "1 ms". Default: "0 s"."""
 
-    start: Time = "0 s"
-    """Simulated time at which the job starts; with `start_after`, the delay after the news has come.
-    Default: "0 s".
+    start: JobStart = "0 s"
+    """Simulated time at which the job starts; with `start_after`, the delay after the news has come. As a
+    table, e.g. `{ at = "1 ms", jitter = "10 us" }`, the seed draws it, uniform from `at` to `at` +
+    `jitter`; jobs of an array each draw their own. Default: "0 s".
     """
 
     start_after: str | list[str] | None = None

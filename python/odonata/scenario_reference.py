@@ -166,8 +166,7 @@ class _Page:
         meaning = variant.get("description", "")
         if "const" in variant:
             value = f"`{json.dumps(variant['const'])}`"
-        elif "$ref" in variant:
-            name = variant["$ref"].rpartition("/")[2]
+        elif (name := variant.get("$ref", "").rpartition("/")[2]) in self.places:
             value, meaning = self._link(name, "a table"), self.definitions[name].get("description", "")
         elif properties := variant.get("properties"):
             key, item = next(iter(properties.items()))

@@ -1,8 +1,9 @@
 """How fast runs were on this computer, so that `odonata check` need not assume it.
 
 A small file in the user's cache folder holds how fast the last runs worked, by computer, by kind of router
-or by the analytic model, and by whether one thread or several ran them. It is told to whoever asks what a run will cost, and goes into
-no result and no digest; without it, or where it cannot be written, a rate measured elsewhere is assumed.
+or by the analytic model, and by whether one thread or several ran them. It is told to whoever asks what a
+run will cost, and goes into no result and no digest; without it, or where it cannot be written, a rate
+measured elsewhere is assumed.
 
 What is kept is not events per second, which differ more between scenarios than between computers, but units
 of work: a router that a packet visits is one, a message at its two ends is some more, and both take longer

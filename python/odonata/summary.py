@@ -84,6 +84,7 @@ def collect(results: Results) -> Summary:
         "fidelity": fidelity.of_run,
         "not_modelled": fidelity.unknown(),
         "can_deadlock": bool(run.get("deadlock_cycle")),
+        "deadlock_cycle": run.get("deadlock_cycle") or [],
         "simulated_s": run["simulated_s"],
         "wall_s": run["wall_s"],
         "packet_hops_per_cpu_s": _hops_per_cpu_s(run) if fidelity.has_packets else None,

@@ -28,7 +28,11 @@ def show(page: Mapping[str, Any], stream: TextIO | None = None, *, ending: bool 
     if ending and page["detail"]:
         explain(out, page["detail"])
     if page["can_deadlock"]:
-        explain(out, 'The routing can deadlock: network.routing.deadlock_check is "warn".')
+        explain(
+            out,
+            'The routing can deadlock: network.routing.deadlock_check is "warn". This cycle can fill: '
+            f"{' -> '.join(page['deadlock_cycle'])}.",
+        )
     _section(out, "Jobs", _jobs(page["jobs"], mixed=page["fidelity"] == run_fidelity.MIXED))
     for title, rows in workload_page.sections(page):
         _section(out, title, rows)

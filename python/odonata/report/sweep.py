@@ -21,9 +21,10 @@ from odonata import tables
 from odonata.errors import InputError
 from odonata.report.blocks import Cell, Column, Control, Drawing, Facts, Section, Table
 from odonata.report.page import page
-from odonata.sweeps import statistics
+from odonata.sweeps import labels, statistics
 from odonata.sweeps.result import together
 from odonata.sweeps.statistics import quantile
+from odonata.sweeps.table import words
 from odonata.wording import quantity
 
 #: Columns that say which row it is, and nothing to draw.
@@ -46,7 +47,21 @@ def html(file: Path) -> str:
         )
     columns = {name: [_plain_value(value) for value in table[name].to_pylist()] for name in roles}
     axes = [name for name, role in roles.items() if role == "axis"] or ["job"]
-    metrics = [name for name, role in roles.items() if role == "metric"]
+    # Points that set different keys are told apart by their names.
+    if chosen := labels.of_points([name for name in axes if name != "job"], columns):
+        columns[labels.POINTS] = [
+            labels.label(dict(zip(chosen, values, strict=True)))
+            for values in zip(*(columns[name] for name in chosen), strict=True)
+        ]
+        axes = [labels.POINTS, *(name for name in axes if name not in chosen)]
+    # Without baselines there are no slowdowns: nothing to draw.
+    metrics = [
+        name
+        for name, role in roles.items()
+        if role == "metric" and any(value is not None for value in columns[name])
+    ]
+    if not metrics:
+        raise InputError("nothing was measured", file=str(file), expected="a point that has ended")
     units = {
         field.name: (field.metadata or {}).get(b"unit", b"").decode(errors="replace")
         for field in table.schema
@@ -149,7 +164,7 @@ def _drawing(
     offered = [first, *(name for name in metrics if name != first)]
     by = [name for name in ("job", *axes) if name != axes[0]]
     controls = [
-        Control("y", "Up", [(name, name) for name in offered]),
+        Control("y", "Up", [(name, words(name)) for name in offered]),
         Control("x", "Across", [(name, name) for name in dict.fromkeys((*axes, "job"))]),
         Control(
             "by",
@@ -166,6 +181,7 @@ def _drawing(
     data = {
         "rows": {name: columns[name] for name in dict.fromkeys(("job", *axes, *metrics))},
         "units": {name: units.get(name, "") for name in metrics},
+        "words": {name: words(name) for name in metrics},
         "axes": axes,
         "jobs": jobs,
         "t": STUDENT_T,
@@ -207,7 +223,10 @@ def _table(
     rows = []
     for row in zip(*(columns[name][:MOST_ROWS] for name in names), strict=True):
         rows.append([_shown(name, value, units) for name, value in zip(names, row, strict=True)])
-    heads = [Column(name, number=name in metrics) for name in names]
+    heads = [
+        Column(words(name), number=True, help=name) if name in metrics else Column(name, number=False)
+        for name in names
+    ]
     count = len(columns["job"])
     caption = f"The first {len(rows):,} of {count:,} rows" if count > len(rows) else f"All {count:,} rows"
     return Table("sweep-rows", caption, heads, rows, search=True)

@@ -104,8 +104,8 @@ def _worth(contents: Contents) -> list[blame.Finding]:
     ]
 
 
-def _culprit(contents: Contents, job: str) -> str | None:
-    """Whom a job waited for most, of the others, weighed by what that kind of waiting is of its time."""
+def _heaviest(contents: Contents, job: str) -> blame.Finding | None:
+    """What a job waited for most, of the others, weighed by what that kind of waiting is of its time."""
     row = next(row for row in contents.jobs if row["job"] == job)
     whole = row["compute_s"] + row["non_compute_s"] or 1.0
 
@@ -115,9 +115,14 @@ def _culprit(contents: Contents, job: str) -> str | None:
         return float(found.share * blocked / whole)
 
     others = [found for found in _worth(contents) if found.victim == job and found.culprit != job]
-    if not others:
+    return max(others, key=weight, default=None)
+
+
+def _culprit(contents: Contents, job: str) -> str | None:
+    """Whom a job waited for most, of the others, and where."""
+    found = _heaviest(contents, job)
+    if found is None:
         return None
-    found = max(others, key=weight)
     if found.where in ("servers", "below"):
         where = f"at {found.places} of its {found.servers} storage servers"
         if found.where == "below":
@@ -131,6 +136,15 @@ def _culprit(contents: Contents, job: str) -> str | None:
         f"{found.culprit}'s {traffic} in the network, {_part(found)} of the time that its "
         f"{own} spent there, most on {found.most} ({found.most_place})"
     )
+
+
+def foremost(contents: Contents) -> blame.Finding | None:
+    """The wait for another job that the verdict is about, if it is about one."""
+    slowed = _slowed(contents)
+    if slowed and slowed[0][1] >= SLOWED and (found := _heaviest(contents, slowed[0][0])):
+        return found
+    others = [found for found in _worth(contents) if found.victim != found.culprit]
+    return max(others, key=lambda found: found.share, default=None)
 
 
 def _part(found: blame.Finding) -> str:

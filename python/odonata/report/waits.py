@@ -6,6 +6,7 @@ from typing import Any
 
 from odonata import blame
 from odonata.blame import ROUTER_PLACES, Finding
+from odonata.report import verdict
 from odonata.report.blocks import (
     Block,
     Cell,
@@ -75,6 +76,13 @@ def sums(contents: Contents) -> dict[tuple[str, str, str, str], float]:
     return found
 
 
+def _places(contents: Contents) -> list[tuple[str, str]]:
+    """Where it can be waited; the place that the verdict names is shown first."""
+    found = verdict.foremost(contents)
+    first = found.where if found is not None and found.where in WHERE else "network"
+    return [(name, WHERE[name][0]) for name in sorted(WHERE, key=lambda name: name != first)]
+
+
 def matrix(contents: Contents) -> Chart:
     """Victim by culprit, as a heat map."""
     waited = sums(contents)
@@ -131,7 +139,7 @@ def matrix(contents: Contents) -> Chart:
             "margin": {"t": 70, "b": 10},
         },
         [
-            Control("where", "Where", [(name, words) for name, (words, *_) in WHERE.items()]),
+            Control("where", "Where", _places(contents)),
             Control("class", "Whose", [("", "messages and I/O"), ("mpi", "messages"), ("io", "I/O")]),
         ],
         height=100 + 44 * max(2, len(jobs)),
@@ -180,7 +188,7 @@ def _over_time(contents: Contents) -> Chart | None:
             "yaxis": {"autorange": "reversed", "type": "category", "automargin": True},
         },
         [
-            Control("where", "Where", [(name, words) for name, (words, *_) in WHERE.items()]),
+            Control("where", "Where", _places(contents)),
             Control("who", "For whom", [("others", "other jobs"), ("all", "others and itself")]),
         ],
         height=150 + 24 * max(4, max(len(trace["y"]) for trace in traces)),

@@ -10,6 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from odonata.progress import LOG_EVERY_S, LiveLine
+from odonata.sweeps import labels
 from odonata.sweeps.result import Sweep, leading
 from odonata.sweeps.scheduler import Progress
 from odonata.sweeps.values import text as value_text
@@ -89,7 +90,8 @@ def _seeds_vary(sweep: Sweep) -> bool:
 def _rows(sweep: Sweep) -> tuple[list[list[str]], tuple[str, ...]]:
     """Rows of the table of means, and which measures are its columns."""
     found: dict[tuple[int, str], dict[str, dict[str, Any]]] = {}
-    for row in sweep.intervals(*WITH_BASELINES, *WITHOUT).to_pylist():
+    _, measured_rows = labels.collapsed(sweep.swept, sweep.intervals(*WITH_BASELINES, *WITHOUT).to_pylist())
+    for row in measured_rows:
         found.setdefault((row["point"], row["job"]), {})[row["measure"]] = row
     with_baselines = any(name in measured for measured in found.values() for name in WITH_BASELINES)
     names: tuple[str, ...] = WITH_BASELINES if with_baselines else WITHOUT
@@ -99,7 +101,7 @@ def _rows(sweep: Sweep) -> tuple[list[list[str]], tuple[str, ...]]:
     shown, _ = leading(sweep)
     for (_, job), measured in found.items():
         first = next(iter(measured.values()))
-        keys = [_swept(first[key], units[key]) for key in shown]
+        keys = [_swept(first[key], units.get(key, "")) for key in shown]
         cells = [_mean(measured.get(name)) for name in names]
         rows.append([*keys, job, *cells, _seeds(measured)])
     return rows, names
@@ -128,8 +130,8 @@ def seeds_alike(sweep: Sweep) -> list[str]:
     count = sweep.description["points"]
     where = "every point" if len(certain) == count else f"{len(certain)} of {count} points"
     return [
-        f"At {where} all seeds gave the same result (equal digests): nothing in these runs is random, and there "
-        f"is no interval. {VARIES}"
+        f"At {where} all seeds gave the same result (equal digests): nothing in these runs is random, and "
+        f"there is no interval. {VARIES}"
     ]
 
 
@@ -172,7 +174,7 @@ def _mean(row: dict[str, Any] | None) -> str:
 def sentences(sweep: Sweep) -> list[str]:
     """Which point slows each job most, and whether the seeds tell it from the one that slows it least."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for row in sweep.intervals("elapsed_ratio").to_pylist():
+    for row in labels.collapsed(sweep.swept, sweep.intervals("elapsed_ratio").to_pylist())[1]:
         found.setdefault(row["job"], []).append(row)
     said = []
     shown, _ = leading(sweep)
@@ -183,7 +185,8 @@ def sentences(sweep: Sweep) -> list[str]:
             said.append(f"- {job}: {_mean(most)} as long as alone.")
             continue
         where = [
-            ", ".join(f"{key} = {_swept(row[key], units[key])}" for key in shown) for row in (most, least)
+            ", ".join(f"{key} = {_swept(row[key], units.get(key, ''))}" for key in shown)
+            for row in (most, least)
         ]
         text = f"- {job} is slowed most at {where[0]} ({_mean(most)}), least at {where[1]} ({_mean(least)})"
         if _is_certain(most) and _is_certain(least):

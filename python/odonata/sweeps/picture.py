@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from odonata.errors import InputError
+from odonata.sweeps import labels
 from odonata.sweeps.reader import Source, unknown
 from odonata.sweeps.result import together
-from odonata.sweeps.table import job_columns, measure_names
+from odonata.sweeps.table import job_columns, measure_names, words
 from odonata.sweeps.values import text as value_text
 
 if TYPE_CHECKING:
@@ -46,11 +48,14 @@ def figure(sweep: Sweep, measure: str, x: str | None) -> Any:
     from odonata.pictures import figure as empty
 
     check(measure, x, sweep.swept)
-    x = x or sweep.swept[0]
+    # Of points that set different keys the names are drawn.
+    swept, rows = sweep.swept, sweep.intervals(measure).to_pylist()
+    if x is None:
+        swept, rows = labels.collapsed(swept, rows)
+        x = swept[0]
     # That along which is drawn comes first, so that keys which change with it are its own.
-    alike = together({key: sweep.table[key].to_pylist() for key in dict.fromkeys([x, *sweep.swept])})
+    alike = together({key: [row[key] for row in rows] for key in dict.fromkeys([x, *swept])})
     others = [key for key in alike if key != x]
-    rows = sweep.intervals(measure).to_pylist()
     made = empty(7.0, 4.5)
     axes = made.subplots()
     values = list(dict.fromkeys(row[x] for row in rows))
@@ -74,9 +79,9 @@ def figure(sweep: Sweep, measure: str, x: str | None) -> Any:
             places = [values.index(row[x]) + (number - (len(series) - 1) / 2) * width for row in members]
             axes.bar(places, heights, width, yerr=errors, capsize=3, label=label)
     if not numbers:
-        axes.set_xticks(range(len(values)), [_label(value) for value in values])
+        axes.set_xticks(range(len(values)), [textwrap.fill(_label(value), 24) for value in values])
     column = next(one for one in job_columns() if one.name == measure)
-    unit = {one["key"]: one["unit"] for one in sweep.description["swept"]}[x]
+    unit = {one["key"]: one["unit"] for one in sweep.description["swept"]}.get(x, "")
     # Names are no formulas.
     along = f"{x} [{unit}]" if unit else x
     if others := alike[x]:
@@ -84,7 +89,8 @@ def figure(sweep: Sweep, measure: str, x: str | None) -> Any:
     axes.set_xlabel(along, parse_math=False)
     ratio = measure.endswith("_ratio")
     unit = "together / alone" if ratio else column.unit
-    axes.set_ylabel(f"{measure} [{unit}]" if unit else measure, parse_math=False)
+    named = words(measure)
+    axes.set_ylabel(f"{named} [{unit}]" if unit else named, parse_math=False)
     axes.set_title(str(sweep.description["name"]), parse_math=False)
     if ratio:
         axes.axhline(1.0, color="grey", linewidth=0.8, linestyle=":")

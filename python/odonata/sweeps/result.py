@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from odonata import run_record
 from odonata.errors import NoResult
 from odonata.python_errors import speaks_python
-from odonata.sweeps import record
+from odonata.sweeps import labels, record
 from odonata.sweeps.store import INTERVALS, POINTS, SWEEP_FILE
 
 if TYPE_CHECKING:
@@ -207,8 +207,9 @@ def leading(sweep: Sweep) -> tuple[list[str], dict[str, list[str]]]:
     """The swept keys without those that have the value of an earlier one at every point; and those, by it."""
     keys: dict[str, list[Any]] = {}
     same: dict[str, list[str]] = {}
-    for key in sweep.swept:
-        values = sweep.table[key].to_pylist()
+    swept, rows = labels.collapsed(sweep.swept, sweep.table.select(sweep.swept).to_pylist())
+    for key in swept:
+        values = [row[key] for row in rows]
         first = next((other for other, found in keys.items() if found == values), None)
         if first is None:
             keys[key] = values

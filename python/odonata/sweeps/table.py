@@ -123,6 +123,40 @@ def job_columns() -> tuple[Column, ...]:
     return tuple(found)
 
 
+#: Measures that have a name of their own.
+_WORDS = {
+    "elapsed": "time",
+    "mpi": "time in MPI",
+    "io": "time in I/O",
+    "compute": "computation",
+    "io_bandwidth": "I/O rate",
+}
+
+
+def words(measure: str) -> str:
+    """A measure as people call it, without its unit.
+
+    >>> words("elapsed_ratio"), words("io_ratio"), words("elapsed_s")
+    ('slowdown', 'slowdown of time in I/O', 'time')
+    >>> words("message_latency_p99_s"), words("io_bandwidth_bytes_per_s"), words("mpi_alone_s")
+    ('message latency p99', 'I/O rate', 'time in MPI, alone')
+    """
+    name = measure
+    for suffix in ("_bytes_per_s", "_s", "_bytes"):
+        if name.endswith(suffix):
+            name = name.removesuffix(suffix)
+            break
+    if name == "elapsed_ratio":
+        return "slowdown"
+    ratio, alone = name.endswith("_ratio"), name.endswith("_alone")
+    name = name.removesuffix("_ratio").removesuffix("_alone")
+    said = _WORDS.get(name, name.replace("_", " ").replace("mpi ", "MPI ").replace("io ", "I/O "))
+    if ratio:
+        # A rate is better where it is larger.
+        return f"{said}, together / alone" if "rate" in said or "bandwidth" in said else f"slowdown of {said}"
+    return f"{said}, alone" if alone else said
+
+
 def measure_names() -> list[str]:
     """The columns that are measures of a job, of which there are intervals."""
     return [column.name for column in job_columns() if column.kind != "string"]

@@ -34,7 +34,7 @@ impl Start {
 /// `{ at, jitter }`.
 #[derive(serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "StartTable", description = "A start that the seed shifts.")]
+#[schemars(rename = "JobStartTable", description = "A start that the seed shifts.")]
 struct StartTable {
     /// The earliest start, e.g. "1 ms". Default: "0 s".
     #[serde(default)]
@@ -80,7 +80,7 @@ impl<'de> Deserialize<'de> for Start {
 
 impl JsonSchema for Start {
     fn schema_name() -> Cow<'static, str> {
-        "Start".into()
+        "JobStart".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {

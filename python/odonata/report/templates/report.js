@@ -8,7 +8,7 @@ const odonata = (() => {
   const drawn = new Set();
   let printing = false;
 
-  // Okabe and Ito's colours, in an order for each background; beyond them, dashes tell lines apart.
+  // Okabe and Ito's colours, in an order for each background; beyond them, dashes tell lines apart, symbols points, patterns bars.
   const COLOURS = {
     light: ["#0072b2", "#d55e00", "#009e73", "#b8548f", "#b37700", "#3a95cc", "#5f5f5f", "#7a5195"],
     dark: ["#56b4e9", "#f08a3c", "#2fbf96", "#e29ac6", "#e6b422", "#9ad1f5", "#b8b8b8", "#b79be0"],
@@ -20,6 +20,8 @@ const odonata = (() => {
   // What is between the margins of a page of A4 at 96 dots per inch, and a little less: nobody resizes a chart for paper.
   const PAPER_WIDTH = 670;
   const DASHES = ["solid", "dash", "dashdot", "longdash"];
+  const SYMBOLS = ["circle", "diamond-open", "square-open", "x"];
+  const PATTERNS = ["", "/", ".", "x"];
 
   const isDark = () => !printing && (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
 
@@ -57,11 +59,13 @@ const odonata = (() => {
     if (colour !== undefined) {
       const count = look.colours.length;
       const hex = colour === "gray" || colour < 0 ? look.soft : look.colours[colour % count];
-      const dash = colour >= count ? { dash: DASHES[Math.floor(colour / count) % DASHES.length] } : {};
-      if (made.type === "bar") made.marker = { ...made.marker, color: hex };
+      const round = Math.floor(colour / count);
+      const dash = round > 0 ? { dash: DASHES[round % DASHES.length] } : {};
+      const pattern = round > 0 ? { pattern: { shape: PATTERNS[round % PATTERNS.length] } } : {};
+      if (made.type === "bar") made.marker = { ...pattern, ...made.marker, color: hex };
       else {
         made.line = { ...dash, ...made.line, color: hex };
-        made.marker = { size: 5, ...made.marker, color: hex };
+        made.marker = { size: 5, symbol: SYMBOLS[round > 0 ? round % SYMBOLS.length : 0], ...made.marker, color: hex };
         if (made.fill) made.fillcolor = hex + "1f";
         if (made.error_y) made.error_y = { ...made.error_y, color: hex };
       }
@@ -89,7 +93,9 @@ const odonata = (() => {
       showlegend: !heat && (traces.length > 1 || Boolean(traces[0]?.name)), legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
       ...rest,
       // On the right there is room for half of "100%": a label that does not fit is left out.
-      margin: { l: 62, r: 24, t: 16, b: 48, ...layout.margin },
+      // The buttons stand above the chart.
+      margin: { l: 62, r: 24, b: 48, ...layout.margin, t: Math.max(34, layout.margin?.t ?? 0) },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: look.soft, activecolor: look.ink },
       xaxis: axis(layout.xaxis, false),
       yaxis: axis(layout.yaxis, traces.some((trace) => trace.logy)),
       height: spec.height,
@@ -108,7 +114,7 @@ const odonata = (() => {
     const made = laidOut(spec, layout, traces, look);
     if (spec.time && element.range) made.xaxis = { ...made.xaxis, range: element.range, autorange: false };
     Plotly.react(element, traces.map((trace) => coloured(trace, look)), made, {
-      responsive: true, displaylogo: false, displayModeBar: "hover", scrollZoom: false,
+      responsive: true, displaylogo: false, displayModeBar: !printing, scrollZoom: false,
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
       toImageButtonOptions: { format: "svg", filename: id },
     });

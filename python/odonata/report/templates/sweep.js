@@ -3,6 +3,11 @@
 odonata.kinds.sweep = (spec, values) => {
   const { rows, units, axes, t } = spec.data, { x, y, by } = values;
   const plain = (name) => String(name).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  // Names of points are sentences: as lines of some 24 letters they fit below a point.
+  const lines24 = (name) => plain(name).split(" ").reduce((text, word) => {
+    const last = text.slice(text.lastIndexOf("<br>") + 1);
+    return text + (text === "" ? "" : last.length + word.length > 24 ? "<br>" : " ") + word;
+  }, "");
   const kept = Object.entries(values).filter(([name]) => name.startsWith("only:")).map(([name, value]) => [name.slice(5), value]).filter(([name]) => name !== x && name !== by);
   // Rows of different settings are no replications of each other.
   const mixed = kept.some(([name, wanted]) => wanted === "" && new Set(rows[name]).size > 1);
@@ -27,8 +32,8 @@ odonata.kinds.sweep = (spec, values) => {
       return { mean, half: count > 1 && !mixed ? (quantile * deviation) / Math.sqrt(count) : null, count };
     });
     return {
-      type: "scatter", mode: numbers ? "lines+markers" : "markers", name: plain(by === x ? y : line), colour: number,
-      x: numbers ? places : places.map(plain), y: statistics.map((one) => one.mean), marker: { size: 7 }, yunit: unit,
+      type: "scatter", mode: numbers ? "lines+markers" : "markers", name: plain(by === x ? spec.data.words[y] : line), colour: number,
+      x: numbers ? places : places.map(lines24), y: statistics.map((one) => one.mean), marker: { size: 7 }, yunit: unit,
       error_y: { type: "data", array: statistics.map((one) => one.half), thickness: 1.4, width: 5 },
       ...(numbers ? {} : { offsetgroup: String(number) }),
       customdata: statistics.map((one) => `${one.count} replication${one.count > 1 ? "s" : ""}` + (one.half === null ? "" : `, ± ${one.half.toPrecision(3)}${unit}`)),
@@ -40,7 +45,7 @@ odonata.kinds.sweep = (spec, values) => {
   const positive = traces.every((trace) => trace.y.every((mean) => mean >= 0));
   return { traces, layout: {
     xaxis: { title: { text: plain(x) }, type: numbers ? "linear" : "category" },
-    yaxis: { title: { text: plain(y) }, exponentformat: "SI", minexponent: 1, ...(log ? { type: "log" } : { rangemode: "tozero", ...(positive ? { autorangeoptions: { clipmin: 0 } } : {}) }) },
+    yaxis: { title: { text: plain(spec.data.words[y]) }, exponentformat: "SI", minexponent: 1, ...(log ? { type: "log" } : { rangemode: "tozero", ...(positive ? { autorangeoptions: { clipmin: 0 } } : {}) }) },
     // Points of one place stand side by side.
     ...(numbers ? {} : { scattermode: "group", scattergap: 0.6 }),
     showlegend: by !== x,

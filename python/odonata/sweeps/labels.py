@@ -1,0 +1,70 @@
+"""One readable name for each of a sweep's `[[points]]`, in place of a column for each of their keys.
+
+A key that some points set and others do not is one of `[[points]]`: no other axis has keys without values.
+Points that set `name`, which is the name of the scenario, are called so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from odonata.sweeps.values import text
+
+#: What stands for all these keys.
+POINTS = "points"
+
+
+def of_points(keys: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> list[str]:
+    """The keys of `[[points]]` among the swept `keys`; none if all points set all of them.
+
+    >>> of_points(["a", "b", "c"], {"a": [1, None], "b": [None, "x"], "c": [3, 4]})
+    ['a', 'b']
+    """
+    found = [key for key in keys if any(value is None for value in columns[key])]
+    return (["name"] if found and "name" in keys and "name" not in found else []) + found
+
+
+def label(values: Mapping[str, Any]) -> str:
+    """The name of a point, from what it sets.
+
+    >>> label({"machine.fat-tree.radix": 64, "machine.fat-tree.levels": 2, "machine.slim-fly.q": None})
+    'fat-tree radix 64, levels 2'
+    >>> label({"machine.slim-fly.q": 11, "network.routing.algorithm": "ugal"})
+    'slim-fly q 11, routing algorithm ugal'
+    >>> label({"name": "fat tree", "machine.fat-tree.radix": 64}), label({"packet": None})
+    ('fat tree', 'as the scenario')
+    """
+    if values.get("name") is not None:
+        return str(values["name"])
+    parts = []
+    table = ""
+    for key, value in values.items():
+        if value is None:
+            continue
+        *parents, last = key.split(".")
+        # The innermost table names what is set, once.
+        inner = parents[-1] if parents else ""
+        named = f"{inner} {last}" if inner and inner != table else last
+        table = inner
+        parts.append(f"{named} {text(value)}")
+    return ", ".join(parts) or "as the scenario"
+
+
+def collapsed(
+    keys: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """The keys with `POINTS` in place of those of `[[points]]`, and the rows with their labels.
+
+    >>> collapsed(["a.b", "c"], [{"a.b": 1, "c": 5}, {"a.b": None, "c": 6}])[0]
+    ['points', 'c']
+    >>> collapsed(["c"], [{"c": 5}])
+    (['c'], [{'c': 5}])
+    """
+    made = [dict(row) for row in rows]
+    chosen = of_points(keys, {key: [row[key] for row in rows] for key in keys})
+    if not chosen:
+        return list(keys), made
+    for row in made:
+        row[POINTS] = label({key: row[key] for key in chosen})
+    return [POINTS, *(key for key in keys if key not in chosen)], made

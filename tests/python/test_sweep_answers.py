@@ -1,0 +1,95 @@
+"""What a sweep says of seeds that change nothing and of points by their names; the pictures that it replaces."""
+
+import json
+import re
+
+import pytest
+
+import odonata
+from odonata.report import sweep as report
+from odonata.sweeps import labels
+
+BASE = """\
+name = "base"
+[machine.mesh]
+dims = [4, 4]
+[[jobs]]
+name = "halo"
+ranks = 16
+workload.stencil = { message = "4 KiB", iterations = 2, compute = "1 us" }
+"""
+POINTS = """\
+scenario = "scenario.toml"
+seeds = 3
+[[points]]
+jobs.halo.placement = "contiguous"
+[[points]]
+jobs.halo.placement = "random"
+machine.mesh.dims = [2, 4, 8]
+"""
+
+
+@pytest.fixture
+def swept(shell):
+    shell.write(BASE)
+    shell.write(POINTS, "points.toml")
+    done = shell("sweep", "points.toml", "-o", "out", "--plot", "out.svg", "--measure", "elapsed_s")
+    assert done.code == 0, done.err
+    return shell, done
+
+
+def test_seeds_that_change_nothing_have_no_interval_and_it_is_said(swept):
+    """Dimension order on a mesh draws nothing; random placement does."""
+    shell, done = swept
+    found = odonata.Sweep.load(shell.folder / "out")
+    rows = {row["point"]: row for row in found.intervals("elapsed_s").to_pylist()}
+    assert (rows[0]["seeds"], rows[0]["results"], rows[0]["half_width"]) == (3, 1, None)
+    assert (rows[1]["seeds"], rows[1]["results"]) == (3, 3)
+    assert rows[1]["half_width"] > 0
+    said = " ".join(done.out.split())
+    assert "3, all alike" in said
+    assert "At 1 of 2 points all seeds gave the same result (equal digests)" in said
+    assert "jitter" in said
+
+
+def test_points_are_shown_by_what_they_set(swept):
+    _, done = swept
+    said = " ".join(done.out.split())
+    assert "as the scenario" in said
+    assert "mesh dims [2, 4, 8]" in said
+    assert "machine.mesh.dims" not in said
+
+
+def test_points_with_a_name_are_shown_by_it():
+    rows = [{"name": "ring", "a.b": 1, "c": 2}, {"name": "star", "a.b": None, "c": 3}]
+    keys, shown = labels.collapsed(["name", "a.b", "c"], rows)
+    assert keys == ["points", "c"]
+    assert [row["points"] for row in shown] == ["ring", "star"]
+
+
+def test_a_sweep_replaces_its_own_picture_and_no_other(swept):
+    shell, _ = swept
+    picture = shell.folder / "out.svg"
+    again = ("sweep", "points.toml", "-o", "out", "-q", "--plot", "out.svg", "--measure", "elapsed_s")
+    assert shell(*again).code == 0
+    picture.write_text("edited by hand")
+    refused = shell(*again)
+    assert (refused.code, picture.read_text()) == (2, "edited by hand")
+    assert "exists" in refused.err
+    assert shell(*again, "--force").code == 0
+    assert shell(*again).code == 0
+    other = shell("sweep", "points.toml", "-o", "other", "-q", "--plot", "out.svg", "--measure", "elapsed_s")
+    assert other.code == 2
+
+
+def test_the_report_without_baselines_opens_with_a_metric_that_there_is(swept):
+    shell, _ = swept
+    page = report.html(shell.folder / "out" / "points.parquet")
+    data = json.loads(re.search(r'id="report-data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])
+    chart = data["sweep-chart"]["data"]
+    assert "elapsed_ratio" not in chart["rows"]
+    assert chart["words"]["elapsed_s"] == "time"
+    assert chart["axes"] == ["points"]
+    first = re.search(r'name="y"[^>]*>\s*<option value="([^"]*)"', page)[1]
+    assert first == "elapsed_s"
+    assert all(value is not None for value in chart["rows"][first])
