@@ -49,6 +49,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             items.remove(item)
         elif left_out := sorted(kinds - only):
             need, command = KINDS[left_out[0]]
-            item.add_marker(pytest.mark.skip(reason=f"{LEFT_OUT}tests that {need} ({command})"))
+            # First: a test of a kind may have a reason of its own to be skipped.
+            mark = pytest.mark.skip(reason=f"{LEFT_OUT}tests that {need} ({command})")
+            item.add_marker(mark, append=False)
     if others:
         config.hook.pytest_deselected(items=others)

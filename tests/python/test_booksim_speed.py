@@ -30,7 +30,9 @@ def program(folder: Path, text: str) -> Path:
     file = folder / "booksim"
     script = "import sys; sys.argv[1]; sum(range(3_000_000)); print(open(%r).read(), end='')"
     (folder / "output").write_text(text)
-    file.write_text(f"#!{sys.executable}\n{script % str(folder / 'output')}\n")
+    # The kernel takes no interpreter whose path has a space.
+    (folder / "booksim.py").write_text(script % str(folder / "output"))
+    file.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{folder}/booksim.py" "$@"\n')
     file.chmod(0o755)
     return file
 

@@ -43,10 +43,10 @@ def test_a_kind_that_is_missing_is_none_and_one_without_a_truth_is_an_error(tmp_
     assert reference.absence("otf2", environment) == f"{tmp_path} has no traces/otf2"
 
 
-def collected(**environment):
+def collected(*options, **environment):
     """What pytest says of the tests that need reference traces."""
     without = {key: value for key, value in os.environ.items() if key != reference.VARIABLE}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "reference"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "reference", *options]
     return launcher.run([*command, "tests/python/test_goal.py"], cwd=ROOT, env=without | environment)
 
 
@@ -54,14 +54,17 @@ def test_tests_of_reference_traces_are_skipped_with_a_reason_or_refuse_to_begin(
     for environment in ({}, {reference.VARIABLE: ""}):
         done = collected(**environment, ODONATA_NO_SKIPS="1")
         assert done.returncode == 0, done
-        assert "ODONATA_REFERENCE is not set: no traces/goal" in done.stdout
+        assert "left out: tests that need traces of real programs (make test-reference)" in done.stdout
         assert "1 skipped" in done.stdout
+        done = collected("--only=reference", **environment)
+        assert done.returncode == 0, done
+        assert "ODONATA_REFERENCE is not set: no traces/goal" in done.stdout
     done = collected(ODONATA_REFERENCE=f"{tmp_path}/no")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert f"ERROR: ODONATA_REFERENCE names {tmp_path}/no: there is no such folder" in done.stderr
     assert "Traceback" not in done.stderr
     # Where some are named, a kind that is missing counts as skipped.
     (tmp_path / "traces").mkdir()
-    done = collected(ODONATA_REFERENCE=str(tmp_path), ODONATA_NO_SKIPS="1")
+    done = collected("--only=reference", ODONATA_REFERENCE=str(tmp_path), ODONATA_NO_SKIPS="1")
     assert done.returncode == 1
     assert f"{tmp_path} has no traces/goal" in done.stderr

@@ -335,6 +335,7 @@ def test_a_dragonfly_holds_its_program_and_a_smaller_balanced_one_does_not(name)
 SMALL = Case("AMG", 64, 2, {"amg": {"cycles": 60}}, {"amg": {"cycles": 1, "levels": 2}})
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, monkeypatch):
     monkeypatch.setitem(full.CASES, "small", SMALL)
     monkeypatch.setattr(track, "LINES_S", 0.05)

@@ -115,6 +115,7 @@ def quick(tmp_path_factory):
     return measures.of_sweep(folder)
 
 
+@pytest.mark.slow
 def test_a_row_is_what_the_tables_of_its_run_say(quick):
     asked = set(itertools.product(("N-N", "N-1"), ("write", "read"), (1, 16, 64)))
     assert len(quick) == len(asked)
