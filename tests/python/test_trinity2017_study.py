@@ -130,6 +130,7 @@ def test_a_row_is_what_the_tables_of_its_run_say(quick):
         assert 0 < run.local_busy < 1
 
 
+@pytest.mark.slow
 def test_claims_on_few_nodes_hold_of_what_was_run_now(quick):
     assert verdict("two-per-node", quick) is Verdict.HOLDS
     assert verdict("shared-file", quick) is Verdict.HOLDS
@@ -139,6 +140,7 @@ def test_claims_on_few_nodes_hold_of_what_was_run_now(quick):
     assert verdict("buffers-cap", quick) is verdict("local-links", quick) is Verdict.UNKNOWN
 
 
+@pytest.mark.slow
 def test_what_is_run_now_is_what_the_page_says(quick):
     kept = {run.name: run for run in page.stored() if run.machine == "phase2"}
     for run in quick:
