@@ -10,6 +10,7 @@
 use super::{Flow, VcRanges};
 use crate::features::Uses;
 use odonata_engine::{Store, Time};
+use odonata_topology::LinkClass;
 
 /// What a link has exhausted.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -66,11 +67,20 @@ impl Exhaustion {
         self.links.memory()
     }
 
-    /// Channel `vc` of `link` has `free` flits of room, since `at`.
-    #[inline]
-    pub(super) fn has_room<M: Uses>(&mut self, link: u32, vc: u8, free: u32, at: Time) {
+    /// Channel `vc` of `link`, which is of `class`, has `free` flits of room, since `at`.
+    pub(super) fn has_room<M: Uses>(&mut self, (link, class): (u32, LinkClass), vc: u8, free: u32, at: Time) {
         if free >= self.room {
-            self.end::<M>(link, channel_bit(vc), at);
+            self.end::<M>(link, self.bits(class, vc), at);
+        }
+    }
+
+    /// Of what is exhausted, what ends if channel `vc` has room: the channel, or its level where packets may take any of that.
+    fn bits(&self, class: LinkClass, vc: u8) -> u128 {
+        match &self.levels {
+            None => channel_bit(vc),
+            Some(levels) => (0..=vc)
+                .filter(|&first| levels.end(class, first) > vc)
+                .fold(0, |bits, first| bits | channel_bit(first)),
         }
     }
 
@@ -136,12 +146,7 @@ impl Flow {
             if used - freed + self.exhaustion.room > of.capacity {
                 continue;
             }
-            let bits = match &self.exhaustion.levels {
-                None => channel_bit(vc),
-                Some(levels) => (0..=vc)
-                    .filter(|&first| levels.end(of.class, first) > vc)
-                    .fold(0, |bits, first| bits | channel_bit(first)),
-            };
+            let bits = self.exhaustion.bits(of.class, vc);
             self.exhaustion.end::<M>(link, bits, at);
         }
         due.clear();

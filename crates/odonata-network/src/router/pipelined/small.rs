@@ -208,8 +208,8 @@ impl Pipelined {
         *candidate = local as u8;
     }
 
-    /// A packet of traffic class `class` gets no channel of `level` on `port`. If one is free, what it lacks is room for the whole
-    /// packet.
+    /// A packet of traffic class `class` gets no channel of `level` on `port`. The buffers are exhausted if none of these has room for
+    /// a full packet.
     #[inline]
     pub(super) fn lacks_channel<M: Uses>(
         &self,
@@ -220,11 +220,12 @@ impl Pipelined {
         if !self.whole {
             return;
         }
-        let link = shared.flow.link(port);
-        let mut channels = shared.setup.vcs.of(link.class, level, class);
-        if let Some(free) = channels.find(|&channel| self.is_free(link.first_vc + u32::from(channel))) {
+        let full = shared.setup.bubble;
+        let mut channels = shared.setup.vcs.of(shared.flow.class(port), level, class);
+        let first = channels.start;
+        if channels.all(|channel| !shared.flow.has_room::<M>(port, channel, full, cycle)) {
             shared.flow.set_awaits_credit::<M>(port, true);
-            shared.flow.set_exhausted::<M>(port, free, true, cycle);
+            shared.flow.set_exhausted::<M>(port, first, true, cycle);
         }
     }
 
