@@ -55,7 +55,7 @@ def _heading(page: Mapping[str, Any]) -> str:
     cost = "" if speed is None else f", {rate(speed)} packet-hops per CPU-second"
     return (
         f"{page['name'] or 'run'}: {page['outcome']}, {duration(page['simulated_s'])} simulated in "
-        f"{duration(page['wall_s'])} (messages {run_fidelity.WORDS[page['fidelity']]}{cost})"
+        f"{duration(page['wall_s'])} ({run_fidelity.WORDS[page['fidelity']]}{cost})"
     )
 
 

@@ -33,7 +33,7 @@ SHOWN = ("examples", "programs", "studies", "tests")
 
 #: What depends on the computer.
 VARIES = re.compile(
-    r"in [\d.]+ (?:ms|s|min) \([\d.]+ [kM] packet-hops per CPU-second\)"
+    r"in [\d.]+ (?:ms|s|min) \(as packets, [\d.]+ [kM] packet-hops per CPU-second\)"
     r"|runs? in [\d.]+ (?:ms|s|min)"
     # The last column of load-sweep.
     r"|(?<= \d{4})  +[\d.]+ m?s$|(?<= \d{5})  +[\d.]+ m?s$|(?<=packets) +CPU$"

@@ -49,7 +49,7 @@ def test_the_summary_says_how_messages_went(runs, tier, capsys):
     of_jobs = {"mixed": ["packet", "flow"]}.get(tier, [tier, tier])
     assert [job["fidelity"] for job in page["jobs"]] == of_jobs
     assert page["fidelity"] == tier
-    assert f"messages {run_fidelity.WORDS[tier]}" in text(runs[tier], capsys)
+    assert f"({run_fidelity.WORDS[tier]}" in text(runs[tier], capsys)
     for job in page["jobs"]:
         known = job["mpi_packet_latency_p50_s"] is not None
         assert known == (job["fidelity"] == "packet"), job

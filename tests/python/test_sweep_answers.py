@@ -1,4 +1,4 @@
-"""What a sweep says of seeds that change nothing and of points by their names; the pictures that it replaces."""
+"""What a sweep says of seeds that change nothing, and of points by name; the pictures that it replaces."""
 
 import json
 import re

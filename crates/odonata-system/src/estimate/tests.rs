@@ -256,7 +256,7 @@ fn long_programs_are_extrapolated_by_their_iterations() {
 #[test]
 fn phases_and_repetitions_are_extrapolated_one_by_one() {
     let (found, _) = estimate(
-        "[[jobs]]\nranks = 8\nrepeat = 1000\nworkload.phases = [\n\
+        "[[jobs]]\nranks = 8\nrepeat = 1000\nworkload = [\n\
          { stencil = { dims = [8], iterations = 100, message = \"4 KiB\", allreduce = \"0 B\" } },\n\
          { alltoall = { bytes = \"1 KiB\", iterations = 10 } },\n]\n",
     );

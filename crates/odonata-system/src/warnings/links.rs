@@ -121,10 +121,11 @@ mod tests {
         );
         assert_eq!(torus("80 GB/s"), None);
         assert_eq!(slowest("preset = \"theta\"\n"), None);
-        let own = "[machine.dragonfly]\n[network.links.terminal]\nbandwidth = \"200 GB/s\"\n\
+        let sizes = "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 2\n";
+        let own = "[network.links.terminal]\nbandwidth = \"200 GB/s\"\n\
                    [network.links.local]\nbandwidth = \"200 GB/s\"\n[network.links.global]\nbandwidth = \"1 GB/s\"\n";
-        let found = slowest(own).expect("global links are far slower");
+        let found = slowest(&format!("{sizes}{own}")).expect("global links are far slower");
         assert_eq!(found.key, "network.links.global.bandwidth");
-        assert_eq!(slowest("[machine.dragonfly]\n"), None);
+        assert_eq!(slowest(sizes), None);
     }
 }
