@@ -30,8 +30,8 @@ CARGO_TEST = ["cargo", "test", "--release", "--workspace", "--locked"]
 #: The same in a build with debug assertions and overflow checks.
 CARGO_TEST_DEBUG = ["cargo", "test", "--workspace", "--locked"]
 
-#: Tests of Rust that read reference traces.
-REFERENCE = ["--test", "loggopsim", "--test", "truth", "--test", "replay"]
+#: Tests of Rust that read reference traces, as `cargo test` takes them.
+REFERENCE = (["--test", "loggopsim", "--test", "truth", "--test", "replay"], ["--test", "all", "traces::"])
 
 #: Lines of `cargo test`: which binary runs, what became of a test, how a binary ended.
 RUNNING = re.compile(
@@ -74,8 +74,8 @@ def main() -> int:
     asked = parser.parse_args()
     tally = Tally()
     if asked.only:
-        if "reference" in asked.only:
-            stage("Rust tests", lambda: rust(tally, [*CARGO_TEST, *REFERENCE]))
+        for tests in REFERENCE if "reference" in asked.only else ():
+            stage("Rust tests", lambda tests=tests: rust(tally, [*CARGO_TEST, *tests]))
     else:
         stage("Rust tests", lambda: rust(tally, [*CARGO_TEST, *(["--lib"] * asked.quick)]))
         if asked.all:
