@@ -122,15 +122,7 @@ impl Blueprint {
             false => 0,
         };
         let vcs = VcRanges::new(self.routing.virtual_channels(), self.vcs, params.classes.count());
-        // In pipelined routers a flit waits for its channel, a head for any of its level that has room for its packet.
-        let takes_any = match params.router {
-            RouterModel::Pipelined => params.switching != Switching::Wormhole && vcs.are_several(),
-            RouterModel::InputQueued | RouterModel::OutputQueued => params.takes_any_channel(&vcs),
-        };
-        let room = match params.switching {
-            Switching::Wormhole => 1,
-            Switching::CutThrough | Switching::StoreAndForward => params.flits(params.packet) as u32,
-        };
+        let (takes_any, room) = (params.takes_any_channel(&vcs), params.flits(params.packet) as u32);
         let n_links = links.len();
         let coupling = Coupling::new(&params, &links, routers.clone());
         let mut fabric = Fabric {

@@ -10,7 +10,6 @@ use crate::features::{HandlerContext, Uses};
 use crate::message::Traffic;
 use odonata_blame::lost::Vector;
 use odonata_engine::{Mode, NIL, Slot, Time};
-use odonata_topology::LinkClass;
 
 /// Space in a buffer that is given back.
 #[derive(Clone, Copy, Debug)]
@@ -310,21 +309,11 @@ impl Flow {
         }
         let first_vc = self.first_vc(link);
         let mut count = 0;
-        // Only router ports whose flits have lacked a credit.
-        let exhausted = link < self.links.ports && self.ports.get(link).awaits_credit;
-        let (capacity, class) = match exhausted {
-            true => (self.link(link).capacity, self.class(link)),
-            false => (0, LinkClass::Terminal),
-        };
-        let (vcs, blame, lost, exhaustion) = (&mut self.vcs, &mut self.blame, &mut self.lost, &mut self.exhaustion);
+        let (vcs, blame, lost) = (&mut self.vcs, &mut self.blame, &mut self.lost);
         self.flits.take_due::<M>(link, now, |vc, owner, due| {
             let at = first_vc + u32::from(vc);
-            let cell = vcs.edit::<M>(at);
-            cell.used -= 1;
+            vcs.edit::<M>(at).used -= 1;
             count += 1;
-            if exhausted {
-                exhaustion.has_room::<M>((link, class), vc, capacity.saturating_sub(cell.used), due);
-            }
             if blame.is_on::<M>() {
                 let last = blame.freed::<M>(at, owner, due);
                 if lost.is_on::<M>() {

@@ -1,8 +1,8 @@
 //! How long links have exhausted the buffers behind them: *saturation time*, the "time that the buffers stay full for that
 //! particular link" of M. Mubarak et al. (IEEE TPDS 28(1), 2017).
 //!
-//! A virtual channel is exhausted while a packet waits for it and its buffer has no room for a full packet; with wormhole switching
-//! while a flit waits and there is none for a flit. A link is exhausted while one of its channels is, whether or not it transmits.
+//! A virtual channel is exhausted while a packet waits for it and its buffer has no room for a full packet. Pipelined
+//! routers count the time in which a flit lacks a credit and the link idles instead. A link is exhausted while one of its channels is, whether or not it transmits.
 //!
 //! Routers say when a channel is exhausted. It is so until the credit is due that makes room, which may have been a while ago
 //! when that credit is counted.
@@ -65,13 +65,6 @@ impl Exhaustion {
 
     pub(super) fn memory(&self) -> usize {
         self.links.memory()
-    }
-
-    /// Channel `vc` of `link`, which is of `class`, has `free` flits of room, since `at`.
-    pub(super) fn has_room<M: Uses>(&mut self, (link, class): (u32, LinkClass), vc: u8, free: u32, at: Time) {
-        if free >= self.room {
-            self.end::<M>(link, self.bits(class, vc), at);
-        }
     }
 
     /// Of what is exhausted, what ends if channel `vc` has room: the channel, or its level where packets may take any of that.

@@ -173,10 +173,7 @@ impl Pipelined {
             };
         }
         match best {
-            None => {
-                outcome.waits = true;
-                self.lacks_channel::<M>(shared, (port, level, class), cycle);
-            }
+            None => outcome.waits = true,
             Some(channel) if settings.chooses_alone() => self.vc_allocator.request(request(channel)),
             Some(_) => {}
         }
@@ -288,7 +285,7 @@ impl Pipelined {
         cycle: Time,
         outcome: &mut CycleOutcome,
     ) {
-        let vc = *self.vcs.get(at);
+        let vc = self.vcs.get(at);
         if vc.present == 0 {
             return;
         }
@@ -298,7 +295,7 @@ impl Pipelined {
             if K::of(self.settings).classes {
                 self.lacks(layout, at);
             }
-            stalled::<M>(shared, (out, vc.vc), cycle);
+            stalled::<M>(shared, out, cycle);
             return;
         }
         self.request_output::<K>(&shared.classes, layout, at, out);

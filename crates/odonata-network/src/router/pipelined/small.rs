@@ -151,7 +151,7 @@ impl Pipelined {
                         self.choose::<M>(layout, &mut choice, (at, output), &mut asked);
                     } else {
                         outcome.waits = true;
-                        stalled::<M>(shared, (out, channel), cycle);
+                        stalled::<M>(shared, out, cycle);
                     }
                 }
             }
@@ -180,7 +180,7 @@ impl Pipelined {
         outcome: &mut CycleOutcome,
     ) {
         let at = layout.first_vc + local;
-        let vc = *self.vcs.get(at);
+        let vc = self.vcs.get(at);
         let way = Way {
             port: vc.port,
             level: vc.level,
@@ -191,8 +191,6 @@ impl Pipelined {
         let best = self.best_channel::<M>(shared, layout, (at, flits), (way, &link), cycle);
         if best == NIL {
             outcome.waits = true;
-            let class = vc.class;
-            self.lacks_channel::<M>(shared, (way.port, way.level, class), cycle);
             return;
         }
         let (word, bit) = (best as usize / 64 % (CHANNELS / 64), 1 << (best % 64));
@@ -206,27 +204,6 @@ impl Pipelined {
         }
         asked.channels[word] |= bit;
         *candidate = local as u8;
-    }
-
-    /// A packet of traffic class `class` gets no channel of `level` on `port`. The buffers are exhausted if none of these has room for
-    /// a full packet.
-    #[inline]
-    pub(super) fn lacks_channel<M: Uses>(
-        &self,
-        shared: &mut Shared<impl Payload>,
-        (port, level, class): (u32, u8, u8),
-        cycle: Time,
-    ) {
-        if !self.whole {
-            return;
-        }
-        let full = shared.setup.bubble;
-        let mut channels = shared.setup.vcs.of(shared.flow.class(port), level, class);
-        let first = channels.start;
-        if channels.all(|channel| !shared.flow.has_room::<M>(port, channel, full, cycle)) {
-            shared.flow.set_awaits_credit::<M>(port, true);
-            shared.flow.set_exhausted::<M>(port, first, true, cycle);
-        }
     }
 
     /// The virtual channel, counted over the outputs of the router, that a packet of `flits` in input virtual channel `at` asks for
@@ -381,11 +358,9 @@ impl Pipelined {
     }
 }
 
-/// A flit finds no room in virtual channel `channel` of `out`.
+/// A flit finds no room behind `out`.
 #[inline(never)]
-pub(super) fn stalled<M: Uses>(shared: &mut Shared<impl Payload>, (out, channel): (u32, u8), cycle: Time) {
-    shared.flow.set_awaits_credit::<M>(out, true);
-    shared.flow.set_exhausted::<M>(out, channel, true, cycle);
+pub(super) fn stalled<M: Uses>(shared: &mut Shared<impl Payload>, out: u32, cycle: Time) {
     let port = shared.flow.port(out);
     if port.stalled_since == Time::NEVER {
         shared.flow.edit_port::<M>(out).stalled_since = cycle.max(port.free_at);
