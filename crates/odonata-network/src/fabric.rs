@@ -23,7 +23,7 @@ pub(crate) use shared::Shared;
 
 use crate::analytic::Analytic;
 use crate::boundary::{RemoteEvent, RemoteUpdate};
-use crate::features::{AnyUse, Everything, Handler, HandlerContext, Lean, Traced, Variant};
+use crate::features::{AnyUse, Blamed, Everything, Handler, HandlerContext, Lean, Traced, Variant};
 use crate::flow::{FlowWait, Space};
 use crate::fluid::{self, Fluid};
 use crate::nic::Nics;
@@ -44,6 +44,10 @@ macro_rules! with_features {
         match $variant {
             Variant::Lean if !C::JOURNAL => {
                 let mut $ctx = Handler::<C, Lean>::new($context);
+                $handle
+            }
+            Variant::Blamed if !C::JOURNAL => {
+                let mut $ctx = Handler::<C, Blamed>::new($context);
                 $handle
             }
             Variant::Traced if !C::JOURNAL => {

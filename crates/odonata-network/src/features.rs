@@ -1,12 +1,13 @@
 //! Features: what of the fabric its handlers are compiled for.
 //!
 //! Most scenarios use few of the things that a packet may meet on its way, and asking for all of them at every hop costs a sixth
-//! of its instructions. So the handlers are compiled for three sets of features, of which a fabric chooses the smallest that has
+//! of its instructions. So the handlers are compiled for four sets of features, of which a fabric chooses the smallest that has
 //! all that its scenario uses:
 //!
 //! | variant | blame | lost time | control | extras |
 //! |---|---|---|---|---|
 //! | [`Lean`] | | | | |
+//! | [`Blamed`] | x | | | |
 //! | [`Traced`] | x | x | | |
 //! | [`Everything`] | x | x | x | x |
 //!
@@ -42,6 +43,16 @@ impl Features for Lean {
     const EXTRAS: bool = false;
 }
 
+/// Blame alone.
+pub(crate) struct Blamed;
+
+impl Features for Blamed {
+    const BLAME: bool = true;
+    const LOST: bool = false;
+    const CONTROL: bool = false;
+    const EXTRAS: bool = false;
+}
+
 /// Blame, and what is lost by the waits.
 pub(crate) struct Traced;
 
@@ -66,6 +77,7 @@ impl Features for Everything {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variant {
     Lean,
+    Blamed,
     Traced,
     Everything,
 }
@@ -82,10 +94,11 @@ impl<P> Fabric<P> {
             || shared.setup.params.limits_nics()
             || shared.flow.coupling.is_on::<Plain>();
         let lost = shared.flow.lost.is_kept();
-        match (control || extras, lost || shared.flow.is_blamed::<Plain>()) {
-            (true, _) => Variant::Everything,
-            (false, true) => Variant::Traced,
-            (false, false) => Variant::Lean,
+        match (control || extras, shared.flow.is_blamed::<Plain>(), lost) {
+            (true, ..) => Variant::Everything,
+            (false, _, true) => Variant::Traced,
+            (false, true, false) => Variant::Blamed,
+            (false, false, false) => Variant::Lean,
         }
     }
 }
