@@ -57,7 +57,9 @@ macro_rules! number {
             const NAME: &'static str = $name;
 
             fn array<'a>(count: usize, value: &dyn Fn(usize) -> &'a Self) -> Result<ArrayRef, ArrowError> {
-                Ok(Arc::new(<$array>::from_iter_values((0..count).map(|at| *value(at)))))
+                Ok(Arc::new(<$array>::from_iter_values(
+                    (0..count).map(|at| *value(at)),
+                )))
             }
         }
     };

@@ -65,7 +65,9 @@ impl ReadError {
         ReadError {
             problem: format!("invalid value {}", quoted(text)),
             value: Some(quoted(text)),
-            hint: self.hint.or_else(|| Some(format!("{} is \"{converted}\"", quoted(text)))),
+            hint: self
+                .hint
+                .or_else(|| Some(format!("{} is \"{converted}\"", quoted(text)))),
             ..self
         }
     }
@@ -267,14 +269,12 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
                     }
                 })
             }
-            Value::Table(table) => {
-                visitor.visit_map(Entries {
-                    entries: in_text_order(table),
-                    next: 0,
-                    path: &self.path,
-                    measure: self.measure,
-                })
-            }
+            Value::Table(table) => visitor.visit_map(Entries {
+                entries: in_text_order(table),
+                next: 0,
+                path: &self.path,
+                measure: self.measure,
+            }),
         };
         self.located(result)
     }
