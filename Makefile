@@ -50,10 +50,11 @@ $(VENV)/.installed: $(VENV)/.tools $(VENV)/.mpi $(RUST_SOURCES)
 
 # What tests, lints and pictures need beside the package. It is installed after it: who only runs the demo does not wait for it.
 $(VENV)/.dev: pyproject.toml $(VENV)/.installed
-	@[[ $@ -nt pyproject.toml ]] || { echo "installing what tests need"; $(BUILD) --extras dev; }
+	@[[ $@ -nt pyproject.toml ]] || { echo "installing what tests need"; $(BUILD); }
 	@touch $@
 
-BUILD = $(if $(MPI),MPICC=$(MPICC_OF_MPI)) packaging/setup.sh build $(VENV) $(if $(MPI),--features mpi)
+BUILD = $(if $(MPI),MPICC=$(MPICC_OF_MPI)) packaging/setup.sh build $(VENV) $(EXTRAS) $(if $(MPI),--features mpi)
+$(VENV)/.dev: private EXTRAS = --extras dev
 
 demo: $(VENV)/.installed ## Build the package, run the example, show its results
 	$(ODONATA) run examples/interference.toml -o results/interference --force

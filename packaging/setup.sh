@@ -2,8 +2,10 @@
 # Sets up the virtual environment, after checking what the build needs. Whatever is missing is one line on standard error.
 #
 #   packaging/setup.sh prerequisites PYTHON   checks Python, Rust, the C linker, disk space and write access
-#   packaging/setup.sh tools PYTHON VENV      makes VENV, with maturin and the dependencies of the package; downloads the crates
-#   packaging/setup.sh build VENV OPTION...   compiles the package and installs it into VENV; OPTIONs are those of maturin
+#   packaging/setup.sh tools PYTHON VENV      makes VENV with maturin; downloads the crates
+#   packaging/setup.sh build VENV [--extras NAME] OPTION...
+#                                             compiles the package and installs it into VENV with the packages that it needs;
+#                                             OPTIONs are those of maturin
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -61,26 +63,58 @@ prerequisites() {
 rust_version() { sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml; }
 
 tools() {
-    local python=$1 venv=$2 dependencies
-    echo "installing Python packages into $venv"
+    local python=$1 venv=$2
+    echo "making $venv"
     quietly "$python cannot make $venv" "$python" -m venv "$venv"
-    mapfile -t dependencies < <("$python" -c \
-        'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")')
-    quietly "pip cannot install what Odonata needs (is the network there?)" \
-        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --retries 2 'maturin>=1.9.4,<2' "${dependencies[@]}"
+    install "$venv" 'maturin>=1.9.4,<2'
     echo "downloading crates"
     quietly "cargo cannot download what Odonata needs (is the network there?)" cargo fetch --locked --target "$(host)"
+}
+
+# Modules are compiled when they are imported first: most never are.
+install() {
+    local venv=$1
+    shift
+    quietly "pip cannot install what Odonata needs (is the network there?)" \
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --retries 2 "$@"
+}
+
+# What the package needs, or, with --extras NAME, the packages of that extra as well.
+dependencies() {
+    "$1/bin/python" -c '
+import sys, tomllib
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+extras = project["optional-dependencies"]
+print(*project["dependencies"], *(name for extra in sys.argv[1:] for name in extras[extra]), sep="\n")' "${@:2}"
 }
 
 host() { rustc -vV | sed -n 's/^host: //p'; }
 
 build() {
+    local venv=$1 extras=() packages installing
+    shift
+    if [[ ${1:-} == --extras ]]; then
+        extras=("$2")
+        shift 2
+    fi
+    mapfile -t packages < <(dependencies "$venv" "${extras[@]}")
+    # While the compiler runs.
+    install "$venv" "${packages[@]}" &
+    installing=$!
+    if ! maturin "$venv" develop --release --locked --skip-install "$@"; then
+        kill "$installing" 2>/dev/null
+        disk_full ""
+        fail "the build failed, the reason stands above"
+    fi
+    wait "$installing" || exit 1
+    quietly "the package cannot be installed into $venv" maturin "$venv" develop --release --locked --quiet "$@"
+}
+
+maturin() {
     local venv=$1
     shift
     VIRTUAL_ENV=$(pwd)/$venv PATH="$(pwd)/$venv/bin:$PATH" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
-        "$venv/bin/maturin" develop --release --locked "$@" && return 0
-    disk_full ""
-    fail "the build failed, the reason stands above"
+        "$venv/bin/maturin" "$@"
 }
 
 "$@"

@@ -145,8 +145,9 @@ def test_no_way_to_crates(checkout):
 
 def test_a_disk_that_fills_during_the_build(checkout):
     (checkout.folder / "v/bin").mkdir(parents=True)
-    checkout.plant("maturin", "exit 1")
-    (checkout.programs / "maturin").rename(checkout.folder / "v/bin/maturin")
+    for name, script in (("maturin", "exit 1"), ("python", "")):
+        checkout.plant(name, script)
+        (checkout.programs / name).rename(checkout.folder / "v/bin" / name)
     assert "the build failed, the reason stands above" in checkout.refused("build", "v")
     (checkout.programs / "df").unlink()
     checkout.plant("df", "echo Filesystem 1048576-blocks Used Available; echo /dev/x 1000 999 1")
