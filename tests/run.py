@@ -82,7 +82,7 @@ def main() -> int:
             stage("Rust tests with debug assertions", lambda: rust(tally, CARGO_TEST_DEBUG))
         if not asked.quick:
             stage("digests", lambda: digests(tally, whole=asked.all))
-    options = [f"--only={kind}" for kind in asked.only] + ["--all"] * asked.all
+    options = [f"--only={kind}" for kind in asked.only] + ["--all"] * asked.all + ["--quick"] * asked.quick
     stage("Python tests", lambda: python(tally, options, alone="mpi" in asked.only))
     print(tally.line(), flush=True)
     return 1 if tally.failed else 0

@@ -1,7 +1,7 @@
 """Which tests run: kinds that need more than `make setup` brings, or take long, run when asked for.
 
 A test belongs to a kind by a marker of that name. `pytest` alone runs the tests of no kind, `--only KIND`
-those of that kind alone, `--all` every test. What is left out is skipped with a reason that names the
+those of that kind alone, `--all` every test, `--quick` those of `make check`. What is left out is skipped with a reason that names the
 command for it.
 """
 
@@ -18,6 +18,20 @@ KINDS = {
     "reference": ("need traces of real programs", "make test-reference"),
 }
 
+#: Files that `--quick` leaves out: they start many commands, and take three quarters of the time of all.
+MANY_COMMANDS = {
+    *("test_baselines", "test_calibrate", "test_commands", "test_darshan", "test_docs", "test_environment"),
+    *("test_memory", "test_nsys", "test_otf2", "test_programs", "test_report", "test_resume", "test_run"),
+    *(
+        "test_signals",
+        "test_sweep",
+        "test_timeline",
+        "test_tpds2016_study",
+        "test_trace_merge",
+        "test_traces",
+    ),
+}
+
 #: What the reason of a test begins with that was left out on purpose.
 LEFT_OUT = "left out: "
 
@@ -29,6 +43,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--only", action="append", choices=list(KINDS), default=[], help="run the tests of this kind"
     )
     group.addoption("--all", action="store_true", help="run the tests of every kind")
+    group.addoption("--quick", action="store_true", help="leave out files that start many commands")
 
 
 def declare_markers(config: pytest.Config) -> None:
@@ -44,7 +59,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = []
     for item in list(items):
         kinds = {mark.name for mark in item.iter_markers()} & KINDS.keys()
-        if only and not kinds & only:
+        quick_enough = not config.getoption("--quick") or item.path.stem not in MANY_COMMANDS
+        if not quick_enough or (only and not kinds & only):
             others.append(item)
             items.remove(item)
         elif left_out := sorted(kinds - only):
