@@ -1,8 +1,8 @@
 """Which tests run: kinds that need more than `make setup` brings, or take long, run when asked for.
 
 A test belongs to a kind by a marker of that name. `pytest` alone runs the tests of no kind, `--only KIND`
-those of that kind alone, `--all` every test, `--quick` those of `make check`. What is left out is skipped with a reason that names the
-command for it.
+those of that kind alone, `--all` every test, `--quick` those of `make check`. What is left out is skipped
+with a reason that names the command for it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,10 @@ KINDS = {
 
 #: Files that `--quick` leaves out: they start many commands, and take three quarters of the time of all.
 MANY_COMMANDS = {
-    *("test_baselines", "test_calibrate", "test_commands", "test_darshan", "test_docs", "test_environment"),
-    *("test_memory", "test_nsys", "test_otf2", "test_programs", "test_report", "test_resume", "test_run"),
-    *(
-        "test_signals",
-        "test_sweep",
-        "test_timeline",
-        "test_tpds2016_study",
-        "test_trace_merge",
-        "test_traces",
-    ),
+    *("test_baselines", "test_calibrate", "test_commands", "test_darshan", "test_docs"),
+    *("test_environment", "test_memory", "test_nsys", "test_otf2", "test_programs"),
+    *("test_report", "test_resume", "test_run", "test_signals", "test_sweep"),
+    *("test_timeline", "test_tpds2016_study", "test_trace_merge", "test_traces"),
 }
 
 #: What the reason of a test begins with that was left out on purpose.
