@@ -53,10 +53,12 @@ fn assert_same(extra: &str, ranks: u32, native: &str, program: &str) {
     assert_eq!(native.digest(), program.digest());
 }
 
+/// The skeleton waits for its sends, then for its receives, and handles what comes in the second wait alone; AWAITS COMPLETION
+/// handles receives while it waits for sends too. Where to handle one takes no time, both are the same.
 #[test]
 fn milc_gives_the_tables_of_the_skeleton() {
     assert_same(
-        "",
+        "[mpi]\nrecv_overhead = \"0 s\"\n",
         36,
         "workload = { milc = { iterations = 2, message = \"20000 B\", compute = \"3 us\" } }",
         "program = \"milc.ncptl\"\nargs = [\"-i\", \"2\", \"-b\", \"20000\", \"-c\", \"3000\"]",
@@ -80,34 +82,14 @@ fn jacobi(message: u32) -> (String, String) {
     )
 }
 
+/// Eager and by rendezvous. The stencil waits for its receives, then for its sends; AWAITS COMPLETION waits for all. Receives
+/// are handled as they come under both.
 #[test]
-fn jacobi_gives_the_tables_of_the_stencil_where_sends_do_not_wait() {
-    let (native, program) = jacobi(10_000);
-    assert_same("", 24, &native, &program);
-}
-
-/// The stencil waits for its receives, pays their overhead, and then waits for its sends; AWAITS COMPLETION waits for all
-/// and pays then. Where a send ends late, by rendezvous, the program goes on later by that much at most in each sweep: six receives.
-#[test]
-fn jacobi_pays_for_receives_after_its_last_send_by_rendezvous() {
-    let job = |what: &str| format!("{MACHINE}[[jobs]]\nname = \"job\"\nranks = 24\nplacement = \"random\"\n{what}\n");
-    let (native, program) = jacobi(100_000);
-    let (native, program) = (run(&job(&native)), run(&job(&program)));
-    let (native, program) = (native.rows(), program.rows());
-    assert_eq!(native.messages.len(), program.messages.len());
-    let mut differ = 0;
-    for (one, other) in native.ranks.iter().zip(&program.ranks) {
-        let sent = |row: &odonata_system::results::RankRow| (row.messages_sent, row.bytes_sent, row.bytes_received);
-        assert_eq!(sent(one), sent(other));
-        assert!(
-            (one.elapsed_s - other.elapsed_s).abs() < 0.01 * one.elapsed_s,
-            "{} s and {} s",
-            one.elapsed_s,
-            other.elapsed_s
-        );
-        differ += u32::from(one.message_latency_mean_s != other.message_latency_mean_s);
+fn jacobi_gives_the_tables_of_the_stencil() {
+    for message in [10_000, 100_000] {
+        let (native, program) = jacobi(message);
+        assert_same("", 24, &native, &program);
     }
-    assert!(differ > 0, "the waits are alike after all: hold every table");
 }
 
 #[test]
