@@ -9,7 +9,7 @@ grades; nobody sets one by hand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Generic, TypeVar
 
@@ -81,7 +81,7 @@ class Claim(Generic[Of]):
     rule: str
     measure: Callable[[Of], list[Value]]
     #: A sentence of the paper that the study is about, or something else, which is counted by itself.
-    kind: Kind = Kind.PAPER
+    kind: Kind = field(default=Kind.PAPER, kw_only=True)
 
 
 @dataclass(frozen=True)

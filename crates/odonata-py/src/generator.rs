@@ -396,6 +396,10 @@ impl Program for Generated {
             .map_or(0, |sizes| sizes.bytes(from, to))
     }
 
+    fn runs_user_code(&self) -> bool {
+        true
+    }
+
     fn describe(&self) -> String {
         format!("Python {}: {} ranks", self.name, self.ranks)
     }

@@ -126,6 +126,11 @@ pub trait Program: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Whether its operations come from code of the user, which may take any time: no more of it runs than is needed.
+    fn runs_user_code(&self) -> bool {
+        false
+    }
+
     /// The programs that this one runs one after the other, and how many times all of them, if it is made of such.
     fn phases(&self) -> Option<(&[Arc<dyn Program>], u32)> {
         None
@@ -236,6 +241,10 @@ impl<P: Program + ?Sized> Program for Arc<P> {
 
     fn iterations(&self) -> Option<u32> {
         (**self).iterations()
+    }
+
+    fn runs_user_code(&self) -> bool {
+        (**self).runs_user_code()
     }
 
     fn phases(&self) -> Option<(&[Arc<dyn Program>], u32)> {

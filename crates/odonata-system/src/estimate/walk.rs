@@ -333,8 +333,9 @@ impl<'a> Walk<'a> {
         }
         let walked = self.sums.walked;
         *self.lengths[place].get_or_insert_with(|| {
+            let most = if program.runs_user_code() { 0 } else { MOST_COUNTED };
             let mut counted = 0;
-            while counted < MOST_COUNTED {
+            while counted < most {
                 let mut seen = Seen {
                     memory: &mut *memory,
                     now: None,
@@ -349,7 +350,7 @@ impl<'a> Walk<'a> {
             }
             Length {
                 times: (walked + f64::from(counted)) / walked.max(1.0),
-                at_least: counted == MOST_COUNTED,
+                at_least: counted == most,
             }
         })
     }
