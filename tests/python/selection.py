@@ -1,6 +1,6 @@
 """Which tests run: kinds that need more than `make setup` brings, or take long, run when asked for.
 
-A test belongs to a kind by a marker of that name. `pytest` alone runs the tests of no kind, `--only KIND`
+A test belongs to a kind by a marker of that name. `pytest` alone runs the tests of no kind, `--only=KIND`
 those of that kind alone, `--all` every test, `--quick` those of `make check`. What is left out is skipped
 with a reason that names the command for it.
 """
