@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import shlex
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -103,6 +105,8 @@ def slurm(asked: Slurm, logs: Path) -> Cluster:
     """A cluster of jobs of Slurm; what they print goes to the folder `logs`."""
     jobqueue = require("dask_jobqueue", "--slurm", key="--slurm")
     cluster = jobqueue.SLURMCluster(
+        # It goes into the script of a job, and the path may have a space.
+        python=shlex.quote(sys.executable),
         queue=asked.partition,
         walltime=asked.time,
         memory=asked.memory,
