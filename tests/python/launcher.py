@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import resource
 import secrets
 import signal
 import subprocess
@@ -28,6 +29,10 @@ PATIENCE_S = 300
 
 #: Names, in the environment of a command and of all that it starts, the test process that started it.
 MARK = "ODONATA_TEST_PROCESS"
+
+#: Environment of a command that may write no large file: some releases of Python keep half a compiled module
+#: where the rest did not fit, and every later import of it fails.
+NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
 
 #: What a command of a test may be sent, and what its parent may have been told to ignore.
 SIGNALS = (
@@ -76,23 +81,29 @@ def start(
     *,
     before: Callable[[], None] | None = None,
     env: Mapping[str, str] | None = None,
+    largest_file: int | None = None,
     lasting: bool = False,
     **options: Any,
 ) -> Command:
     """Starts a command that ends with its test, or with the last test if it is `lasting`.
 
-    `before` is called in the new process before the command; other options are those of `subprocess.Popen`.
+    `before` is called in the new process before the command. No file that the command writes gets larger than
+    `largest_file` bytes, as on a full disk. Other options are those of `subprocess.Popen`.
     """
     kind = "lasting" if lasting else "test"
 
     def prepare() -> None:
         default_signals()
         end_with_parent()
+        if largest_file is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
         if before is not None:
             before()
 
     options = {"stdin": subprocess.DEVNULL, "start_new_session": True} | options
     marked = {**PRINTED, **(os.environ if env is None else env), MARK: f"{_OWN}-{kind}"}
+    if largest_file is not None:
+        marked |= NO_BYTECODE
     started = Command(list(command), env=marked, preexec_fn=prepare, **options)
     _started[kind].append(started)
     return started

@@ -97,6 +97,7 @@ def serve() -> None:
                 signal.alarm(PATIENCE_S)
                 if largest is not None:
                     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+                    sys.dont_write_bytecode = True  # launcher.NO_BYTECODE
                 sys.argv = ["odonata", *arguments]
                 _leave(odonata.cli.main)
             code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])

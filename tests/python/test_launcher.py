@@ -58,6 +58,17 @@ def test_a_command_has_default_signals_whatever_the_tests_have():
     assert found["stdin"] == ""
 
 
+def test_a_command_without_room_on_its_disk_leaves_no_part_of_a_compiled_module(tmp_path):
+    (tmp_path / "long.py").write_text("\n".join(f"name_{i} = 'a text of its own: {i}'" for i in range(999)))
+    program = [sys.executable, "-c", "import long, pathlib; pathlib.Path('large').write_text('x' * 99)"]
+    done = launcher.run(program, cwd=tmp_path, largest_file=50)
+    assert "File too large" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["large", "long.py"]
+    (tmp_path / "large").unlink()
+    assert launcher.run(program, cwd=tmp_path, check=True).stderr == ""
+    assert (tmp_path / "__pycache__").is_dir()
+
+
 def test_a_test_process_has_the_same_surroundings_however_it_was_started():
     script = (
         "import os, sys, surroundings\nsurroundings.settle()\nprint(open(os.devnull).encoding)\n"

@@ -7,6 +7,7 @@ import resource
 import shutil
 import signal
 
+import launcher
 import pytest
 from long_runs import (
     LONG_SHARED,
@@ -190,7 +191,11 @@ def test_sigterm_of_one_process_saves_the_run_and_stops_all(mpi, shell, whole, p
     assert digest(shell) == whole.run["digest"]
 
 
-def test_a_snapshot_that_does_not_fit_on_the_disk_of_one_process_costs_a_warning(mpi, shell, whole):
+def test_a_snapshot_that_does_not_fit_on_the_disk_of_one_process_costs_a_warning(
+    mpi, shell, whole, monkeypatch
+):
+    for name, value in launcher.NO_BYTECODE.items():
+        monkeypatch.setenv(name, value)
     shell.write(LONG_SHARED)
     underway = Underway(mpi, shell, 2, "-q")
     await_snapshot(shell, underway.mpirun)

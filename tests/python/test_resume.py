@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -186,11 +185,7 @@ def test_ctrl_c_ends_a_run_with_snapshots_as_any_other(shell):
 
 def test_a_snapshot_that_does_not_fit_on_the_disk_costs_a_warning(shell, whole):
     shell.write(LONG)
-
-    def no_file_over_64_kib():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
-
-    with start(shell, "--set", "run.message_rows=0", before=no_file_over_64_kib) as process:
+    with start(shell, "--set", "run.message_rows=0", largest_file=65536) as process:
         _, err = process.communicate(timeout=launcher.PATIENCE_S)
     assert "the run could not be saved, and goes on: File too large" in err
     assert "Traceback" not in err

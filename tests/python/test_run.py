@@ -2,7 +2,6 @@
 
 import json
 import re
-import resource
 import signal
 import subprocess
 
@@ -212,13 +211,8 @@ def test_a_killed_run_leaves_nothing_that_looks_like_a_result(shell):
 
 def test_a_full_disk_leaves_nothing_behind(shell):
     shell.write(SMALL)
-
-    def no_file_over_4_kib():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-
-    done = launcher.run(
-        [*ODONATA, "run", "scenario.toml", "-o", "new/out", "-q"], cwd=shell.folder, before=no_file_over_4_kib
-    )
+    command = [*ODONATA, "run", "scenario.toml", "-o", "new/out", "-q"]
+    done = launcher.run(command, cwd=shell.folder, largest_file=4096)
     assert done.returncode == 1
     assert "nothing was written" in done.stderr
     assert "Traceback" not in done.stderr
