@@ -5,6 +5,7 @@
 //! [`FlitCredits`]: super::FlitCredits
 
 use super::link::OwnOfLink;
+use super::port::PortFlags;
 use super::{Flow, OutPort};
 use crate::features::{HandlerContext, Uses};
 use crate::message::Traffic;
@@ -163,8 +164,9 @@ impl Flow {
     /// Whether `link`'s port wants an event for each credit from now on.
     #[inline]
     pub(crate) fn set_awaits_credit<M: Uses>(&mut self, link: u32, awaits: bool) {
-        if self.ports.get(link).awaits_credit != awaits {
-            self.ports.edit::<M>(link).awaits_credit = awaits;
+        if self.ports.get(link).awaits_credit() != awaits {
+            let flags = &mut self.ports.edit::<M>(link).flags;
+            flags.set(PortFlags::AWAITS_CREDIT, awaits);
             if !self.flits.are_used() {
                 self.in_flight.edit::<M>(link).awaited = awaits;
             }
@@ -184,14 +186,14 @@ impl Flow {
     /// Counts the credits of `link` that are due, of which there are some.
     #[inline(never)]
     fn count_due_credits<M: Uses>(&mut self, link: u32, now: Time) {
+        if self.ports.get(link).is_exhausted() {
+            self.make_room::<M>(link, now);
+        }
         let OutPort {
             link: OwnOfLink { first_vc, .. },
             waiting,
             ..
         } = *self.ports.get(link);
-        if waiting > 0 && link < self.links.ports {
-            self.make_room::<M>(link, now);
-        }
         let mut flits = 0;
         let credits = self.in_flight.edit::<M>(link);
         let asked = self.blame.asks::<M>(waiting, credits.awaited);

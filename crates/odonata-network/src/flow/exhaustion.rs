@@ -7,6 +7,7 @@
 //! Routers say when a channel is exhausted. It is so until the credit is due that makes room, which may have been a while ago
 //! when that credit is counted.
 
+use super::port::PortFlags;
 use super::{Flow, VcRanges};
 use crate::features::Uses;
 use odonata_engine::{Store, Time};
@@ -77,38 +78,53 @@ impl Exhaustion {
         }
     }
 
-    /// The channels in `bits` of `link` are not exhausted any more, since `at`.
-    fn end<M: Uses>(&mut self, link: u32, bits: u128, at: Time) {
+    /// The channels in `bits` of `link` are not exhausted any more, since `at`; whether none is, that was before.
+    fn end<M: Uses>(&mut self, link: u32, bits: u128, at: Time) -> bool {
         let before = *self.links.get(link);
         let ended = before.channels & bits;
         if ended == 0 {
-            return;
+            return false;
         }
         let cell = self.links.edit::<M>(link);
         cell.channels &= !ended;
         if cell.channels == 0 {
             cell.total += at.saturating_sub(cell.since);
         }
+        cell.channels == 0
     }
 }
 
 impl Flow {
     /// A packet waits for channel `vc` of router port `link`, or for one of its level, and `lacks` room there at `now`.
-    #[inline]
     pub(crate) fn set_exhausted<M: Uses>(&mut self, link: u32, vc: u8, lacks: bool, now: Time) {
         let bit = channel_bit(vc);
         let Exhausted { channels, .. } = *self.exhaustion.links.get(link);
         match lacks {
             true if channels & bit == 0 => {
                 let cell = self.exhaustion.links.edit::<M>(link);
+                cell.channels |= bit;
                 if channels == 0 {
                     cell.since = now;
+                    self.flag_exhausted::<M>(link, true);
                 }
-                cell.channels |= bit;
             }
             true => {}
-            false => self.exhaustion.end::<M>(link, bit, now),
+            false => self.end_exhaustion::<M>(link, bit, now),
         }
+    }
+
+    fn end_exhaustion<M: Uses>(&mut self, link: u32, bits: u128, at: Time) {
+        if self.exhaustion.end::<M>(link, bits, at) {
+            self.flag_exhausted::<M>(link, false);
+        }
+    }
+
+    /// Beside the state of the port, so that nobody looks here who has no need to.
+    fn flag_exhausted<M: Uses>(&mut self, link: u32, is_set: bool) {
+        self.ports
+            .edit::<M>(link)
+            .flags
+            .set(PortFlags::EXHAUSTED, is_set);
     }
 
     /// For how long `link`, a router port, has been exhausted.
@@ -116,11 +132,10 @@ impl Flow {
         self.exhaustion.links.get(link).total
     }
 
-    /// Before the credits of `link` that are due are counted: those of them that make room for a packet end its exhaustion.
+    /// Before the credits of `link`, which [is exhausted](super::OutPort::is_exhausted), are counted that are due: those of them that make room
+    /// for a packet end that.
+    #[inline(never)]
     pub(super) fn make_room<M: Uses>(&mut self, link: u32, now: Time) {
-        if self.exhaustion.links.get(link).channels == 0 {
-            return;
-        }
         let mut due = std::mem::take(&mut self.exhaustion.scratch);
         self.each_credit(link, |at, vc, flits| {
             if at <= now {
@@ -140,7 +155,7 @@ impl Flow {
                 continue;
             }
             let bits = self.exhaustion.bits(of.class, vc);
-            self.exhaustion.end::<M>(link, bits, at);
+            self.end_exhaustion::<M>(link, bits, at);
         }
         due.clear();
         self.exhaustion.scratch = due;

@@ -21,9 +21,7 @@ pub(crate) struct OutPort {
     pub(crate) waiting_flits: u32,
     /// Packets waiting for this port.
     pub(crate) waiting: u32,
-    /// Whether somebody waits for a credit: then each credit gets an event. Kept beside the credits, too: see
-    /// [`set_awaits_credit`](crate::flow::Flow::set_awaits_credit).
-    pub(crate) awaits_credit: bool,
+    pub(super) flags: PortFlags,
     /// The virtual channel that was served last.
     pub(crate) last_vc: u8,
     /// Whose packet was sent last; only where waits are booked.
@@ -50,16 +48,48 @@ impl OutPort {
             used: 0,
             waiting_flits: 0,
             waiting: 0,
-            awaits_credit: false,
+            flags: PortFlags(0),
             last_vc: 0,
             holder: 0,
             last_input: NOBODY,
             waiting_vcs: 0,
         }
     }
+
+    /// Whether somebody waits for a credit: then each credit gets an event. Kept beside the credits, too: see
+    /// [`set_awaits_credit`](crate::flow::Flow::set_awaits_credit).
+    #[inline(always)]
+    pub(crate) fn awaits_credit(&self) -> bool {
+        self.flags.has(PortFlags::AWAITS_CREDIT)
+    }
+
+    /// Whether one of its channels is [exhausted](super::exhaustion).
+    #[inline(always)]
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.flags.has(PortFlags::EXHAUSTED)
+    }
 }
 
 const _: () = assert!(size_of::<OutPort>() == 64);
+
+/// What is known of a port, in bits.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct PortFlags(u8);
+
+impl PortFlags {
+    pub(super) const AWAITS_CREDIT: u8 = 1;
+    pub(super) const EXHAUSTED: u8 = 2;
+
+    #[inline(always)]
+    fn has(self, flag: u8) -> bool {
+        self.0 & flag != 0
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, flag: u8, is_set: bool) {
+        self.0 = self.0 & !flag | if is_set { flag } else { 0 };
+    }
+}
 
 /// One virtual channel of an output port.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]

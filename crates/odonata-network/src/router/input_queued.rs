@@ -186,7 +186,7 @@ impl InputQueued {
             shared.flow.hold_input::<C>(p.buffer, p.traffic);
         }
         // A port that others wait for is passed by only if it has looked at them and can serve none.
-        let idle = out.free_at <= now && (out.waiting == 0 || out.awaits_credit);
+        let idle = out.free_at <= now && (out.waiting == 0 || out.awaits_credit());
         let wanted = wanted(&shared.setup, flits, terms);
         let (line, served) = shared.flow.vc(at).requests();
         if idle
@@ -382,9 +382,23 @@ impl InputQueued {
     }
 
     /// Notes whether packets wait for channel `asked` of `port`, or for one of its level, and there is no room for a full packet.
+    #[inline(always)]
     fn look_for_room<M: Uses>(shared: &mut Shared<impl Payload>, port: u32, asked: u8, now: Time) {
+        let out = shared.flow.port(port);
+        if out.waiting > 0 || out.is_exhausted() {
+            Self::look_again_for_room::<M>(shared, port, asked, now);
+        }
+    }
+
+    #[inline(never)]
+    fn look_again_for_room<M: Uses>(shared: &mut Shared<impl Payload>, port: u32, asked: u8, now: Time) {
         let full = shared.setup.bubble;
         let at = shared.flow.first_vc(port) + u32::from(asked);
+        let channel = shared.flow.vc(at);
+        let suffices = channel.queue.is_empty() || channel.used + full <= shared.flow.link(port).capacity;
+        if suffices && !shared.flow.port(port).is_exhausted() {
+            return;
+        }
         let lacks = !shared.flow.vc(at).queue.is_empty() && shared.room_for::<M>(port, asked, full, now).is_none();
         shared.flow.set_exhausted::<M>(port, asked, lacks, now);
     }

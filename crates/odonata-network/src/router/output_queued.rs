@@ -122,7 +122,7 @@ impl OutputQueued {
     /// A port became free or got a credit: lets overflow in, then sends.
     pub(crate) fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
-        if shared.flow.port(port).awaits_credit {
+        if shared.flow.port(port).awaits_credit() {
             self.admit_overflow(ctx, shared, port);
         }
         let out = *shared.flow.port(port);

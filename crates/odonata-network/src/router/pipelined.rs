@@ -350,7 +350,7 @@ impl Pipelined {
             shared.remote.load_falls(ctx, &shared.flow.links, link, due);
             let lp = shared.flow.links.sender(link);
             self.credited(ctx, lp, due);
-        } else if shared.flow.port(link).awaits_credit {
+        } else if shared.flow.port(link).awaits_credit() {
             // Only NICs wait for the credits of one link.
             shared.flow.wake_up(ctx, link, due);
         }
