@@ -37,8 +37,11 @@ REFERENCE = (["--test", "loggopsim", "--test", "truth", "--test", "replay"], ["-
 RUNNING = re.compile(
     r"^\s+(?:Running (?:unittests )?(?P<source>\S+) \(.*[/\\](?P<binary>\w+)-\w+\)|Doc-tests (?P<crate>\S+))$"
 )
-IGNORED = re.compile(r"^test (.+?) \.\.\. ignored")
+IGNORED = re.compile(r"^test (.+?) \.\.\. ignored(?:, (.*))?$")
 RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
+
+#: Why a test of Rust may be ignored -> the reason that is counted.
+SLOW = {"takes long": "take long (make test-all)"}
 
 #: What pytest says of a test that was left out on purpose.
 LEFT_OUT = re.compile(r"^(?:Skipped: )?left out: tests that (?P<need>.*) \((?P<command>.*)\)$")
@@ -77,7 +80,7 @@ def main() -> int:
         for tests in REFERENCE if "reference" in asked.only else ():
             stage("Rust tests", lambda tests=tests: rust(tally, [*CARGO_TEST, *tests]))
     else:
-        stage("Rust tests", lambda: rust(tally, [*CARGO_TEST, *(["--lib"] * asked.quick)]))
+        stage("Rust tests", lambda: rust(tally, [*CARGO_TEST, *(["--lib"] * asked.quick)], slow=asked.all))
         if asked.all:
             stage("Rust tests with debug assertions", lambda: rust(tally, CARGO_TEST_DEBUG))
         if not asked.quick:
@@ -96,8 +99,11 @@ def stage(name: str, run) -> None:
     print(f"== {name}: {time.monotonic() - begun:.0f} s", flush=True)
 
 
-def rust(tally: Tally, cargo: list[str]) -> None:
-    """Compiles and runs tests of Rust; shows a line per binary, and all that a failing one printed."""
+def rust(tally: Tally, cargo: list[str], *, slow: bool = False) -> None:
+    """Compiles and runs tests of Rust; shows a line per binary, and all that a failing one printed.
+
+    `slow`: those too that are ignored because they take long.
+    """
     print("compiling; the first time takes some minutes", flush=True)
     build = [*cargo, "--no-run"]
     if cargo in (CARGO_TEST, CARGO_TEST_DEBUG):
@@ -108,7 +114,11 @@ def rust(tally: Tally, cargo: list[str]) -> None:
         print("the tests of Rust do not compile", flush=True)
         return
     with subprocess.Popen(
-        [*cargo, "--no-fail-fast"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [*cargo, "--no-fail-fast", *(["--", "--include-ignored"] if slow else [])],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     ) as running:
         assert running.stdout is not None
         seen = count_rust(running.stdout, tally)
@@ -127,8 +137,11 @@ def count_rust(lines, tally: Tally) -> int:
             printed = []
             continue
         printed.append(line)
-        if found := IGNORED.match(line):
-            print(f"ignored, and no test of Rust may be: {found[1]}", flush=True)
+        found = IGNORED.match(line)
+        if found and found[2] in SLOW:
+            tally.left_out[SLOW[found[2]]] += 1
+        elif found:
+            print(f"ignored without a reason that is known: {found[1]}", flush=True)
             tally.failed += 1
             failures += 1
         if found := RESULT.match(line):

@@ -16,12 +16,14 @@ test two::three ... ok
 
 test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
      Running tests/all/main.rs (target/release/deps/all-2)
-running 3 tests
+running 5 tests
 test four ... ok
 test five ... FAILED
 test six ... ignored, takes a day
+test seven ... ignored
+test eight ... ignored, takes long
 
-test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s
+test result: FAILED. 1 passed; 1 failed; 3 ignored; 0 measured; 0 filtered out; finished in 0.01s
 """
 
 PYTEST = """<testsuites><testsuite>
@@ -33,14 +35,16 @@ PYTEST = """<testsuites><testsuite>
 </testsuite></testsuites>"""
 
 
-def test_results_of_rust_are_counted_and_an_ignored_test_is_a_failure(capsys):
+def test_results_of_rust_are_counted_and_a_test_that_is_ignored_without_a_known_reason_is_a_failure(capsys):
     tally = driver.Tally()
-    assert driver.count_rust(CARGO.splitlines(keepends=True), tally) == 2
-    assert (tally.passed, tally.failed) == (3, 2)
+    assert driver.count_rust(CARGO.splitlines(keepends=True), tally) == 3
+    assert (tally.passed, tally.failed) == (3, 3)
+    assert tally.line() == "3 passed, 3 failed, 1 left out: 1 take long (make test-all)"
     said = capsys.readouterr().out
     assert "odonata_units, src/lib.rs: 2 passed, 0 failed" in said
     assert "all, tests/all/main.rs: 1 passed, 1 failed" in said
-    assert "ignored, and no test of Rust may be: six" in said
+    assert "ignored without a reason that is known: six\n" in said
+    assert "ignored without a reason that is known: seven\n" in said
     # All that a binary with a failure printed, and nothing of the others.
     assert "test five ... FAILED" in said
     assert "two::three" not in said

@@ -121,10 +121,7 @@ impl Flow {
 
     /// Beside the state of the port, so that nobody looks here who has no need to.
     fn flag_exhausted<M: Uses>(&mut self, link: u32, is_set: bool) {
-        self.ports
-            .edit::<M>(link)
-            .flags
-            .set(PortFlags::EXHAUSTED, is_set);
+        self.ports.edit::<M>(link).flags.set(PortFlags::EXHAUSTED, is_set);
     }
 
     /// For how long `link`, a router port, has been exhausted.

@@ -67,11 +67,11 @@ fn rated(shape: DragonflyShape, [t, l, g]: [u64; 3], buffers: [u64; 3]) -> Net {
 fn a_single_packet_takes_the_same_cycles_over_every_path_and_all_rates() {
     for rates in RATES {
         let net = rated(shape(9, 4, 2, 2), rates, [32, 32, 64]);
-        // Far enough apart in time never to meet.
+        // Far enough apart in time never to meet: 46 cycles on the longest path, and 24 for 8 flits on each of 5 links.
         let pairs = (1..net.nodes()).flat_map(|target| SIZES.map(|bytes| (target, bytes)));
         let script = pairs
             .zip(1..)
-            .map(|((target, bytes), i)| message(Time(i * 500 * CYCLE.0), 0, target, bytes));
+            .map(|((target, bytes), i)| message(Time(i * 170 * CYCLE.0), 0, target, bytes));
         assert_equal(&net, named(script.collect()), &format!("{rates:?}"));
     }
 }
@@ -87,10 +87,9 @@ fn a_stream_of_long_messages_takes_the_same_cycles() {
     }
 }
 
-#[test]
-fn random_traffic_from_low_to_saturating_load_takes_the_same_cycles() {
+fn compare_random_traffic(rates: &[[u64; 3]]) {
     for (name, shape) in shapes() {
-        for rates in RATES {
+        for &rates in rates {
             for buffers in [[8, 8, 8], [12, 20, 9], [32, 32, 64]] {
                 let net = rated(shape, rates, buffers);
                 // A node sends at most one flit in max(rates) cycles; 3.7 flits a message on average.
@@ -110,6 +109,17 @@ fn random_traffic_from_low_to_saturating_load_takes_the_same_cycles() {
             }
         }
     }
+}
+
+#[test]
+fn random_traffic_from_low_to_saturating_load_takes_the_same_cycles() {
+    compare_random_traffic(&RATES[..2]);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn random_traffic_takes_the_same_cycles_at_all_rates() {
+    compare_random_traffic(&RATES[2..]);
 }
 
 #[test]

@@ -80,12 +80,10 @@ fn assert_equal_when_resumed(scheduler: &str, numbers: &[usize], parts: usize) {
 #[test]
 fn a_conservative_run_is_saved_and_resumed_by_all_its_processes() {
     assert_equal_when_resumed("conservative", &[2], 5);
-    assert_equal_when_resumed("conservative", &[3], 20);
 }
 
 #[test]
 fn an_optimistic_run_is_saved_and_resumed_by_all_its_processes() {
-    assert_equal_when_resumed("optimistic", &[2], 5);
     assert_equal_when_resumed("optimistic", &[3], 20);
 }
 
@@ -93,6 +91,13 @@ fn an_optimistic_run_is_saved_and_resumed_by_all_its_processes() {
 #[test]
 fn a_run_goes_on_in_another_number_of_processes_to_the_same_results() {
     assert_equal_when_resumed("conservative", &[2, 3, 1, 5, 4], 5);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn runs_of_either_scheduler_go_on_in_few_and_many_parts() {
+    assert_equal_when_resumed("conservative", &[3], 20);
+    assert_equal_when_resumed("optimistic", &[2], 5);
     assert_equal_when_resumed("optimistic", &[1, 4, 2, 3], 20);
 }
 
