@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from conftest import SMALL, Shell
+from launcher import PATIENCE_S
 from waiting import await_that
 
 import odonata
@@ -66,8 +67,16 @@ def await_snapshot(shell: Shell, process: subprocess.Popen[str]) -> None:
     await_that(lambda: snapshots(shell), process)
 
 
-def await_fate(shell: Shell, process: subprocess.Popen[str], lot: random.Random, within_s: float) -> None:
-    """Waits for the moment to kill a run: any, in the midst of a snapshot, or while results are written."""
+def await_fate(
+    shell: Shell, process: subprocess.Popen[str], lot: random.Random, within_s: float, *, saved: bool
+) -> None:
+    """Waits for the moment to kill a run: any, in the midst of a snapshot, or while results are written.
+
+    If it is to be `saved`, not before there is a snapshot, however slow the computer is.
+    """
+    patience = time.monotonic() + PATIENCE_S
+    while saved and process.poll() is None and not snapshots(shell) and time.monotonic() < patience:
+        time.sleep(0.01)
     over = time.monotonic() + lot.uniform(0.0, within_s)
     aim = lot.choice(["", "", "checkpoint/run/*.partial/*", "results/*.parquet"])
     while process.poll() is None and time.monotonic() < over:

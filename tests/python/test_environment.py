@@ -89,6 +89,7 @@ def test_names_that_are_not_utf_8_are_named_in_python_too(tmp_path):
     assert os.listdir(tmp_path) == ["scenario.toml"]
 
 
+@pytest.mark.slow
 def test_a_folder_above_may_have_any_name(tmp_path):
     folder = tmp_path / os.fsdecode(b"caf\xe9")
     folder.mkdir()
@@ -153,6 +154,7 @@ def test_a_full_disk_under_standard_error_does_not_end_a_run(shell):
     assert b"small: completed" in done.stdout
 
 
+@pytest.mark.slow
 def test_any_encoding_of_the_terminal_will_do(results):
     results.write(SMALL.replace('name = "halo"', 'name = "hal\u00f6 \u2192"'), "names.toml")
     for encoding in ("ascii", "latin-1", "utf-8"):

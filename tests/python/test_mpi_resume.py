@@ -88,7 +88,7 @@ def test_resume_begins_where_there_is_nothing_to_go_on_from(mpi, shell, whole):
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
-@pytest.mark.parametrize(("saved", "resumed"), [(2, 1), (2, 3), (3, 2), (1, 2)])
+@pytest.mark.parametrize(("saved", "resumed"), [(2, 3), (3, 1), (1, 2)])
 def test_another_number_of_processes_goes_on_to_the_same_results(
     mpi, shell, whole, scheduler, saved, resumed
 ):
@@ -210,21 +210,21 @@ def test_a_snapshot_that_does_not_fit_on_the_disk_of_one_process_costs_a_warning
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_processes_that_are_killed_at_random_moments_lose_nothing(mpi, shell, whole, request, scheduler):
-    """With `--kills N`, N / 4 times or more; a run that comes to its end in between is begun anew."""
+    """With `--kills N`, N / 4 times; a run that ends in between is begun anew, the last one is left alone."""
     shell.write(LONG_SHARED)
     seed = random.randrange(2**32)
     print(f"seed {seed}")
     lot = random.Random(seed)
     kills, resumed, ends = 0, 0, 0
     wanted = request.config.getoption("--kills") / 4
-    while kills < wanted or resumed < wanted / 4 or ends == 0:
-        assert kills < 10 * wanted, f"{kills} kills, only {resumed} resumed, {ends} complete"
+    while kills < wanted or ends == 0:
         resumed += bool(snapshots(shell))
         underway = Underway(mpi, shell, 2, "--resume", "--scheduler", scheduler, "--threads", "1")
-        await_fate(shell, underway.mpirun, lot, within_s=3.0)
-        # One of them, for whose death the others are ended, or all at once.
-        for process in lot.choice([[0], [1], [0, 1], [1, 0]]):
-            underway.kill(process)
+        if kills < wanted:
+            await_fate(shell, underway.mpirun, lot, within_s=1.0, saved=kills % 2 == 1)
+            # One of them, for whose death the others are ended, or all at once.
+            for process in lot.choice([[0], [1], [0, 1], [1, 0]]):
+                underway.kill(process)
         code, said = underway.end()
         assert "error: " not in said, said
         out = shell.folder / "out"
@@ -239,3 +239,4 @@ def test_processes_that_are_killed_at_random_moments_lose_nothing(mpi, shell, wh
         shutil.rmtree(out)
         shutil.rmtree(place(shell), ignore_errors=True)
     print(f"{kills} kills, {resumed} resumed, {ends} complete")
+    assert resumed >= wanted // 4

@@ -367,6 +367,7 @@ def test_what_is_no_database_is_refused(shell, tmp_path):
     assert "SQLite: file is not a database" in done.err
 
 
+@pytest.mark.slow
 def test_flipped_bits_are_errors_or_another_export(tmp_path):
     """Of 12 databases with bytes changed all over, none does more than raise `InputError`."""
     good = damaged(tmp_path)

@@ -94,8 +94,17 @@ def stopped(process, number, times=1):
     return out, err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("odd", ["spin", "spin_on_exceptions", "sleep"])
+@pytest.mark.parametrize(
+    ("odd", "number"),
+    [
+        ("spin", signal.SIGINT),
+        ("spin_on_exceptions", signal.SIGTERM),
+        ("sleep", signal.SIGINT),
+        pytest.param("spin", signal.SIGTERM, marks=pytest.mark.slow),
+        pytest.param("spin_on_exceptions", signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param("sleep", signal.SIGTERM, marks=pytest.mark.slow),
+    ],
+)
 def test_a_signal_ends_the_code_of_a_user_and_what_was_measured_is_kept(shell, odd, number):
     shell.write(MACHINE + job("busy", odd=odd))
     with start(shell, "run", "scenario.toml", "-o", "out") as process:

@@ -144,6 +144,7 @@ def test_a_second_sweep_runs_only_what_is_new(shell):
     assert len(keys) == len(set(keys)) == 14
 
 
+@pytest.mark.slow
 def test_shared_baselines_are_those_that_each_point_would_have(shell):
     """Also of traffic that ends with others, and of a job that starts after another."""
     scenario = TINY.replace("messages = 20", "").replace('name = "noise"', 'name = "noise"\nuntil = ["halo"]')
@@ -173,6 +174,7 @@ def test_shared_baselines_are_those_that_each_point_would_have(shell):
                     assert one[f"{name}_alone_s"] == slowdowns[one["job"]][name].alone, (one["job"], name)
 
 
+@pytest.mark.slow
 def test_zips_points_and_samples(shell):
     sweep_file(
         shell,
@@ -236,6 +238,7 @@ def test_intervals_are_those_of_student():
     assert statistics.interval([5.0, 5.0, 5.0]).relative == 0.0
 
 
+@pytest.mark.slow
 def test_the_table_of_intervals_is_that_of_the_points(shell):
     sweep_file(shell, "seeds = 4\nconfidence = 0.9\nbaselines = true\n[grid]\njobs.halo.ranks = [2, 4]\n")
     assert shell("sweep", "sweep.toml", "-o", "out", "-q").code == 0
@@ -254,6 +257,7 @@ def test_the_table_of_intervals_is_that_of_the_points(shell):
         found.intervals("elapsed_ratoi")
 
 
+@pytest.mark.slow
 def test_seeds_are_added_until_intervals_are_narrow(shell):
     stop = '[stop]\nmetric = "elapsed_s"\nhalf_width = 0.05\nmost = 40\njobs = ["halo"]\n'
     sweep_file(shell, f'seeds = 3\n{stop}[grid]\njobs.halo.placement = ["random", "contiguous"]\n')
@@ -289,7 +293,7 @@ def program(rank, ranks):
 @pytest.mark.parametrize(
     ("ending", "outcome", "attempts", "timeout"),
     # The start of a worker counts as time of its run, and takes long on a busy machine.
-    [("crash", "crashed", 2, PATIENCE_S), ("hang", "timed-out", 1, 30)],
+    [("crash", "crashed", 2, PATIENCE_S), pytest.param("hang", "timed-out", 1, 30, marks=pytest.mark.slow)],
 )
 def test_a_run_that_dies_is_a_row_and_the_others_go_on(shell, ending, outcome, attempts, timeout):
     shell.write(FAILING.format(ending=ending), "bad.py")
@@ -334,6 +338,7 @@ def test_a_simulation_that_fails_is_a_result(shell):
     ]
 
 
+@pytest.mark.slow
 def test_tables_are_kept_on_request(shell):
     sweep_file(shell, 'keep = "tables"\nbaselines = true\n[grid]\njobs.halo.ranks = [2, 4]\n')
     assert shell("sweep", "sweep.toml", "-o", "out", "-q").code == 0
@@ -356,7 +361,7 @@ def test_tables_are_kept_on_request(shell):
         (("--seeds", "many"), "a number of seeds"),
         (("--reuse", "nothing"), "not a sweep"),
         (("--reuse", "a" * 300), "not a sweep"),
-        (("--dask", "tcp://127.0.0.1:9"), "no Dask scheduler"),
+        pytest.param(("--dask", "tcp://127.0.0.1:9"), "no Dask scheduler", marks=pytest.mark.slow),
         (("--slurm-time", "1:00:00"), "--slurm PARTITION"),
     ],
 )
@@ -515,6 +520,7 @@ def test_the_time_left_after_a_resume_is_that_of_the_runs_before(shell):
     assert now.left_s == pytest.approx(10 * 60.0 / 2, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_nothing_but_time(shell):
     sweep_file(shell, "seeds = 40\n[grid]\njobs.halo.ranks = [2, 4]\n")
     running = start(shell, "--json")
@@ -587,6 +593,7 @@ def test_the_page_and_the_picture(shell):
     assert again.code == 2
 
 
+@pytest.mark.slow
 def test_keys_that_change_together_are_one_axis_of_pictures_and_pages(shell):
     """Else a page would hold the second of a `zip` at its first value, which leaves one point of all."""
     import matplotlib.figure as figures

@@ -24,15 +24,25 @@ pub struct SeriesCharge {
 pub(crate) struct Series {
     cells: GrowableStore<Time>,
     interval: Option<Time>,
-    /// Place of each line.
-    places: Vec<u8>,
+    /// The first cell of each line's place, among those of an interval.
+    places: Vec<u32>,
     place_count: usize,
     causes: usize,
     owners: usize,
+    /// Cells of an interval.
+    width: usize,
     /// Intervals that are kept.
-    bins: u64,
-    /// The interval that was booked last, and its end: most bookings are in the same one.
-    last: (u64, u64),
+    kept: u64,
+    /// The interval that was booked in last: most bookings are in the same one.
+    last: Interval,
+}
+
+/// An interval: when it begins and ends, and its first cell, unless it is not kept.
+#[derive(Clone, Copy, Debug)]
+struct Interval {
+    begin: u64,
+    end: u64,
+    first: Option<usize>,
 }
 
 impl Series {
@@ -41,16 +51,28 @@ impl Series {
 
     pub(crate) fn new(places: Vec<u8>, place_count: u8, owners: u16, causes: u8, interval: Option<Time>) -> Series {
         let (place_count, causes, owners) = (usize::from(place_count), usize::from(causes), usize::from(owners));
-        let width = (place_count * causes * owners * owners).max(1);
+        let of_place = causes * owners * owners;
+        let width = (place_count * of_place).max(1);
+        let kept = (Self::MOST / width) as u64;
+        // Where no interval is kept, no cell is looked up.
+        let first_cell = |place: u8| u32::try_from(usize::from(place) * of_place).unwrap_or(0);
         Series {
             cells: GrowableStore::new(),
-            places: if interval.is_some() { places } else { Vec::new() },
+            places: match interval.is_some() {
+                true => places.into_iter().map(first_cell).collect(),
+                false => Vec::new(),
+            },
             interval,
             place_count,
             causes,
             owners,
-            bins: (Self::MOST / width) as u64,
-            last: (0, 0),
+            width,
+            kept,
+            last: Interval {
+                begin: 0,
+                end: 0,
+                first: None,
+            },
         }
     }
 
@@ -60,20 +82,23 @@ impl Series {
     }
 
     pub(crate) fn end(&self) -> Option<Time> {
-        self.interval.map(|interval| Time(interval.0.saturating_mul(self.bins)))
+        self.interval.map(|interval| Time(interval.0.saturating_mul(self.kept)))
     }
 
-    /// The interval of `at`, and its end.
+    /// The interval of `at`.
     #[inline]
-    fn bin(&mut self, at: Time, interval: Time) -> (u64, u64) {
-        let (bin, end) = self.last;
-        if at.0 < end && at.0 >= end - interval.0 {
-            return (bin, end);
+    fn interval_of(&mut self, at: Time, interval: Time) -> Interval {
+        let Interval { begin, end, .. } = self.last;
+        if at.0 < begin || at.0 >= end {
+            let number = at.0 / interval.0;
+            let begin = number * interval.0;
+            self.last = Interval {
+                begin,
+                end: begin.saturating_add(interval.0),
+                first: (number < self.kept).then(|| number as usize * self.width),
+            };
         }
-        let bin = at.0 / interval.0;
-        let found = (bin, (bin + 1).saturating_mul(interval.0));
-        self.last = found;
-        found
+        self.last
     }
 
     /// Books `waiters` waits from `from` to `to`, cut at the ends of intervals; modulo 2^64, so that waits can be
@@ -91,12 +116,11 @@ impl Series {
         let Some(interval) = self.interval else { return };
         let mut at = from;
         while at < to {
-            let (bin, end) = self.bin(at, interval);
-            if bin >= self.bins {
-                return;
-            }
+            let Interval { end, first, .. } = self.interval_of(at, interval);
+            let Some(first) = first else { return };
             let next = to.min(Time(end));
-            self.add::<M>(line, at, (next - at).0.wrapping_mul(waiters), victim, culprit, cause);
+            let time = (next - at).0.wrapping_mul(waiters);
+            self.add_to::<M>(first, line, time, (victim, culprit), cause);
             at = next;
         }
     }
@@ -113,16 +137,14 @@ impl Series {
         let Some(interval) = self.interval else { return };
         let (mut at, mut left) = (from, time);
         while left > 0 {
-            let (bin, end) = self.bin(at, interval);
-            if bin >= self.bins {
-                return;
-            }
+            let Interval { end, first, .. } = self.interval_of(at, interval);
+            let Some(first) = first else { return };
             let next = to.min(Time(end));
             let here = match next < to {
                 true => (u128::from(left) * u128::from((next - at).0) / u128::from((to - at).0)) as u64,
                 false => left,
             };
-            self.add::<M>(line, at, here, victim, culprit, cause);
+            self.add_to::<M>(first, line, here, (victim, culprit), cause);
             (at, left) = (next, left - here);
         }
     }
@@ -130,14 +152,17 @@ impl Series {
     /// Books `time` in the interval of `at`.
     pub(crate) fn add<M: Mode>(&mut self, line: u32, at: Time, time: u64, victim: Owner, culprit: Owner, cause: Cause) {
         let Some(interval) = self.interval else { return };
-        let (bin, _) = self.bin(at, interval);
-        if bin >= self.bins {
-            return;
+        if let Some(first) = self.interval_of(at, interval).first {
+            self.add_to::<M>(first, line, time, (victim, culprit), cause);
         }
-        let bin = bin as usize;
-        let place = usize::from(self.places[line as usize]);
-        let kind = (bin * self.place_count + place) * self.causes + usize::from(cause);
-        let cell = (kind * self.owners + usize::from(victim)) * self.owners + usize::from(culprit);
+    }
+
+    /// Books `time` in the interval whose first cell is `first`.
+    #[inline]
+    fn add_to<M: Mode>(&mut self, first: usize, line: u32, time: u64, (victim, culprit): (Owner, Owner), cause: Cause) {
+        let of_cause = usize::from(cause) * self.owners;
+        let cell = (of_cause + usize::from(victim)) * self.owners + usize::from(culprit);
+        let cell = first + self.places[line as usize] as usize + cell;
         let cell = self.cells.edit::<M>(cell);
         *cell = Time(cell.0.wrapping_add(time));
     }

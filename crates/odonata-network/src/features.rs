@@ -14,8 +14,10 @@
 //! - *blame*: waits are charged to whoever is waited for;
 //! - *lost time*: messages say what they have lost on their way;
 //! - *control*: several traffic classes, several queues of a NIC, or congestion control;
-//! - *extras*: time series, sampling periods, FIFOs at inputs, what routers tell each other of their ports, bounds on the rate of
+//! - *extras*: sampling periods, FIFOs at inputs, what routers tell each other of their ports, bounds on the rate of
 //!   NICs, flows beside packets.
+//!
+//! Time series belong to all of them: most runs have them, and who has none asks once per transmission.
 //!
 //! A handler asks `C::BLAME && ..` of its [context](HandlerContext), or `M::BLAME` of the [`Uses`] that edits state: what follows is
 //! not compiled where the set does not have it. Everything else is the same code, so that results cannot depend on the variant,
@@ -88,7 +90,7 @@ impl<P> Fabric<P> {
         let shared = &self.shared;
         let control =
             shared.classes.is_on::<Plain>() || shared.congestion.is_on::<Plain>() || self.nics.has_choice::<Plain>();
-        let extras = shared.stats.has_extras()
+        let extras = shared.stats.has_samples()
             || shared.remote.is_on::<Plain>()
             || self.input_queued.has_fifos::<Plain>()
             || shared.setup.params.limits_nics()

@@ -38,6 +38,10 @@ pub(crate) struct Statistics {
     /// Per interval: one cell per traffic, then one per link class.
     series: GrowableStore<SeriesCell>,
     interval: Option<Time>,
+    /// The interval that was counted in last.
+    last: Interval,
+    /// Intervals that are kept.
+    kept: u64,
     /// Per interval of the period that is recorded link by link: a cell per link.
     link_series: GrowableStore<SeriesCell>,
     recorded_links: Option<LinkPeriod>,
@@ -64,6 +68,13 @@ pub struct LinkPeriod {
     pub count: u32,
 }
 
+/// An interval of the time series: its number, and when it begins.
+#[derive(Clone, Copy, Debug, Default)]
+struct Interval {
+    number: u64,
+    begin: Time,
+}
+
 /// What a link sends: flits or packets that follow each other.
 #[derive(Clone, Copy)]
 pub(crate) struct Transmission {
@@ -86,6 +97,8 @@ impl Statistics {
             latency_created: Histogram::new(traffics),
             series: GrowableStore::new(),
             interval: params.series,
+            last: Interval::default(),
+            kept: (MOST_SERIES_CELLS / (traffics + LinkClass::ALL.len())) as u64,
             link_series: GrowableStore::new(),
             recorded_links: None,
             traffics: params.traffics,
@@ -93,9 +106,9 @@ impl Statistics {
         }
     }
 
-    /// Whether more is counted than totals: over time, or in sampling periods.
-    pub(crate) fn has_extras(&self) -> bool {
-        self.interval.is_some() || self.sampler.on.is_some()
+    /// Whether there are sampling periods.
+    pub(crate) fn has_samples(&self) -> bool {
+        self.sampler.on.is_some()
     }
 
     /// Counts packets in sampling periods from now on.
@@ -142,7 +155,7 @@ impl Statistics {
     #[inline(always)]
     pub(crate) fn port_transmitted<M: Uses>(&mut self, (port, class): (u32, LinkClass), at: Time, sent: Transmission) {
         self.transmitted::<M>(port, sent);
-        if M::EXTRAS && self.interval.is_some() {
+        if self.interval.is_some() {
             let column = usize::from(self.traffics) + class as usize;
             self.count_in_series::<M>(at, column, (sent.packets, sent.bytes), sent.busy);
             if self.recorded_links.is_some() {
@@ -176,7 +189,7 @@ impl Statistics {
             .wrapping_mul(0xff51_afd7_ed55_8ccd)
             .rotate_left(29)
             ^ created.0;
-        if M::EXTRAS && self.interval.is_some() {
+        if self.interval.is_some() {
             self.count_in_series::<M>(arrival, which, (1, p.bytes), latency);
         }
         if M::EXTRAS && self.sampler.on.is_some() {
@@ -211,14 +224,29 @@ impl Statistics {
         self.traffic.edit::<M>(u32::from(traffic)).messages += 1;
     }
 
+    /// The number of the interval that has `at`. Most often it is the one of last time.
+    #[inline]
+    fn interval_of(&mut self, at: Time, interval: Time) -> u64 {
+        let Interval { number, begin } = self.last;
+        if at.0.wrapping_sub(begin.0) < interval.0 {
+            return number;
+        }
+        let number = at.0 / interval.0;
+        self.last = Interval {
+            number,
+            begin: Time(number * interval.0),
+        };
+        number
+    }
+
+    #[inline(never)]
     fn count_in_series<M: Uses>(&mut self, at: Time, column: usize, (packets, bytes): (u64, u32), time: Time) {
         let Some(interval) = self.interval else { return };
-        let width = self.series_width();
-        let row = (at.0 / interval.0) as usize;
-        if row >= MOST_SERIES_CELLS / width {
+        let row = self.interval_of(at, interval);
+        if row >= self.kept {
             return;
         }
-        let cell = self.series.edit::<M>(row * width + column);
+        let cell = self.series.edit::<M>(row as usize * self.series_width() + column);
         cell.packets += packets;
         cell.bytes += u64::from(bytes);
         cell.time += time;
@@ -229,7 +257,7 @@ impl Statistics {
         let (Some(interval), Some(period)) = (self.interval, self.recorded_links) else {
             return;
         };
-        let Some(row) = (at.0 / interval.0).checked_sub(u64::from(period.first)) else {
+        let Some(row) = self.interval_of(at, interval).checked_sub(u64::from(period.first)) else {
             return;
         };
         if row >= u64::from(period.count) {
@@ -262,8 +290,7 @@ impl Statistics {
 
     /// Until when the time series is kept, if there is one.
     pub(crate) fn series_end(&self) -> Option<Time> {
-        let intervals = (MOST_SERIES_CELLS / self.series_width()) as u64;
-        self.interval.map(|interval| Time(interval.0.saturating_mul(intervals)))
+        self.interval.map(|interval| Time(interval.0.saturating_mul(self.kept)))
     }
 
     pub(crate) fn links(&self) -> &Store<LinkStats> {
