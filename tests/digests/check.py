@@ -67,7 +67,7 @@ def chosen(cases: Mapping[str, Case], asked: argparse.Namespace) -> list[Case]:
 
 
 def by_schedulers(cases: Iterable[Case], asked: list[str], quick: bool) -> list[tuple[Case, str]]:
-    """Each case with the schedulers asked for; if it is to be `quick`, with the first and one other in turn."""
+    """Each case with the schedulers asked for; if it is to be `quick`, the first and one other in turn."""
     runs = []
     for number, case in enumerate(cases):
         schedulers = [scheduler for scheduler in case.schedulers if scheduler in asked]
