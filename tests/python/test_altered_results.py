@@ -133,6 +133,7 @@ def dotted(way):
     return ".".join(map(str, way))
 
 
+@pytest.mark.slow
 def test_what_is_missing_in_run_json_or_of_another_type_is_named(altered, commands):
     run = json.loads((altered / "run.json").read_text())
     ways = [way for way in keys(run) if is_declared(way)]
@@ -266,6 +267,7 @@ def test_numbers_and_texts_of_other_sizes_are_read_all_the_same(altered):
     assert odonata.compare(altered, altered.parent / "out")["jobs"] == []
 
 
+@pytest.mark.slow
 def test_altered_bytes_of_a_table_are_noticed(altered, commands):
     """Pages have checksums; what is altered elsewhere is read, or refused with the name of the file."""
     lot = random.Random(5)
@@ -325,6 +327,7 @@ def killed(unfinished):
     return unfinished
 
 
+@pytest.mark.slow
 def test_whatever_progress_json_has_become_the_run_can_be_resumed(killed, server):
     file = newest_snapshot(killed) / "progress.json"
     progress = json.loads(file.read_text())
