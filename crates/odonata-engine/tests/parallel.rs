@@ -234,9 +234,19 @@ fn compare(seed: u64, parts: &[usize], runs: usize) {
 #[test]
 fn results_equal_those_of_the_sequential_scheduler() {
     // In toy 356 only a remote update is left at the end, which causes no event.
-    for seed in seeds(40).chain([356]) {
-        compare(seed, &[1, 2, 3, 5, 12, Params::random(seed).lps as usize], 4);
+    for seed in seeds(16).chain([356]) {
+        compare_all_parts(seed);
     }
+}
+
+#[test]
+#[ignore = "takes long"]
+fn results_of_more_toys_equal_those_of_the_sequential_scheduler() {
+    (16..56).for_each(compare_all_parts);
+}
+
+fn compare_all_parts(seed: u64) {
+    compare(seed, &[1, 2, 3, 5, 12, Params::random(seed).lps as usize], 4);
 }
 
 /// Short enough for a tool that interprets every instruction (`make check-concurrency`).
@@ -264,7 +274,17 @@ fn a_few_rounds_give_the_results_of_the_sequential_scheduler() {
 /// Parts that are too many to keep the paths between all of them.
 #[test]
 fn results_equal_those_of_the_sequential_scheduler_with_a_hundred_parts() {
-    for seed in seeds(32) {
+    compare_a_hundred_parts(seeds(16));
+}
+
+#[test]
+#[ignore = "takes long"]
+fn results_of_more_toys_equal_those_of_the_sequential_scheduler_with_a_hundred_parts() {
+    compare_a_hundred_parts(16..32);
+}
+
+fn compare_a_hundred_parts(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
         let params = Params {
             lps: 130,
             ..Params::random(seed)
