@@ -21,8 +21,8 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
 
-#: What pytest reports to.
-REPORT = ROOT / "target" / "pytest.xml"
+#: Where pytest writes its reports: one for each choice of tests, as several may run at a time.
+REPORTS = ROOT / "target"
 
 #: What `cargo test` runs: the build that the package is made of, so that nothing is compiled twice.
 CARGO_TEST = ["cargo", "test", "--release", "--workspace", "--locked"]
@@ -169,15 +169,16 @@ def digests(tally: Tally, *, whole: bool) -> None:
 
 def python(tally: Tally, options: list[str], *, alone: bool) -> None:
     """Runs pytest, in as many processes as there are cores unless its tests take all cores themselves."""
-    REPORT.parent.mkdir(exist_ok=True)
-    REPORT.unlink(missing_ok=True)
+    report = REPORTS / f"pytest{''.join(options).replace('--', '-').replace('=', '-')}.xml"
+    report.parent.mkdir(exist_ok=True)
+    report.unlink(missing_ok=True)
     spread = [] if alone else ["--numprocesses", "auto", "--dist", "loadfile"]
-    command = [sys.executable, "-m", "pytest", "-q", *spread, f"--junitxml={REPORT}", *options]
+    command = [sys.executable, "-m", "pytest", "-q", *spread, f"--junitxml={report}", *options]
     done = subprocess.run(command, cwd=ROOT, check=False)
-    if not REPORT.is_file():
+    if not report.is_file():
         tally.failed += 1
         return
-    failures = count_python(ElementTree.parse(REPORT).getroot(), tally)
+    failures = count_python(ElementTree.parse(report).getroot(), tally)
     if done.returncode and not failures:
         tally.failed += 1
 
