@@ -7,8 +7,11 @@
 //! agreeing costs.
 
 mod decide;
+mod measured;
 
 pub use decide::{Candidate, Decision, Situation, decide};
+
+pub(crate) use measured::in_words;
 
 use decide::fastest;
 
@@ -59,8 +62,10 @@ impl Resources {
 pub struct Plan {
     /// Who handles the events; never [`Scheduler::Auto`].
     pub scheduler: Scheduler,
-    /// Threads of each process.
+    /// Threads of each process, at most.
     pub threads: u32,
+    /// Whether the run measures how many of them pay.
+    pub measured: bool,
     /// The parts; those of the sequential scheduler take turns over a machine that is not divided.
     pub partition: Partition,
     /// How far parts run ahead under the optimistic scheduler.
@@ -92,6 +97,7 @@ pub fn plan(
     Ok(Plan {
         scheduler: decision.scheduler,
         threads: decision.threads,
+        measured: decision.measured,
         partition,
         optimism: scenario.run.optimism,
         reasons: decision.reasons,

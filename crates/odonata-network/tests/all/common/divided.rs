@@ -34,7 +34,10 @@ pub(crate) fn assert_equal_divided(net: &Net, script: &[Scripted], context: &str
             let models = bounds
                 .windows(2)
                 .map(|range| Play::on(blueprint.part(range[0]..range[1]), script.to_vec()));
-            let options = Options { threads: 2, optimism };
+            let options = Options {
+                optimism,
+                ..Options::conservative(2)
+            };
             let mut run =
                 Parallel::new(models.collect(), division.clone(), 0, options, Box::new(SingleProcess)).unwrap();
             assert_eq!(
