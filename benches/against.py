@@ -4,11 +4,11 @@
     .venv/bin/python benches/against.py 008cefd --rounds 7 uniform-minimal-0.3 interference
     .venv/bin/python benches/against.py 008cefd --own-profile --json
 
-The commit is copied to `target/against/COMMIT`, and its Python package is built there once: under today's settings
-of the profile `release`, so that the programs differ by their sources, or with `--own-profile` under its own. In
-each round both programs run each case, one after the other, in changing order. What counts is CPU time per
-packet-hop. A ratio above 1 means that the present build is faster. Load of other programs moves both sides of a
-pair, so ratios hold where times do not.
+The commit is copied to `target/against/COMMIT`, and its Python package is built there once: under today's
+settings of the profile `release`, so that the programs differ by their sources, or with `--own-profile`
+under its own. In each round both programs run each case, one after the other, in changing order. What
+counts is CPU time per packet-hop. A ratio above 1 means that the present build is faster. Load of other
+programs moves both sides of a pair, so ratios hold where times do not.
 """
 
 from __future__ import annotations
@@ -137,7 +137,9 @@ def last_line(text: str) -> str:
     'error: unknown key'
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return next((line for line in lines if line.startswith("error:")), lines[-1] if lines else "no reason given")
+    return next(
+        (line for line in lines if line.startswith("error:")), lines[-1] if lines else "no reason given"
+    )
 
 
 def interval(ratios: list[float]) -> tuple[float, float, float]:
@@ -197,11 +199,14 @@ def lines_of(rows: list[dict[str, Any]], commit: str) -> list[str]:
 
     >>> cost = {"cpu_s": 2.0, "packet_hops": 4_000_000, "cpu_ns_per_hop": 500.0}
     >>> row = {"case": "a", "then": cost, "now": cost, "ratio": 1.0, "interval": [0.9, 1.2], "coverage": 0.75}
-    >>> lines_of([row, {"case": "b", "cannot_run": "error: unknown key"}], "abc")[2:]
-    ['| a | 2.00 s, 4.00 M, 500 ns | 2.00 s, 4.00 M, 500 ns | 1.00 | 0.90 to 1.20 (75 %) |',
-     '| b | error: unknown key | | | |']
+    >>> print(*lines_of([row, {"case": "b", "cannot_run": "error: unknown key"}], "abc")[2:], sep="\\n")
+    | a | 2.00 s, 4.00 M, 500 ns | 2.00 s, 4.00 M, 500 ns | 1.00 | 0.90 to 1.20 (75 %) |
+    | b | error: unknown key | | | |
     """
-    lines = [f"| case | {commit}: CPU time, hops, per hop | now | then / now | interval |", "|---|---|---|---:|---|"]
+    lines = [
+        f"| case | {commit}: CPU time, hops, per hop | now | then / now | interval |",
+        "|---|---|---|---:|---|",
+    ]
     for row in rows:
         if "cannot_run" in row:
             lines.append(f"| {row['case']} | {row['cannot_run']} | | | |")
@@ -271,7 +276,9 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("commit", metavar="COMMIT", help="what the present build is held against")
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="cases of `odonata bench`, " + ", ".join(SCENARIOS))
+    parser.add_argument(
+        "cases", nargs="*", metavar="CASE", help="cases of `odonata bench`, " + ", ".join(SCENARIOS)
+    )
     parser.add_argument("--rounds", type=int, default=5, help="pairs of each case (default: 5)")
     parser.add_argument("--quick", action="store_true", help="a tenth of each case of `odonata bench`")
     parser.add_argument("--own-profile", action="store_true", help="build the commit under its own profile")

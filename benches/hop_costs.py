@@ -5,14 +5,14 @@ is the cost of a hop without that of setting up. Cachegrind simulates a core wit
 without a prefetcher, whatever machine it runs on, so the same program counts the same everywhere; another
 compiler makes another program.
 
-    .venv/bin/python benches/hop_costs.py                  # counts, and shows them beside their bases
-    .venv/bin/python benches/hop_costs.py --check          # fails where a hop costs more than its base (the gate)
-    .venv/bin/python benches/hop_costs.py --record 'what is new'
-    .venv/bin/python benches/hop_costs.py --record 'what is new' --accept FEATURE --gain 'what users have of it'
+    .venv/bin/python benches/hop_costs.py             # counts, and shows them beside their bases
+    .venv/bin/python benches/hop_costs.py --check     # fails where a hop costs more (the gate)
+    .venv/bin/python benches/hop_costs.py --record WHAT
+    .venv/bin/python benches/hop_costs.py --record WHAT --accept FEATURE --gain GAIN
 
-The base is the lowest cost that was ever recorded, plus the rises that were accepted (hop_costs_history.py).
-`--record` adds the counts to hop_costs.csv and writes table and chart anew. It refuses a rise that no feature is
-named for.
+The base is the lowest cost that was ever recorded, plus the rises that were accepted
+(hop_costs_history.py). `--record` adds the counts to hop_costs.csv and writes table and chart anew. It
+refuses a rise that no feature is named for.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def main() -> int:
     if rises:
         print("\nabove the base:", *rises, sep="\n  ")
     if rises and chosen.accept is None and (chosen.check or chosen.record):
-        print("where a feature is worth it: --record 'what is new' --accept FEATURE --gain 'what users have of it'")
+        print("where a feature is worth it: --record WHAT --accept FEATURE --gain 'what users have of it'")
         return 1
     if chosen.record:
         commit = output("git", "rev-parse", "--short=9", "HEAD").strip()

@@ -1,9 +1,9 @@
 """The recorded costs of a hop: what the gate compares with, the rises that were accepted, table and chart.
 
-A row of `hop_costs.csv` is a case at a commit. The *base* of a count is its lowest value since the last accepted
-rise, of rows of the same compiler. A row above its base by more than the margin is a rise: a line of
-`hop_costs_rises.csv` names the feature that costs so much, and its gain. Base and margin together bound what rises
-in small steps can add up to.
+A row of `hop_costs.csv` is a case at a commit. The *base* of a count is its lowest value since the last
+accepted rise, of rows of the same compiler. A row above its base by more than the margin is a rise: a line
+of `hop_costs_rises.csv` names the feature that costs so much, and its gain. Base and margin together bound
+what rises in small steps can add up to.
 
     .venv/bin/python benches/hop_costs_history.py          # writes table and chart anew, from hop_costs.csv
 """
@@ -22,8 +22,8 @@ ACCEPTED = HERE / "hop_costs_rises.csv"
 PAGE = HERE / "README.md"
 CHART = HERE / "hop_costs.svg"
 
-#: What is counted, and by how much it may grow above its base. Mispredictions are shown and not judged: they move
-#: by a tenth with where branches lie.
+#: What is counted, and by how much it may grow above its base. Mispredictions are shown and not judged:
+#: they move by a tenth with where branches lie.
 MARGINS: dict[str, float | None] = {
     "instructions": 0.03,
     "l1_misses": 0.05,
@@ -34,7 +34,8 @@ MARGINS: dict[str, float | None] = {
 #: Misses of which a hop has so few are not held against their margin.
 FEW = 0.5
 
-#: Another compiler chooses other instructions: its first counts are held against this multiple of the margins.
+#: Another compiler chooses other instructions: its first counts are held against this multiple of the
+#: margins.
 OTHER_COMPILER = 4.0
 
 COLUMNS = ["date", "commit", "compiler", "case", *MARGINS, "what"]
@@ -169,7 +170,8 @@ def section(rows: list[Row]) -> str:
         lowest, now = float(low["instructions"]), float(last["instructions"])
         added = sum(rise.value - rise.base for _, rise in of_instructions if rise.case == case)
         lines.append(
-            f"| `{case}` | {lowest:.0f} ({low['date']}, {low['commit']}) | {now:.0f} ({last['date']}, {last['commit']}) "
+            f"| `{case}` | {lowest:.0f} ({low['date']}, {low['commit']}) "
+            f"| {now:.0f} ({last['date']}, {last['commit']}) "
             f"| {_percent(now / lowest - 1)} | {added:.0f} ({_percent(added / lowest)}) |"
         )
     lines += ["", "| accepted | case | rise | feature | gain |", "|---|---|---|---|---|"]
@@ -195,9 +197,7 @@ def chart(rows: list[Row]) -> str:
     """Instructions per hop over the commits that were counted, as a part of each case's lowest, as SVG."""
     commits = list(dict.fromkeys(row["commit"] for row in rows))
     cases = list(dict.fromkeys(row["case"] for row in rows))
-    lowest = {
-        case: min(float(row["instructions"]) for row in rows if row["case"] == case) for case in cases
-    }
+    lowest = {case: min(float(row["instructions"]) for row in rows if row["case"] == case) for case in cases}
     share = {(row["case"], row["commit"]): float(row["instructions"]) / lowest[row["case"]] for row in rows}
     top = max(1.05, *share.values())
     # A line every tenth.
@@ -214,7 +214,7 @@ def chart(rows: list[Row]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
         'font-size="11">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
-        f'<text x="{LEFT}" y="18" font-size="13">Instructions per packet-hop, over the lowest of each case</text>',
+        f'<text x="{LEFT}" y="18" font-size="13">Instructions per packet-hop, over the lowest</text>',
     ]
     for tick in ticks:
         parts.append(

@@ -1,4 +1,4 @@
-"""The comparison with an earlier commit: pairs, their ratio, its interval, and commits that cannot run a case."""
+"""The comparison with an earlier commit: pairs, their ratio, its interval, cases that a commit cannot run."""
 
 import stat
 import sys

@@ -1,4 +1,4 @@
-"""The guard against slow drift: what a hop may cost, which rises were accepted, and what the page shows of them."""
+"""The guard against slow drift: what a hop may cost, which rises were accepted, what the page shows."""
 
 import sys
 
@@ -29,7 +29,7 @@ def rises(rows, instructions, *, compiler="rustc"):
 
 
 def test_steps_within_the_margin_do_not_add_up():
-    """Each step is 2 %, less than 3 %. Held against the last row none of them is seen; the lowest is what counts."""
+    """Each step is 2 %, less than 3 %: only against the lowest row is the second one seen."""
     rows = [row(100.0), row(102.0), row(104.0)]
     assert history.unaccepted(rows[:2]) == []
     assert [(one.base, one.value) for one in history.unaccepted(rows)] == [(100.0, 104.0)]
