@@ -1,5 +1,6 @@
 """The comparison with an earlier commit: pairs, their ratio, its interval, cases that a commit cannot run."""
 
+import doctest
 import stat
 import sys
 
@@ -50,15 +51,16 @@ def test_a_key_for_schedulers_is_left_out_where_it_is_unknown(tmp_path, monkeypa
     python = tmp_path / "python"
     python.write_text(
         "#!/bin/sh\n"
+        'case "$1" in -c) echo "ValueError: no such case" >&2; exit 1;; esac\n'
         'case "$*" in *run.scheduler*) echo "error: run.scheduler: unknown key" >&2; exit 2;; esac\n'
-        'echo "$@" > "$7/../words"\nmkdir "$7"\n'
-        'echo \'{"cpu_s": 1.5, "packet_hops": 3}\' > "$7/run.json"\n'
+        'mkdir "$6"\n'
+        'echo \'{"cpu_s": 1.5, "packet_hops": 3}\' > "$6/run.json"\n'
     )
     python.chmod(python.stat().st_mode | stat.S_IEXEC)
     monkeypatch.setattr(against, "CACHE", tmp_path)
     monkeypatch.setattr(against.sys, "executable", str(python))
     program = against.Program("old", tmp_path)
-    with pytest.raises(against.CannotRun):
+    with pytest.raises(against.CannotRun, match="ValueError: no such case"):
         program.cost("no such case", quick=False)
     assert program.cost("interference", quick=False) == against.Cost(1.5, 3)
     assert program.unknown == {"run.scheduler"}
@@ -69,3 +71,9 @@ def test_the_commit_is_built_under_the_settings_of_the_present_profile():
     assert variables["CARGO_PROFILE_RELEASE_LTO"] == "off"
     assert variables["CARGO_PROFILE_RELEASE_OPT_LEVEL"] == "3"
     assert variables["CARGO_PROFILE_RELEASE_DEBUG"] == "false"
+
+
+def test_examples_of_the_module_are_true():
+    found = doctest.testmod(against)
+    assert found.attempted > 0
+    assert found.failed == 0

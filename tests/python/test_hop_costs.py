@@ -1,5 +1,6 @@
 """The guard against slow drift: what a hop may cost, which rises were accepted, what the page shows."""
 
+import doctest
 import sys
 
 import pytest
@@ -83,3 +84,9 @@ def test_the_page_shows_what_is_recorded():
 def test_a_page_without_a_place_for_the_table_is_refused():
     with pytest.raises(SystemExit, match="are missing"):
         history.with_section("# Speed\n", [row(100.0)])
+
+
+def test_examples_of_the_module_are_true():
+    found = doctest.testmod(history)
+    assert found.attempted > 0
+    assert found.failed == 0
