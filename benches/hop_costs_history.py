@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 HISTORY = HERE / "hop_costs.csv"
 ACCEPTED = HERE / "hop_costs_rises.csv"
 PAGE = HERE / "README.md"
-CHART = HERE / "hop_costs.svg"
+CHART = HERE.parent / "docs/figures/hop-costs.svg"
 
 #: What is counted, and by how much it may grow above its base. Mispredictions are shown and not judged:
 #: they move by a tenth with where branches lie.
