@@ -11,6 +11,7 @@ what rises in small steps can add up to.
 from __future__ import annotations
 
 import csv
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -227,17 +228,17 @@ def chart(rows: list[Row]) -> str:
             f'<text transform="translate({x(commit) + 4:.1f} {HEIGHT - BOTTOM + 12}) rotate(-40)" '
             f'text-anchor="end" font-size="9">{dates[commit][5:]} {commit[:7]}</text>'
         )
-    ends: list[float] = []
+    last: list[tuple[float, str, str]] = []
     for case, colour in zip(cases, COLOURS, strict=True):
         points = [(x(commit), y(share[case, commit])) for commit in commits if (case, commit) in share]
         line = " ".join(f"{left:.1f},{up:.1f}" for left, up in points)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
-        end = points[-1][1] + 4
+        last.append((points[-1][1] + 4, case, colour))
+    above = -math.inf
+    for end, case, colour in sorted(last):
         # Labels keep a line's distance.
-        while any(abs(end - other) < 13 for other in ends):
-            end += 1
-        ends.append(end)
-        parts.append(f'<text x="{WIDTH - RIGHT + 8}" y="{end:.1f}" fill="{colour}">{case}</text>')
+        above = max(end, above + 13)
+        parts.append(f'<text x="{WIDTH - RIGHT + 8}" y="{above:.1f}" fill="{colour}">{case}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
