@@ -11,6 +11,7 @@ what rises in small steps can add up to.
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import sys
 from collections.abc import Iterable, Iterator
@@ -229,7 +230,7 @@ def chart(rows: list[Row]) -> str:
             f'text-anchor="end" font-size="9">{dates[commit][5:]} {commit[:7]}</text>'
         )
     last: list[tuple[float, str, str]] = []
-    for case, colour in zip(cases, COLOURS, strict=True):
+    for case, colour in zip(cases, itertools.cycle(COLOURS), strict=False):
         points = [(x(commit), y(share[case, commit])) for commit in commits if (case, commit) in share]
         line = " ".join(f"{left:.1f},{up:.1f}" for left, up in points)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
