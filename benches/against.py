@@ -17,6 +17,7 @@ import argparse
 import json
 import math
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -34,7 +35,7 @@ CACHE = ROOT / "target/against"
 #: Coverage that the interval of a median has, if there are rounds enough.
 COVERAGE = 0.95
 
-#: Settings that keep a run on one thread. Before there were schedulers these keys were unknown.
+#: Settings that keep a run on one thread.
 ONE_THREAD = {"run.scheduler": "sequential", "run.threads": "1"}
 
 #: Scenarios: file, and settings. Each commit runs its own copy of an example, if it has one.
@@ -112,20 +113,37 @@ class Program:
 
     def _scenario(self, file: str, settings: dict[str, str]) -> Cost:
         own = self.sources / file
-        scenario = own if own.exists() else ROOT / file
-        wanted = {key: value for key, value in (ONE_THREAD | settings).items() if key not in self.unknown}
-        words = [word for key, value in wanted.items() for word in ("--set", f"{key}={value}")]
-        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-            out = Path(folder) / "out"
-            done = self.python("-m", "odonata", "run", str(scenario), "-o", str(out), "--quiet", *words)
-            if done.returncode == 0:
-                run = json.loads((out / "run.json").read_text(encoding="utf-8"))
-                return Cost(run["cpu_s"], run["packet_hops"])
-        unknown = {key for key in wanted if key in ONE_THREAD and key in done.stderr}
-        if done.returncode != 2 or not unknown:
-            raise CannotRun(last_line(done.stderr))
-        self.unknown |= unknown
-        return self._scenario(file, settings)
+        text = (own if own.exists() else ROOT / file).read_text(encoding="utf-8")
+        text, of_file = without_run(text)
+        wanted = of_file | ONE_THREAD | settings
+        while True:
+            words = [f"--set={key}={value}" for key, value in wanted.items() if key not in self.unknown]
+            with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+                (Path(folder) / "scenario.toml").write_text(text, encoding="utf-8")
+                names = [f"{folder}/scenario.toml", "-o", f"{folder}/out"]
+                done = self.python("-m", "odonata", "run", *names, "--quiet", *words)
+                if done.returncode == 0:
+                    run = json.loads((Path(folder) / "out/run.json").read_text(encoding="utf-8"))
+                    return Cost(run["cpu_s"], run["packet_hops"])
+            reason = last_line(done.stderr)
+            found = re.search(r'unknown key ["`](?:run\.)?(\w+)["`]', reason)
+            if found is None or f"run.{found[1]}" not in wanted or f"run.{found[1]}" in self.unknown:
+                raise CannotRun(reason)
+            # Before there was a feature, no key switched it on or off.
+            self.unknown.add(f"run.{found[1]}")
+
+
+def without_run(text: str) -> tuple[str, dict[str, str]]:
+    """A scenario without its table `run`, and what is in that table as settings.
+
+    >>> without_run('seed = 1\\n[run]\\nblame = true  # yes\\nlimit = "1 s"\\n\\n[nic]\\na = 1\\n')
+    ('seed = 1\\n[nic]\\na = 1\\n', {'run.blame': 'true', 'run.limit': '1 s'})
+    """
+    run = tomllib.loads(text).get("run", {})
+    settings = {
+        f"run.{key}": value if isinstance(value, str) else json.dumps(value) for key, value in run.items()
+    }
+    return re.sub(r"^\[run\]\n.*?(?=^\[|\Z)", "", text, count=1, flags=re.MULTILINE | re.DOTALL), settings
 
 
 def last_line(text: str) -> str:
@@ -176,6 +194,7 @@ def compare(then: Program, now: Program, case: str, *, rounds: int, quick: bool)
     least, most, coverage = interval(ratios)
     return {
         "case": case,
+        "without": sorted(then.unknown) if case in SCENARIOS else [],
         "then": median_cost([pair[0] for pair in pairs]),
         "now": median_cost([pair[1] for pair in pairs]),
         "ratio": statistics.median(ratios),
@@ -199,8 +218,9 @@ def lines_of(rows: list[dict[str, Any]], commit: str) -> list[str]:
 
     >>> cost = {"cpu_s": 2.0, "packet_hops": 4_000_000, "cpu_ns_per_hop": 500.0}
     >>> row = {"case": "a", "then": cost, "now": cost, "ratio": 1.0, "interval": [0.9, 1.2], "coverage": 0.75}
+    >>> row["without"] = ["run.blame"]
     >>> print(*lines_of([row, {"case": "b", "cannot_run": "error: unknown key"}], "abc")[2:], sep="\\n")
-    | a | 2.00 s, 4.00 M, 500 ns | 2.00 s, 4.00 M, 500 ns | 1.00 | 0.90 to 1.20 (75 %) |
+    | a | 2.00 s, 4.00 M, 500 ns (without run.blame) | 2.00 s, 4.00 M, 500 ns | 1.00 | 0.90 to 1.20 (75 %) |
     | b | error: unknown key | | | |
     """
     lines = [
@@ -215,6 +235,8 @@ def lines_of(rows: list[dict[str, Any]], commit: str) -> list[str]:
             f"{one['cpu_s']:.2f} s, {one['packet_hops'] / 1e6:.2f} M, {one['cpu_ns_per_hop']:.0f} ns"
             for one in (row["then"], row["now"])
         ]
+        if row["without"]:
+            sides[0] += f" (without {', '.join(row['without'])})"
         least, most = row["interval"]
         span = f"{least:.2f} to {most:.2f} ({row['coverage']:.0%})".replace("%", " %")
         lines.append(f"| {row['case']} | {sides[0]} | {sides[1]} | {row['ratio']:.2f} | {span} |")

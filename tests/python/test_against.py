@@ -46,13 +46,14 @@ def test_a_case_that_a_commit_cannot_run_says_why():
     assert against.lines_of([row], "abc")[-1] == "| storage | error: unknown key `lost_time` | | | |"
 
 
-def test_a_key_for_schedulers_is_left_out_where_it_is_unknown(tmp_path, monkeypatch):
-    """The program refuses `run.scheduler`, as commits without schedulers do, and takes the rest."""
+def test_a_key_of_a_feature_that_a_commit_has_not_is_left_out(tmp_path, monkeypatch):
+    """The program refuses `scheduler` and then `blame`, as commits without them do, and takes the rest."""
     python = tmp_path / "python"
     python.write_text(
         "#!/bin/sh\n"
         'case "$1" in -c) echo "ValueError: no such case" >&2; exit 1;; esac\n'
-        'case "$*" in *run.scheduler*) echo "error: run.scheduler: unknown key" >&2; exit 2;; esac\n'
+        'for key in scheduler blame; do case "$*" in *run.$key=*)\n'
+        '  echo "error: unknown key \\"$key\\"" >&2; exit 2;; esac; done\n'
         'mkdir "$6"\n'
         'echo \'{"cpu_s": 1.5, "packet_hops": 3}\' > "$6/run.json"\n'
     )
@@ -62,8 +63,18 @@ def test_a_key_for_schedulers_is_left_out_where_it_is_unknown(tmp_path, monkeypa
     program = against.Program("old", tmp_path)
     with pytest.raises(against.CannotRun, match="ValueError: no such case"):
         program.cost("no such case", quick=False)
-    assert program.cost("interference", quick=False) == against.Cost(1.5, 3)
-    assert program.unknown == {"run.scheduler"}
+    assert program.cost("storage", quick=False) == against.Cost(1.5, 3)
+    assert program.unknown == {"run.scheduler", "run.blame"}
+
+
+def test_a_key_outside_of_run_that_a_commit_has_not_ends_the_case(tmp_path, monkeypatch):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho 'error: unknown key \"tiers\"' >&2\nexit 2\n")
+    python.chmod(python.stat().st_mode | stat.S_IEXEC)
+    monkeypatch.setattr(against, "CACHE", tmp_path)
+    monkeypatch.setattr(against.sys, "executable", str(python))
+    with pytest.raises(against.CannotRun, match="tiers"):
+        against.Program("old", tmp_path).cost("mpi", quick=False)
 
 
 def test_the_commit_is_built_under_the_settings_of_the_present_profile():
