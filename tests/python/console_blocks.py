@@ -161,7 +161,7 @@ def varies(block: str) -> bool:
     return any(VARIES.search(line) for command in commands(block) for line in command.lines)
 
 
-def stamp_of(block: str) -> str:
+def stamp_of(block: str, load: float) -> str:
     """The stamp of a block that shows what depends on the computer, with its empty line; else nothing."""
     if not varies(block):
         return ""
@@ -169,7 +169,7 @@ def stamp_of(block: str) -> str:
         ["git", "rev-parse", "--short=9", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.strip()
     machine = bench.machine()
-    where = f"{machine['cpu']}, {machine['cores']} cores"
+    where = f"{machine['cpu']}, {machine['cores']} cores, load {load:.1f} before the run"
     return f"\n\n*Printed on {date.today()} at commit {commit}: {where}.* <!-- block {hash_of(block)} -->"
 
 
@@ -315,6 +315,7 @@ def mistakes(page: Path, folder: Path, kept: Kept | None = None) -> list[str]:
 def renew(page: Path, kept: Kept | None = None, *, fresh: bool = False) -> bool:
     """Writes the blocks of a page anew, each whole from one run; whether anything has changed."""
     text = page.read_text(encoding="utf-8")
+    load = os.getloadavg()[0]
     blocks: dict[tuple[int, int], re.Match[str]] = {}
     runs: dict[tuple[int, int], list[tuple[Command, list[str]]]] = {}
     with tempfile.TemporaryDirectory(prefix="odonata-page-") as folder:
@@ -336,7 +337,7 @@ def renew(page: Path, kept: Kept | None = None, *, fresh: bool = False) -> bool:
                 )
         whole = "".join(f"{line.rstrip()}\n" for line in lines)
         head = text[start : block.start("text")]
-        text = f"{text[:start]}{head}{whole}```{stamp_of(whole)}{text[end:]}"
+        text = f"{text[:start]}{head}{whole}```{stamp_of(whole, load)}{text[end:]}"
     changed = text != page.read_text(encoding="utf-8")
     if changed:
         page.write_text(text, encoding="utf-8")

@@ -65,9 +65,8 @@ def test_a_block_with_times_is_stamped_and_no_line_of_it_changes_alone(tmp_path)
     assert console_blocks.renew(page)
     stamped = page.read_text()
     assert console_blocks.edited(page) == []
-    assert re.search(
-        r"\n```\n\n\*Printed on [\d-]+ at commit \w{9}: .+ cores\.\* <!-- block \w{16} -->\n\nText", stamped
-    )
+    stamp = r"\*Printed on [\d-]+ at commit \w{9}: .+, load [\d.]+ before the run\.\* <!-- block \w{16} -->"
+    assert re.search(rf"\n```\n\n{stamp}\n\nText", stamped)
     # One digit by hand: of a time, of a rate, of what no machine decides.
     for old, new in [("in 2.50 s", "in 2.40 s"), ("1.5 M", "1.6 M"), ("hops 7\n```", "hops 8\n```")]:
         page.write_text(stamped.replace(old, new))
