@@ -24,7 +24,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-mpi test-slurm test-browser test-reference test-all lint check site digests digests-update wheel wheel-aarch64 pgo-profile sdist check-concurrency format bench hop-costs fuzz hostile docs gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-theta study-real-machines study-amg clean FORCE
+.PHONY: help setup demo test test-mpi test-slurm test-browser test-reference test-all lint check site digests digests-update wheel wheel-aarch64 pgo-profile sdist check-concurrency format bench hop-costs fuzz hostile docs readme gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-theta study-real-machines study-amg clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -192,6 +192,9 @@ docs: setup ## Write anew what is made from the types: reference pages, odonata.
 	$(ODONATA) schema --markdown > docs/scenario.md.new && mv docs/scenario.md.new docs/scenario.md
 	$(ODONATA) schema --tables --markdown > docs/results.md.new && mv docs/results.md.new docs/results.md
 	$(BIN)/python tests/python/console_blocks.py
+
+readme: setup ## Run the commands of README.md once, and write its blocks of output whole from these runs
+	$(BIN)/python tests/python/console_blocks.py --fresh README.md
 
 $(VENV)/.site-tools: pyproject.toml $(VENV)/.tools
 	$(BIN)/pip install --quiet --disable-pip-version-check $$($(BIN)/python -c \

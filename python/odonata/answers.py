@@ -497,6 +497,8 @@ class Summary(TypedDict):
     """Simulated time at the end, in seconds."""
     wall_s: Number
     """Time that the run took, in seconds."""
+    threads: str | None
+    """Which number of threads the run took, and why; null if it did not measure that."""
     packet_hops_per_cpu_s: Number | None
     """Speed of the simulator; null if no job goes as packets."""
     digest: str

@@ -130,6 +130,34 @@ class Speculation(TypedDict):
 
 
 @declared
+class ThreadTrial(TypedDict):
+    """A comparison of two numbers of threads, by stretches of the run that alternate between them."""
+
+    fewer: Count
+    """The smaller number."""
+    more: Count
+    """The larger number."""
+    clock: Number
+    """Time on the clock per event with more threads, over that with fewer: 0.75 or less pays."""
+    cpu: Number
+    """CPU time per event likewise."""
+
+
+@declared
+class MeasuredThreads(TypedDict):
+    """Which number of threads a run took by measurement."""
+
+    share_of_events: Number
+    """Share of the events that this number of threads handled."""
+    trials: Count
+    """How often two numbers of threads were compared."""
+    trial: ThreadTrial | None
+    """The last comparison that chose this number; null if there was none."""
+    why: str
+    """The choice in words."""
+
+
+@declared
 class Schedule(TypedDict):
     """How a run was carried out."""
 
@@ -151,6 +179,8 @@ class Schedule(TypedDict):
     """Messages and receives that were expected to be looked through to match messages."""
     processes: list[ProcessCost]
     """The processes of the simulator:"""
+    measured: NotRequired[MeasuredThreads]
+    """Only where `run.scheduler` is "auto" and several threads were worth trying:"""
     optimistic: NotRequired[Speculation]
     """Only with the optimistic scheduler:"""
 
@@ -193,7 +223,7 @@ class Run(TypedDict):
     scheduler: str
     """Which scheduler ran it."""
     threads: Count
-    """Threads that it ran on."""
+    """Threads that it ran on; where they were measured, the number that handled most events."""
     processes: Count
     """Processes of the simulator that it ran on, 1 without MPI. Not the ranks of jobs."""
     schedule: Schedule

@@ -87,6 +87,7 @@ def collect(results: Results) -> Summary:
         "deadlock_cycle": run.get("deadlock_cycle") or [],
         "simulated_s": run["simulated_s"],
         "wall_s": run["wall_s"],
+        "threads": run.get("schedule", {}).get("measured", {}).get("why"),
         "packet_hops_per_cpu_s": _hops_per_cpu_s(run) if fidelity.has_packets else None,
         "digest": run["digest"],
         "results": None if results.path is None else str(results.path),

@@ -25,6 +25,8 @@ def show(page: Mapping[str, Any], stream: TextIO | None = None, *, ending: bool 
     """
     out = console(stream)
     explain(out, _heading(page))
+    if page["threads"]:
+        explain(out, page["threads"])
     if ending and page["detail"]:
         explain(out, page["detail"])
     if page["can_deadlock"]:

@@ -7,24 +7,36 @@ that has what users have of the repository (`SHOWN`), after the blocks that are 
 A line `...` stands for any lines. What depends on the computer (`VARIES`) may differ. A command fails if and
 only if the first line shown starts with `error:`.
 
-`python tests/python/console_blocks.py PAGE...` writes the outputs anew: lines shown stay those shown, found
-again by the first one of each passage between `...`. `make docs` does so for all pages.
+Below a block that shows what depends on the computer stands its *stamp*: date, commit and machine of the
+run that printed it, and a hash over the block. A block whose hash is another one was edited by hand, and is
+refused.
+
+`python tests/python/console_blocks.py [--fresh] PAGE...` writes blocks anew, each whole from one run: lines
+shown stay those shown, found again by the first one of each passage between `...`. Without `--fresh` a
+block that shows what is printed now, but for what depends on the computer, stays as it is. `make docs` does
+so for all pages, `make readme` renews README.md with `--fresh`.
 """
 
 from __future__ import annotations
 
+import argparse
 import difflib
+import hashlib
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import launcher
 import surroundings
+
+from odonata import bench
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,6 +46,8 @@ SHOWN = ("examples", "programs", "studies", "tests")
 #: What depends on the computer.
 VARIES = re.compile(
     r"in [\d.]+ (?:ms|s|min) \(as packets, [\d.]+ [kM] packet-hops per CPU-second\)"
+    # How many threads a run took, and why.
+    r"|^\d+ threads?(?: for \d+ % of the events)?: .*$"
     r"|runs? in [\d.]+ (?:ms|s|min)"
     # The last column of load-sweep.
     r"|(?<= \d{4})  +[\d.]+ m?s$|(?<= \d{5})  +[\d.]+ m?s$|(?<=packets) +CPU$"
@@ -46,7 +60,8 @@ ALIKE = 0.7
 PATIENCE_S = 600
 
 _BLOCK = re.compile(
-    r"^```(?P<language>\w*)[ ]*(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^```(?P<language>\w*)[ ]*(?P<info>[^\n]*)\n(?P<text>.*?)^```$(?P<stamp>\n\n[^\n]*<!-- block \w* -->$)?",
+    re.MULTILINE | re.DOTALL,
 )
 
 
@@ -132,17 +147,53 @@ def differences(shown: list[str], printed: list[str]) -> str | None:
     return None
 
 
+def hash_of(block: str) -> str:
+    """What the stamp of a block holds: a hash over all its lines."""
+    return hashlib.sha256(block.encode()).hexdigest()[:16]
+
+
+def varies(block: str) -> bool:
+    """Whether a block shows what depends on the computer.
+
+    >>> varies("$ odonata run a.toml\\na: 1 run in 2.5 s\\n"), varies("$ odonata run a.toml\\ndone\\n")
+    (True, False)
+    """
+    return any(VARIES.search(line) for command in commands(block) for line in command.lines)
+
+
+def stamp_of(block: str, load: float) -> str:
+    """The stamp of a block that shows what depends on the computer, with its empty line; else nothing."""
+    if not varies(block):
+        return ""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short=9", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    machine = bench.machine()
+    where = f"{machine['cpu']}, {machine['cores']} cores, load {load:.1f} before the run"
+    return f"\n\n*Printed on {date.today()} at commit {commit}: {where}.* <!-- block {hash_of(block)} -->"
+
+
+def edited(page: Path) -> list[str]:
+    """The blocks of a page that no run has printed as they stand, by their first lines."""
+    found = []
+    for block in _BLOCK.finditer(page.read_text(encoding="utf-8")):
+        if block["language"] != "console":
+            continue
+        first = block["text"].partition("\n")[0]
+        stamp = block["stamp"] or ""
+        if varies(block["text"]) and f"<!-- block {hash_of(block['text'])} -->" not in stamp:
+            found.append(
+                f"{page}: {first}: only some lines were renewed; `make docs` writes the block from one run"
+            )
+    return found
+
+
 def renewed(shown: list[str], printed: list[str]) -> list[str]:
     """The lines of what was printed that `shown` shows.
 
     >>> renewed(["a", "...", "Table", "1  2", "..."], ["b", "Table", "3  4", "end"])
     ['b', '...', 'Table', '3  4', '...']
     """
-    if differences(shown, printed) is None:
-        return shown
-    # Times on the wall stay as they were, so that a change of a page is one of results.
-    before = {_same(line): line for line in shown}
-    printed = [before.get(_same(line), line) for line in printed]
     parts = list(passages(shown))
     if len(parts) == 1:
         return printed
@@ -261,21 +312,32 @@ def mistakes(page: Path, folder: Path, kept: Kept | None = None) -> list[str]:
     return found
 
 
-def renew(page: Path, kept: Kept | None = None) -> bool:
-    """Writes the outputs of a page anew; whether anything has changed."""
+def renew(page: Path, kept: Kept | None = None, *, fresh: bool = False) -> bool:
+    """Writes the blocks of a page anew, each whole from one run; whether anything has changed."""
     text = page.read_text(encoding="utf-8")
-    outputs: dict[tuple[int, int], list[str]] = {}
+    load = os.getloadavg()[0]
+    blocks: dict[tuple[int, int], re.Match[str]] = {}
+    runs: dict[tuple[int, int], list[tuple[Command, list[str]]]] = {}
     with tempfile.TemporaryDirectory(prefix="odonata-page-") as folder:
         for block, command, _, printed in Place(Path(folder), kept).page(text):
+            blocks[block.span()] = block
+            runs.setdefault(block.span(), []).append((command, printed))
+    for (start, end), block in sorted(blocks.items(), reverse=True):
+        as_shown = all(differences(one.lines, printed) is None for one, printed in runs[start, end])
+        stamped = not varies(block["text"]) or hash_of(block["text"]) in (block["stamp"] or "")
+        if as_shown and stamped and not (fresh and varies(block["text"])):
+            continue
+        lines: list[str] = []
+        for command, printed in runs[start, end]:
             try:
-                lines = renewed(command.lines, printed)
+                lines += [f"$ {command.text}", *renewed(command.lines, printed)]
             except LookupError:
                 sys.exit(
                     f"{page}: $ {command.text}\nno longer prints what the page shows:\n" + "\n".join(printed)
                 )
-            outputs.setdefault(block.span("text"), []).extend([f"$ {command.text}", *lines])
-    for (start, end), lines in sorted(outputs.items(), reverse=True):
-        text = text[:start] + "".join(f"{line.rstrip()}\n" for line in lines) + text[end:]
+        whole = "".join(f"{line.rstrip()}\n" for line in lines)
+        head = text[start : block.start("text")]
+        text = f"{text[:start]}{head}{whole}```{stamp_of(whole, load)}{text[end:]}"
     changed = text != page.read_text(encoding="utf-8")
     if changed:
         page.write_text(text, encoding="utf-8")
@@ -283,8 +345,14 @@ def renew(page: Path, kept: Kept | None = None) -> bool:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Writes blocks of commands anew.")
+    parser.add_argument("pages", nargs="*", type=Path, metavar="PAGE", help="all without")
+    parser.add_argument(
+        "--fresh", action="store_true", help="also where only the computer makes a difference"
+    )
+    chosen = parser.parse_args()
     surroundings.settle()
     with tempfile.TemporaryDirectory(prefix="odonata-kept-") as kept_folder:
         runs = Kept(Path(kept_folder))
-        for each in [Path(argument).resolve() for argument in sys.argv[1:]] or pages():
-            print(f"{each}: {'written anew' if renew(each, runs) else 'as it was'}")
+        for each in [page.resolve() for page in chosen.pages] or pages():
+            print(f"{each}: {'written anew' if renew(each, runs, fresh=chosen.fresh) else 'as it was'}")

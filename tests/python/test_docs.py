@@ -46,6 +46,59 @@ def test_outputs_are_written_anew_where_they_were_shown(tmp_path):
     assert not console_blocks.renew(page)
 
 
+RUN = "run.toml: completed, 1 s simulated in {wall} s (as packets, {rate} M packet-hops per CPU-second)"
+
+
+def timed_page(tmp_path, wall, rate, row):
+    """A page whose command prints a time, a rate and a row that no machine decides."""
+    page = tmp_path / "page.md"
+    command = rf"printf '{RUN.format(wall=wall, rate=rate)}\nhops {row}\n'"
+    page.write_text(
+        f"```console\n$ {command}\n{RUN.format(wall=wall, rate=rate)}\nhops {row}\n```\n\nText.\n"
+    )
+    return page
+
+
+def test_a_block_with_times_is_stamped_and_no_line_of_it_changes_alone(tmp_path):
+    page = timed_page(tmp_path, "2.50", "1.5", "7")
+    assert len(console_blocks.edited(page)) == 1
+    assert console_blocks.renew(page)
+    stamped = page.read_text()
+    assert console_blocks.edited(page) == []
+    stamp = r"\*Printed on [\d-]+ at commit \w{9}: .+, load [\d.]+ before the run\.\* <!-- block \w{16} -->"
+    assert re.search(rf"\n```\n\n{stamp}\n\nText", stamped)
+    # One digit by hand: of a time, of a rate, of what no machine decides.
+    for old, new in [("in 2.50 s", "in 2.40 s"), ("1.5 M", "1.6 M"), ("hops 7\n```", "hops 8\n```")]:
+        page.write_text(stamped.replace(old, new))
+        assert page.read_text() != stamped
+        assert len(console_blocks.edited(page)) == 1, new
+
+
+def test_a_block_is_renewed_whole_or_stays_whole(tmp_path):
+    """The page showed 2.50 s and 7 hops. Now the command prints 9.99 s, and 7 or 8 hops."""
+    page = timed_page(tmp_path, "2.50", "1.5", "7")
+    console_blocks.renew(page)
+    shown = page.read_text()
+    head, _, tail = shown.partition("\n" + RUN.format(wall="2.50", rate="1.5"))
+    for row, fresh, expected in [("7", False, "2.50"), ("7", True, "9.99"), ("8", False, "9.99")]:
+        slower = head.replace("2.50", "9.99").replace("1.5 M", "0.4 M").replace("hops 7", f"hops {row}")
+        page.write_text(f"{slower}\n{RUN.format(wall='2.50', rate='1.5')}{tail}")
+        # Its command is part of the block: stamp it as if it had been printed so.
+        text = page.read_text()
+        block = text.partition("```console\n")[2].partition("```")[0]
+        page.write_text(re.sub(r"block \w{16}", f"block {console_blocks.hash_of(block)}", text))
+        console_blocks.renew(page, fresh=fresh)
+        found = page.read_text().partition("hops " + row + "\\n'\n")[2]
+        assert f"in {expected} s" in found, (row, fresh)
+        assert f"hops {row}" in found
+        assert console_blocks.edited(page) == []
+
+
+@pytest.mark.parametrize("page", console_blocks.pages(), ids=name)
+def test_no_line_of_a_block_was_renewed_alone(page):
+    assert console_blocks.edited(page) == []
+
+
 def commands():
     """Every call of `odonata` in a block or a line of code, without what stands behind a pipe or a remark."""
     for page in PAGES:

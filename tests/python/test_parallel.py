@@ -1,6 +1,7 @@
 """Schedulers, threads and parts: what `check` says of them, how `run` takes them, `bench --parallel`."""
 
 import json
+import shutil
 import tomllib
 
 import pytest
@@ -9,6 +10,7 @@ from conftest import ROOT, SMALL
 import odonata
 from odonata import bench_parallel
 from odonata.baselines import cores
+from odonata.report import origin
 
 SCHEDULERS = ["sequential", "conservative", "optimistic"]
 
@@ -200,3 +202,19 @@ def test_bench_measures_every_scheduler_on_every_number_of_threads(shell):
         assert row["wall_s"] > 0
         assert row["cpu_s"] > 0
         assert row["failure"] is None
+
+
+def test_a_run_that_measured_its_threads_says_which_it_took(shell, small):
+    """Planted: the small run is too short to measure. What it measured stands under the first line."""
+    why = "1 thread: 2 took 3 % less time on the clock (25 % less would pay) and 71 % more CPU time"
+    assert json.loads(shell("summary", str(small), "--json").out)["threads"] is None
+    folder = shell.folder / "measured"
+    shutil.copytree(small, folder)
+    run = json.loads((folder / "run.json").read_text())
+    run["schedule"]["measured"] = {"share_of_events": 0.98, "trials": 4, "trial": None, "why": why}
+    (folder / "run.json").write_text(json.dumps(run))
+    lines = shell("summary", "measured").out.splitlines()
+    assert lines[1] == why
+    assert shell("summary", "measured", "--json").json["threads"] == why
+    assert origin._scheduler(run) == f"sequential, {why}"
+    assert origin._scheduler(json.loads((small / "run.json").read_text())) == "sequential, 1 thread"

@@ -100,7 +100,10 @@ impl Case {
             parts,
             partition,
             0,
-            Options { threads, optimism },
+            Options {
+                optimism,
+                ..Options::conservative(threads)
+            },
             Box::new(SingleProcess),
         );
         Box::new(run.expect("parts made for the partition"))

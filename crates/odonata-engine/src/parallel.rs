@@ -19,7 +19,7 @@
 //! - With several threads, parts are claimed from [work queues](work_queues). Where windows hold enough events, rounds
 //!   are [asynchronous]: a round is then many windows long, and a part waits only for the parts that can send to it and
 //!   for those of other processes.
-//! - Threads that turn out to gain nothing, as where another program has their cores, are left [asleep](pace).
+//! - Threads that turn out to gain nothing, as where another program has their cores, are left [asleep](thread_choice), where the run measures.
 //! - With several processes, each round begins with a global reduction of times and an exchange of messages: one
 //!   collective operation of the [`Transport`], or two.
 
@@ -35,12 +35,12 @@ mod input_queue;
 mod loom_tests;
 mod message_router;
 mod messages;
-mod pace;
 mod part;
 mod rounds;
 mod shared;
 mod speculation;
 mod sync;
+mod thread_choice;
 mod thread_pool;
 mod work_queues;
 
@@ -50,17 +50,18 @@ use crate::{Model, Partition, Saved, Time, Transport};
 use clocks::Clocks;
 use distances::Distances;
 use message_router::MessageRouter;
-use pace::Pace;
 use part::Part;
 use shared::{PartitionSlot, Shared, ThreadCounters, Worker};
 use speculation::Counts;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sync::{AtomicBool, AtomicU64, CachePadded, Mutex, Ordering, lock};
+use thread_choice::ThreadChoice;
 use thread_pool::ThreadPool;
 use work_queues::WorkQueues;
 
 pub use speculation::Optimism;
+pub use thread_choice::Awake;
 
 /// Settings of a parallel scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +71,8 @@ pub struct Options {
     pub threads: usize,
     /// Bounds of speculation; `None`: the scheduler is conservative.
     pub optimism: Option<Optimism>,
+    /// How many of the threads work.
+    pub awake: Awake,
 }
 
 impl Options {
@@ -78,6 +81,7 @@ impl Options {
         Options {
             threads,
             optimism: None,
+            awake: Awake::All,
         }
     }
 }
@@ -110,9 +114,10 @@ pub struct Parallel<M: Model> {
     total: (u64, u64),
     /// The expected size of a round.
     expected: Expected,
-    /// Whether the other threads gain anything; the running time, less that of exchanges, up to where it was told of.
-    pace: Pace,
+    /// How many threads work; the running time, less that of exchanges, and the CPU time, up to where it was told of them.
+    choice: ThreadChoice,
     told: Duration,
+    told_cpu: Duration,
     /// Events since then.
     told_events: u64,
     /// Events of each part when the parts were last distributed over the threads.
@@ -156,7 +161,11 @@ impl<M: Model + 'static> Parallel<M> {
         }
         let process_of = agree_on_processes(&partition, here.clone(), transport.as_mut())?;
         let buckets = crate::clusters::buckets(models.len());
-        let Options { threads, optimism } = options;
+        let Options {
+            threads,
+            optimism,
+            awake,
+        } = options;
         let parts = models.len();
         let start = |(model, number)| Part::new(model, number, buckets, optimism, parts);
         let parts = models.into_iter().zip(here.clone()).map(start);
@@ -177,6 +186,7 @@ impl<M: Model + 'static> Parallel<M> {
             clocks: Clocks::new(&partition, here, threads),
             stride: AtomicU64::new(u64::MAX),
             eager: AtomicBool::new(false),
+            awake: AtomicU64::new(threads as u64),
             queues: WorkQueues::new(slots.len(), threads),
             thread_counters: (0..threads)
                 .map(|_| CachePadded::new(ThreadCounters::default()))
@@ -203,8 +213,9 @@ impl<M: Model + 'static> Parallel<M> {
             before: 0,
             total: (0, 0),
             expected: Expected::default(),
-            pace: Pace::new(threads),
+            choice: ThreadChoice::new(threads, awake),
             told: Duration::ZERO,
+            told_cpu: Duration::ZERO,
             told_events: 0,
             balanced: vec![0; shared.slots.len()],
             balanced_at: 0,
@@ -324,7 +335,7 @@ impl<M: Model + 'static> Scheduler<M> for Parallel<M> {
         let running = self.running.as_secs_f64();
         let waiting = match threads {
             1 => self.exchange_time.as_secs_f64() / running,
-            _ => 1.0 - shared.sum(|counters| &counters.busy) as f64 / 1e9 / (running * threads as f64),
+            _ => 1.0 - shared.sum(|counters| &counters.busy) as f64 / 1e9 / (running * self.choice.mean_awake()),
         };
         let counts: Vec<Counts> = shared.slots.iter().map(|slot| lock(&slot.part).counts()).collect();
         let sum = |count: fn(&Counts) -> u64| counts.iter().map(count).sum();
@@ -344,6 +355,7 @@ impl<M: Model + 'static> Scheduler<M> for Parallel<M> {
             anti_messages: sum(|counts| counts.anti_messages),
             gvt_rounds: if shared.optimistic { self.rounds } else { 0 },
             peak_journal_bytes: sum(|counts| counts.peak_bytes),
+            thread_choice: self.choice.figures(),
         }
     }
 

@@ -107,6 +107,44 @@ pub struct Figures {
     pub gvt_rounds: u64,
     /// Optimistic: the largest size of the undo logs, bytes.
     pub peak_journal_bytes: u64,
+    /// Where the number of threads was measured.
+    pub thread_choice: Option<ThreadFigures>,
+}
+
+/// How many threads a run has taken by measurement, and why.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ThreadFigures {
+    /// The number of threads that handled most events.
+    pub threads: usize,
+    /// The share of the events that they handled.
+    pub share: f64,
+    /// Trials of another number.
+    pub trials: u64,
+    /// The last one that chose this number; `None` if there was none.
+    pub trial: Option<ThreadTrial>,
+}
+
+/// A comparison of two numbers of threads.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ThreadTrial {
+    /// The two numbers.
+    pub fewer: usize,
+    /// The two numbers.
+    pub more: usize,
+    /// Time on the clock per event with more threads, over that with fewer.
+    pub clock: f64,
+    /// CPU time per event likewise.
+    pub cpu: f64,
+}
+
+impl ThreadTrial {
+    /// Share of the time on the clock that more threads have to save.
+    pub const LEAST_GAIN: f64 = 0.25;
+
+    /// Whether more threads are worth their CPU time.
+    pub fn pays(&self) -> bool {
+        self.clock <= 1.0 - Self::LEAST_GAIN
+    }
 }
 
 impl Figures {
@@ -129,6 +167,7 @@ impl Figures {
             anti_messages: self.anti_messages + other.anti_messages,
             gvt_rounds: self.gvt_rounds,
             peak_journal_bytes: self.peak_journal_bytes + other.peak_journal_bytes,
+            thread_choice: self.thread_choice.or(other.thread_choice),
         }
     }
 

@@ -6,7 +6,7 @@ mod toy;
 use odonata_engine::random::Purpose;
 use odonata_engine::saved::{Loader, Saver};
 use odonata_engine::{
-    Figures, Optimism, Options, Parallel, Partition, Pause, Scheduler, Sequential, SingleProcess, Stream,
+    Awake, Figures, Optimism, Options, Parallel, Partition, Pause, Scheduler, Sequential, SingleProcess, Stream,
     ThreadTransport, Time, Transport,
 };
 use std::any::Any;
@@ -191,11 +191,21 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
 fn random_options(random: &mut Stream) -> Options {
     let mut one_of = |choices: &[u64]| choices[random.below(choices.len() as u32) as usize];
     let threads = one_of(&[1, 2, 3, 4, 8]) as usize;
+    let awake = match one_of(&[0, 1, 2, 2]) {
+        0 => Awake::All,
+        1 => Awake::Measured,
+        _ => Awake::Planted(u64::from(random.below(u32::MAX)) * 0x1_0000_0001),
+    };
+    let mut one_of = |choices: &[u64]| choices[random.below(choices.len() as u32) as usize];
     let optimism = (one_of(&[0, 1, 1]) == 1).then(|| Optimism {
         events_per_round: one_of(&[1, 5, 100, 4_096]) as u32,
         journal: one_of(&[1, 20_000, 1 << 30]),
     });
-    Options { threads, optimism }
+    Options {
+        optimism,
+        awake,
+        ..Options::conservative(threads)
+    }
 }
 
 fn compare(seed: u64, parts: &[usize], runs: usize) {
@@ -249,6 +259,39 @@ fn compare_all_parts(seed: u64) {
     compare(seed, &[1, 2, 3, 5, 12, Params::random(seed).lps as usize], 4);
 }
 
+/// The number of threads may change in every round. What each part, event and message is does not.
+#[test]
+fn results_do_not_depend_on_how_many_threads_work_in_which_round() {
+    for seed in seeds(8) {
+        let params = Params::random(seed);
+        let expected = sequential(&params, &TO_THE_END);
+        let partition = params.random_partition(6, seed);
+        for optimism in [None, Some(UNBOUNDED)] {
+            // All and one by turns; one, two, three, four; three for long, then one for long; as the numbers of a hash.
+            for digits in [
+                0x3030_3030_3030_3030,
+                0x3210_3210_3210_3210,
+                0x2222_2222,
+                0x9e37_79b9_7f4a_7c15,
+            ] {
+                for asynchronous in [false, true] {
+                    let options = Options {
+                        optimism,
+                        awake: Awake::Planted(digits),
+                        ..Options::conservative(4)
+                    };
+                    let got = parallel(&params, &partition, 1, options, asynchronous, &TO_THE_END);
+                    assert!(
+                        got == expected,
+                        "toy {seed}, {digits:x}, asynchronous {asynchronous}: {:?}",
+                        got.stops
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// Short enough for a tool that interprets every instruction (`make check-concurrency`).
 #[test]
 fn a_few_rounds_give_the_results_of_the_sequential_scheduler() {
@@ -257,7 +300,10 @@ fn a_few_rounds_give_the_results_of_the_sequential_scheduler() {
     let partition = params.partition(vec![0, 1, 2, 4]);
     for (processes, threads) in [(1, 1), (1, 3), (2, 2)] {
         for optimism in [None, Some(UNBOUNDED)] {
-            let options = Options { threads, optimism };
+            let options = Options {
+                optimism,
+                ..Options::conservative(threads)
+            };
             // Threads that wait for clocks take an interpreter minutes; loom and the race detector test these.
             let threaded = threads > 1 && !cfg!(miri);
             for asynchronous in [false, true]
@@ -293,7 +339,10 @@ fn compare_a_hundred_parts(seeds: std::ops::Range<u64>) {
         for (parts, processes, threads) in [(100, 1, 1), (130, 1, 3), (90, 3, 2)] {
             let partition = params.random_partition(parts, seed);
             for optimism in [None, Some(UNBOUNDED)] {
-                let options = Options { threads, optimism };
+                let options = Options {
+                    optimism,
+                    ..Options::conservative(threads)
+                };
                 let got = parallel(&params, &partition, processes, options, true, &TO_THE_END);
                 assert_eq!(got, expected, "{params:?}");
             }
@@ -372,8 +421,8 @@ fn who_sends_sooner_than_the_lookahead_is_caught_on_any_thread() {
 #[should_panic(expected = "lookahead")]
 fn who_sends_sooner_than_the_lookahead_is_caught_by_optimists_too() {
     exaggerated(Options {
-        threads: 1,
         optimism: Some(UNBOUNDED),
+        ..Options::conservative(1)
     });
 }
 
@@ -393,8 +442,8 @@ fn thousands_of_rollbacks_make_no_difference() {
             ..SMALLEST
         };
         let options = Options {
-            threads,
             optimism: Some(UNBOUNDED),
+            ..Options::conservative(threads)
         };
         let mut run = start(&params, params.partition((0..=16).collect()), options);
         run.oversubscribe(asynchronous);
@@ -433,7 +482,10 @@ fn short_windows() -> Params {
 fn optimists_need_fewer_rounds_where_windows_are_short_and_little_is_remote() {
     let params = short_windows();
     let [conservative, optimistic] = [None, Some(UNBOUNDED)].map(|optimism| {
-        let options = Options { threads: 1, optimism };
+        let options = Options {
+            optimism,
+            ..Options::conservative(1)
+        };
         let mut run = start(&params, params.partition(vec![0, 32, 64]), options);
         assert_eq!(run.run(Time::NEVER, u64::MAX), Pause::Idle);
         run.figures()
@@ -458,8 +510,8 @@ fn every_event_counts_once() {
     let whole = || toy::divide(&params, &Partition::whole(params.lps)).remove(0);
     for threads in [1, 2] {
         let options = Options {
-            threads,
             optimism: Some(UNBOUNDED),
+            ..Options::conservative(threads)
         };
         let (mut run, mut expected) = (start(&params, halves(&params), options), Sequential::new(whole()));
         for until in [10_000, 20_000, 30_000, u64::MAX].map(Time) {
@@ -480,8 +532,8 @@ fn memory_for_rollback_is_bounded() {
     let peak = |journal: u64| -> Figures {
         let optimism = Optimism { journal, ..UNBOUNDED };
         let options = Options {
-            threads: 1,
             optimism: Some(optimism),
+            ..Options::conservative(1)
         };
         let mut run = start(&params, params.partition(vec![0, 32, 64]), options);
         assert_eq!(run.run(Time::NEVER, u64::MAX), Pause::Idle);
@@ -506,7 +558,10 @@ fn a_saved_run_goes_on_in_a_fresh_scheduler() {
             (4, 2, None),
             (4, 2, Some(UNBOUNDED)),
         ] {
-            let options = Options { threads, optimism };
+            let options = Options {
+                optimism,
+                ..Options::conservative(threads)
+            };
             let build = || start(&params, params.random_partition(parts, seed), options);
             let (mut run, mut legs) = (build(), 0);
             let pause = loop {
@@ -561,7 +616,10 @@ fn a_panic_of_a_handler_comes_to_who_called_run_and_ends_all_processes() {
             let partition = params.partition(vec![0, 1, 2, 3, 4]);
             let ends = in_processes(&params, &partition, processes, |own, first, transport| {
                 let partition = Arc::new(partition.clone());
-                let options = Options { threads, optimism };
+                let options = Options {
+                    optimism,
+                    ..Options::conservative(threads)
+                };
                 let mut run = Parallel::new(own, partition, first, options, Box::new(transport)).unwrap();
                 let first = catch_unwind(AssertUnwindSafe(|| run.run(Time::NEVER, u64::MAX)));
                 let second = catch_unwind(AssertUnwindSafe(|| run.run(Time::NEVER, u64::MAX)));

@@ -36,7 +36,10 @@ fn check(seed: u64, rank: usize, size: usize) -> Result<(), String> {
         journal: 1 << 20,
     });
     let threads = 1 + random.below(2) as usize;
-    let options = Options { threads, optimism };
+    let options = Options {
+        optimism,
+        ..Options::conservative(threads)
+    };
     let count = (size + random.below(6) as usize).min(params.lps as usize);
     let partition = Arc::new(params.random_partition(count, seed));
 

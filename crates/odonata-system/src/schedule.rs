@@ -7,8 +7,11 @@
 //! agreeing costs.
 
 mod decide;
+mod measured;
 
 pub use decide::{Candidate, Decision, Situation, decide};
+
+pub(crate) use measured::in_words;
 
 use decide::fastest;
 
@@ -59,8 +62,10 @@ impl Resources {
 pub struct Plan {
     /// Who handles the events; never [`Scheduler::Auto`].
     pub scheduler: Scheduler,
-    /// Threads of each process.
+    /// Threads of each process, at most.
     pub threads: u32,
+    /// Whether the run measures how many of them pay.
+    pub measured: bool,
     /// The parts; those of the sequential scheduler take turns over a machine that is not divided.
     pub partition: Partition,
     /// How far parts run ahead under the optimistic scheduler.
@@ -92,6 +97,7 @@ pub fn plan(
     Ok(Plan {
         scheduler: decision.scheduler,
         threads: decision.threads,
+        measured: decision.measured,
         partition,
         optimism: scenario.run.optimism,
         reasons: decision.reasons,
@@ -324,8 +330,11 @@ mod tests {
 
     #[test]
     fn two_cores_run_whole_groups_with_the_lookahead_of_global_links() {
-        let plan = planned("", 2, 1).unwrap();
-        assert_eq!((plan.scheduler, plan.threads), (Scheduler::Conservative, 2));
+        let plan = planned("[run]\nscheduler = \"conservative\"\n", 2, 1).unwrap();
+        assert_eq!(
+            (plan.scheduler, plan.threads, plan.measured),
+            (Scheduler::Conservative, 2, false)
+        );
         // Two parts of 5 and 4 groups keep 1.8 threads busy, nine parts cut more than four.
         assert_eq!(plan.partition.len(), 4);
         assert!(bounds(&plan).iter().all(|first| first % 4 == 0));
@@ -350,6 +359,7 @@ mod tests {
             let plan = plan(&loaded.resolved, &loaded.placement, routing.topology(), resources).unwrap();
             assert!(plan.estimate.events() > 5e8, "{}", plan.estimate.events());
             assert_eq!((plan.scheduler, plan.threads), expected, "{preset}: {:?}", plan.reasons);
+            assert_eq!(plan.measured, expected.1 > 1);
         }
     }
 

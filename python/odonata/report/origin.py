@@ -52,13 +52,20 @@ def command(written: dict[str, Any], scenario: dict[str, Any]) -> str:
     return shlex.join(words)
 
 
+def _scheduler(run: dict[str, Any]) -> str:
+    measured = run["schedule"].get("measured")
+    if measured is not None:
+        return f"{run['scheduler']}, {measured['why']}"
+    return f"{run['scheduler']}, {run['threads']} thread{'s' if run['threads'] != 1 else ''}"
+
+
 def _facts(contents: Contents) -> list[tuple[str, str]]:
     run = contents.run
     facts = [
         ("Digest", run["digest"]),
         ("Version", f"odonata {run['version']}"),
         ("Seed", str(run["scenario"].get("seed", "-"))),
-        ("Scheduler", f"{run['scheduler']}, {run['threads']} thread{'s' if run['threads'] != 1 else ''}"),
+        ("Scheduler", _scheduler(run)),
         ("Took", f"{duration(run['wall_s'])}, {duration(run['cpu_s'])} of CPU time"),
     ]
     if run.get("peak_rss_bytes"):

@@ -8,14 +8,14 @@ use crate::scheduler::Pause;
 use crate::{Model, Time};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Rounds, and events, after which the parts are distributed anew over the threads.
 const REBALANCE_EVERY: u64 = 256;
 const REBALANCE_AFTER: u64 = 1 << 17;
 /// So few processes exchange messages in every round, which takes them no longer than the reduction would.
 const FEW_PROCESSES: usize = 4;
-/// Events after which the pace of the run is noted.
+/// Events after which the speed of the run is noted.
 const TELL_AFTER: u64 = 1 << 12;
 
 /// The state of a run without messages in transit.
@@ -48,6 +48,11 @@ fn take_minima<'a>(values: &mut [u64], bytes: &'a [u8]) -> Result<&'a [u8], Stri
         *value = (*value).min(u64::from_le_bytes(*other));
     }
     Ok(messages)
+}
+
+/// CPU time of this process so far; none where the system does not tell.
+fn cpu_time() -> Duration {
+    cpu_time::ProcessTime::try_now().map_or(Duration::ZERO, |time| time.as_duration())
 }
 
 impl<M: Model> Parallel<M> {
@@ -184,8 +189,12 @@ impl<M: Model> Parallel<M> {
             wanted = shared.slots.len() - 1;
             self.end = shared.clocks.limit();
         }
-        let together = large && (pool.asynchronous.is_some() || !self.pace.is_alone());
-        pool.work(shared, &mut self.worker, if together { wanted } else { 0 });
+        let awake = self.choice.awake(self.rounds);
+        // Which sleeper is woken is not told: where another number is to work than before, all are.
+        if shared.awake.swap(awake as u64, Ordering::Relaxed) == awake as u64 {
+            wanted = wanted.min(awake - 1);
+        }
+        pool.work(shared, &mut self.worker, if large && awake > 1 { wanted } else { 0 });
         let total = (
             shared.sum(|counters| &counters.events),
             shared.sum(|counters| &counters.windows),
@@ -195,8 +204,13 @@ impl<M: Model> Parallel<M> {
         self.told_events += last.0;
         if self.told_events >= TELL_AFTER {
             let time = (self.running + self.begin.elapsed()).saturating_sub(self.exchange_time);
-            self.pace.passed(self.told_events, time.saturating_sub(self.told));
-            (self.told, self.told_events) = (time, 0);
+            let cpu = match self.choice.is_measured() {
+                true => cpu_time(),
+                false => Duration::ZERO,
+            };
+            let (clock, spent) = (time.saturating_sub(self.told), cpu.saturating_sub(self.told_cpu));
+            self.choice.passed(self.told_events, clock, spent);
+            (self.told, self.told_cpu, self.told_events) = (time, cpu, 0);
         }
         self.expected.events = events - events / 16 + last.0;
         self.expected.windows = last.1;

@@ -132,6 +132,8 @@ pub(super) struct Shared<M: Model> {
     pub(super) stride: AtomicU64,
     /// For tests: threads steal and speculate without waiting first.
     pub(super) eager: AtomicBool,
+    /// Threads that work in this round: those of lower numbers.
+    pub(super) awake: AtomicU64,
     pub(super) thread_counters: Vec<CachePadded<ThreadCounters>>,
     /// The first panic of a handler.
     pub(super) failed: Mutex<Option<Box<dyn Any + Send>>>,
@@ -221,8 +223,11 @@ impl<M: Model> Shared<M> {
     }
 
     /// As [`work`](Self::work), or [`run_asynchronously`](Self::run_asynchronously) in an asynchronous round. A panic
-    /// is kept for the leader.
+    /// is kept for the leader. A thread that is not to be awake does nothing.
     pub(super) fn work_caught(&self, thread: usize, worker: &mut Worker<M>) -> Option<Instant> {
+        if thread as u64 >= self.awake.load(Ordering::Relaxed) {
+            return None;
+        }
         let work = || match self.asynchronous.load(Ordering::Relaxed) {
             true => self.run_asynchronously(thread, worker),
             false => self.work(thread, worker),

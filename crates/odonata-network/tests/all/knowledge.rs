@@ -487,7 +487,10 @@ fn results_do_not_depend_on_the_division_or_on_who_runs_ahead() {
                 let parts = (0..partition.len())
                     .map(|part| Play::on(blueprint.part(partition.range(part)), script.clone()))
                     .collect();
-                let options = Options { threads: 1, optimism };
+                let options = Options {
+                    optimism,
+                    ..Options::conservative(1)
+                };
                 let mut run = Parallel::new(parts, partition.clone(), 0, options, Box::new(SingleProcess)).unwrap();
                 assert_eq!(run.run(Time::NEVER, 10_000_000), Pause::Idle, "{context}");
                 let parts = Box::new(run).into_parts();

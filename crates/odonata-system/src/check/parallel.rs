@@ -108,6 +108,7 @@ pub(super) fn report(
         threads,
         candidate,
         reasons,
+        ..
     } = survey.decide()?;
     let division = match candidate {
         Some(chosen) => division(&survey, &survey.divisions[chosen], topology, threads, true),

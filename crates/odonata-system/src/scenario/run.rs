@@ -57,8 +57,8 @@ pub struct Run {
     /// Who handles the events: "auto", "sequential", "conservative" or "optimistic". Results depend neither on this nor
     /// on `threads`, `parts` and `optimism`.
     pub scheduler: Scheduler,
-    /// Threads of each process, at most; "auto": as many as there are cores that the process may use, with baselines
-    /// shared among the runs that go on at the same time.
+    /// Threads of each process, at most; with `scheduler` stated all of them work. "auto": as many as there are cores that the
+    /// process may use, with baselines shared among the runs that go on at the same time.
     pub threads: Threads,
     /// How schedulers divide the machine: a number of parts, `{ first_routers = [0, 96, ...] }`, or "auto". A
     /// router is never cut from its nodes, and no group is divided as long as there are enough of them.
@@ -169,7 +169,8 @@ impl Run {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// Whichever is expected to be fastest here; `odonata check` says which that is, and why.
+    /// Conservative where threads are expected to save a quarter of the time on the clock, else sequential; `odonata check` says
+    /// which and why. The run measures how many threads save as much, and takes no more.
     #[default]
     Auto,
     /// One event after the other; part by part where the machine is larger than the caches of a core.

@@ -81,6 +81,12 @@ impl Results {
         Ok(tables)
     }
 
+    /// Threads of each process; of a run that measured them, those that handled most events.
+    fn threads(&self) -> usize {
+        let choice = self.figures.thread_choice;
+        choice.map_or(self.figures.threads, |choice| choice.threads)
+    }
+
     /// How the run was carried out, and how that went: nothing that its results depend on.
     fn schedule_json(&self) -> serde_json::Value {
         let (plan, figures) = (&self.schedule, &self.figures);
@@ -99,6 +105,14 @@ impl Results {
                 "peak_rss_bytes": cost.spent.peak_rss,
             })).collect::<Vec<_>>(),
         });
+        if let Some(choice) = &figures.thread_choice {
+            json["measured"] = serde_json::json!({
+                "share_of_events": choice.share,
+                "trials": choice.trials,
+                "trial": choice.trial,
+                "why": schedule::in_words(choice),
+            });
+        }
         if plan.scheduler == SchedulerKind::Optimistic {
             json["optimistic"] = serde_json::json!({
                 "speculated": figures.speculated,
@@ -132,7 +146,7 @@ impl Results {
             "state_bytes_per_node": self.bytes_per_node(),
             "nodes": self.nodes,
             "scheduler": self.schedule.scheduler,
-            "threads": self.figures.threads,
+            "threads": self.threads(),
             "processes": self.figures.processes,
             "schedule": self.schedule_json(),
             "blame": self.scenario.run.blame,

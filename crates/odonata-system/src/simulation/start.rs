@@ -3,7 +3,7 @@
 use crate::process_group::{self, ProcessGroup};
 use crate::scenario::resolved::Scheduler as SchedulerKind;
 use crate::schedule;
-use odonata_engine::{Optimism, Options, Scheduler, SingleProcess, Transport};
+use odonata_engine::{Awake, Optimism, Options, Scheduler, SingleProcess, Transport};
 use odonata_host::Interrupt;
 use odonata_machine::Machine;
 use std::ops::Range;
@@ -61,10 +61,11 @@ pub(crate) fn start(
     let options = match schedule.scheduler {
         SchedulerKind::Sequential | SchedulerKind::Auto => None,
         SchedulerKind::Conservative => Some(Options {
-            threads,
-            optimism: None,
+            awake: if schedule.measured { Awake::Measured } else { Awake::All },
+            ..Options::conservative(threads)
         }),
         SchedulerKind::Optimistic => Some(Options {
+            awake: Awake::All,
             threads,
             optimism: Some(Optimism {
                 events_per_round: schedule.optimism.events_per_round,

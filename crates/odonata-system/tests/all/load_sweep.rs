@@ -222,7 +222,10 @@ fn run(text: &str, scheduler: &str, sampled: bool) -> MachineMeasured {
             events_per_round: 300,
             journal: 1 << 24,
         });
-        Options { threads: 2, optimism }
+        Options {
+            optimism,
+            ..Options::conservative(2)
+        }
     });
     let mut run = odonata_machine::schedule(machines, partition, 0, options, Box::new(SingleProcess)).unwrap();
     let pause = run.run(Time::LONGEST, u64::MAX);

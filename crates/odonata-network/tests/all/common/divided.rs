@@ -3,7 +3,7 @@
 use super::{Net, Play, Scripted, play};
 use odonata_blame::lost::Carried;
 use odonata_engine::transport::SingleProcess;
-use odonata_engine::{Digest, Optimism, Options, Parallel, Pause, Scheduler, Time};
+use odonata_engine::{Awake, Digest, Optimism, Options, Parallel, Pause, Scheduler, Time};
 use odonata_network::Measured;
 use odonata_network::lookahead::{LinkDelays, partition};
 use std::sync::Arc;
@@ -34,7 +34,12 @@ pub(crate) fn assert_equal_divided(net: &Net, script: &[Scripted], context: &str
             let models = bounds
                 .windows(2)
                 .map(|range| Play::on(blueprint.part(range[0]..range[1]), script.to_vec()));
-            let options = Options { threads: 2, optimism };
+            let options = Options {
+                optimism,
+                // One thread or two, changing from round to round.
+                awake: Awake::Planted(0x1011_0100_1101_0010),
+                ..Options::conservative(2)
+            };
             let mut run =
                 Parallel::new(models.collect(), division.clone(), 0, options, Box::new(SingleProcess)).unwrap();
             assert_eq!(
