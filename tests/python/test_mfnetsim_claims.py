@@ -358,7 +358,8 @@ def test_page_and_table_hold_every_claim_and_number(tmp_path):
     with (tmp_path / "claims.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     for claim in CLAIMS.values():
-        assert f"| {claim.says} | {claim.source} | {claim.number} |" in page
+        whose = {Kind.PAPER: "the paper's", Kind.OWN: "our own"}[claim.kind]
+        assert f"| {claim.says} | {whose} | {claim.source} | {claim.number} |" in page
         assert f"- `{claim.key}`: {claim.rule}" in page
         assert {row["artefacts"] for row in rows if row["claim"] == claim.key} == {"with", "without"}
     assert "cosmoflow waited, of its I/O time, at servers: checkpoint" in page
@@ -384,9 +385,7 @@ def test_the_page_about_the_paper_lists_every_claim():
     for kind, name in whose.items():
         for verdict in (Verdict.HOLDS, Verdict.PART, Verdict.NOT):
             cells = [line.split(" | ") for line in listed if line.split(" | ")[1] == name]
-            without, artefacts = (
-                sum(of[column].strip("*") == verdict for of in cells) for column in (4, 6)
-            )
+            without, artefacts = (sum(of[column].strip("*") == verdict for of in cells) for column in (4, 6))
             assert f"| {kind} | {verdict} | {without} | {artefacts} |" in page
 
 

@@ -309,11 +309,17 @@ impl Flow {
         }
         let first_vc = self.first_vc(link);
         let mut count = 0;
-        let (vcs, blame, lost) = (&mut self.vcs, &mut self.blame, &mut self.lost);
+        // Router ports that have had a channel without room; NICs keep no account.
+        let exhausted = (link < self.links.ports && self.ports.get(link).awaits_credit).then(|| self.link(link));
+        let (vcs, blame, lost, exhaustion) = (&mut self.vcs, &mut self.blame, &mut self.lost, &mut self.exhaustion);
         self.flits.take_due::<M>(link, now, |vc, owner, due| {
             let at = first_vc + u32::from(vc);
-            vcs.edit::<M>(at).used -= 1;
+            let cell = vcs.edit::<M>(at);
+            cell.used -= 1;
             count += 1;
+            if let Some(of) = &exhausted {
+                exhaustion.has_room::<M>((link, of), vc, of.capacity.saturating_sub(cell.used), due);
+            }
             if blame.is_on::<M>() {
                 let last = blame.freed::<M>(at, owner, due);
                 if lost.is_on::<M>() {

@@ -1,13 +1,16 @@
 //! How long links have exhausted the buffers behind them: *saturation time*, the "time that the buffers stay full for that
 //! particular link" of M. Mubarak et al. (IEEE TPDS 28(1), 2017).
 //!
-//! A virtual channel is exhausted while a packet waits for it and its buffer has no room for a full packet. Pipelined
-//! routers count the time in which a flit lacks a credit and the link idles instead. A link is exhausted while one of its channels is, whether or not it transmits.
+//! A virtual channel is exhausted while a packet waits for it and its buffer has no room for a full packet. A link is exhausted while
+//! one of its channels is, whether or not it transmits. Routers say when a channel is exhausted. It is so until the credit is due that
+//! makes room, which may have been a while ago when that credit is counted.
 //!
-//! Routers say when a channel is exhausted. It is so until the credit is due that makes room, which may have been a while ago
-//! when that credit is counted.
+//! **Pipelined routers** go by credits alone: a channel is exhausted from the flit on that leaves no room for a full packet, with wormhole
+//! switching for a flit, until the credit is due that makes room; where packets may take any channel of a level, the link is
+//! exhausted while all of these are. The time counts up to the last flit that the link sends. Flits and credits happen once, cycles
+//! may be more than needed, so that the time does not depend on who looks when.
 
-use super::{Flow, VcRanges};
+use super::{Flow, Link, VcRanges};
 use crate::features::Uses;
 use odonata_engine::{Store, Time};
 use odonata_topology::LinkClass;
@@ -15,12 +18,15 @@ use odonata_topology::LinkClass;
 /// What a link has exhausted.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Exhausted {
-    /// The channels: bits, by the first channel of a level where packets may choose among several.
+    /// The channels: bits, by the first channel of a level where packets may choose among several. Of pipelined routers: every channel
+    /// without room.
     channels: u128,
-    /// Since when there are any.
+    /// Since when the link is exhausted; of pipelined routers, or since its last flit.
     since: Time,
-    /// For how long there were, before.
+    /// For how long it was, before.
     total: Time,
+    /// Of pipelined routers: for how long since its last flit, before `since`.
+    pending: Time,
 }
 
 /// A credit that makes room.
@@ -51,6 +57,7 @@ impl Exhaustion {
             channels: 0,
             since: Time::ZERO,
             total: Time::ZERO,
+            pending: Time::ZERO,
         };
         Exhaustion {
             links: Store::filled(ports as usize, none),
@@ -74,6 +81,38 @@ impl Exhaustion {
             Some(levels) => (0..=vc)
                 .filter(|&first| levels.end(class, first) > vc)
                 .fold(0, |bits, first| bits | channel_bit(first)),
+        }
+    }
+
+    /// Whether a link with so many channels is exhausted by `lacking`, those without room: of some level all are.
+    fn is_exhausted(&self, (class, vcs): (LinkClass, u8), lacking: u128) -> bool {
+        let Some(levels) = &self.levels else {
+            return lacking != 0;
+        };
+        let mut first = 0;
+        while lacking != 0 && first < vcs {
+            let end = levels.end(class, first);
+            if (first..end).all(|vc| lacking & channel_bit(vc) != 0) {
+                return true;
+            }
+            first = end;
+        }
+        false
+    }
+
+    /// Channel `vc` of a pipelined router's port has room for so many flits, since `at`.
+    pub(super) fn has_room<M: Uses>(&mut self, (link, of): (u32, &Link), vc: u8, free: u32, at: Time) {
+        let Exhausted { channels, since, .. } = *self.links.get(link);
+        let left = channels & !channel_bit(vc);
+        if free < self.room || left == channels {
+            return;
+        }
+        let kind = (of.class, of.vcs);
+        let ends = self.is_exhausted(kind, channels) && !self.is_exhausted(kind, left);
+        let cell = self.links.edit::<M>(link);
+        cell.channels = left;
+        if ends {
+            cell.pending += at.saturating_sub(since);
         }
     }
 
@@ -109,6 +148,28 @@ impl Flow {
             true => {}
             false => self.exhaustion.end::<M>(link, bit, now),
         }
+    }
+
+    /// Whether [`flit_leaves`](Self::flit_leaves) has something to do when a flit has gone to `out`, a channel counted over all.
+    #[inline(always)]
+    pub(crate) fn may_be_exhausted(&self, (port, link): (u32, &Link), out: u32) -> bool {
+        self.vcs.get(out).used + self.exhaustion.room > link.capacity || self.ports.get(port).awaits_credit
+    }
+
+    /// A flit has gone at `now`, from `port` of a pipelined router to channel `out`, counted over all.
+    #[inline(never)]
+    pub(crate) fn flit_leaves<M: Uses>(&mut self, (port, link): (u32, &Link), out: u32, now: Time) {
+        self.count_flit_credits::<M>(port, now);
+        let lacks = self.vcs.get(out).used + self.exhaustion.room > link.capacity;
+        let kind = (link.class, link.vcs);
+        let Exhausted { channels, since, .. } = *self.exhaustion.links.get(port);
+        let lacking = channels | if lacks { channel_bit((out - link.first_vc) as u8) } else { 0 };
+        let was = self.exhaustion.is_exhausted(kind, channels);
+        let cell = self.exhaustion.links.edit::<M>(port);
+        let since_then = if was { now.saturating_sub(since) } else { Time::ZERO };
+        cell.total += std::mem::take(&mut cell.pending) + since_then;
+        (cell.channels, cell.since) = (lacking, now);
+        self.set_awaits_credit::<M>(port, lacking != 0);
     }
 
     /// For how long `link`, a router port, has been exhausted.

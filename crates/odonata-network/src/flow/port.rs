@@ -21,7 +21,8 @@ pub(crate) struct OutPort {
     pub(crate) waiting_flits: u32,
     /// Packets waiting for this port.
     pub(crate) waiting: u32,
-    /// Whether somebody waits for a credit: then each credit gets an event. Kept beside the credits, too: see
+    /// Whether somebody waits for a credit: then each credit gets an event. Of a pipelined router's port: whether a channel had no room
+    /// when the last flit went. Kept beside the credits, too: see
     /// [`set_awaits_credit`](crate::flow::Flow::set_awaits_credit).
     pub(crate) awaits_credit: bool,
     /// The virtual channel that was served last.
