@@ -103,7 +103,7 @@ LinkSummary = TypedDict(
         "saturation_s": Annotated[
             Number | None,
             Field(
-                description="Time in which packets waited for room in exhausted buffers behind the link; "
+                description="Time in which the buffers behind the link were exhausted; "
                 "null if no job goes as packets."
             ),
         ],

@@ -163,7 +163,10 @@ impl Flow {
         let lacks = self.vcs.get(out).used + self.exhaustion.room > link.capacity;
         let kind = (link.class, link.vcs);
         let Exhausted { channels, since, .. } = *self.exhaustion.links.get(port);
-        let lacking = channels | if lacks { channel_bit((out - link.first_vc) as u8) } else { 0 };
+        let lacking = match lacks {
+            true => channels | channel_bit((out - link.first_vc) as u8),
+            false => channels,
+        };
         let was = self.exhaustion.is_exhausted(kind, channels);
         let cell = self.exhaustion.links.edit::<M>(port);
         let since_then = if was { now.saturating_sub(since) } else { Time::ZERO };

@@ -171,7 +171,10 @@ fn saturation_of_a_pipelined_router_lasts_from_the_flit_that_takes_the_last_cred
         let message = |source| common::message(Time(cycle), source, 2, 8 * common::FLIT);
         let script: Vec<_> = (0..packets).map(|packet| message((packet % 2) as u32)).collect();
         let play = Play::new(&net, common::named(script));
-        let model = finish(if needless { play.ticking(Time(2_000 * cycle)) } else { play });
+        let model = finish(match needless {
+            true => play.ticking(Time(2_000 * cycle)),
+            false => play,
+        });
         let port = net.dragonfly().local_port(0, 1);
         let stats = *(model.fabric.measured()).link(port);
         assert_eq!((stats.packets, stats.busy), (packets, Time(8 * packets * cycle)));
@@ -180,7 +183,11 @@ fn saturation_of_a_pipelined_router_lasts_from_the_flit_that_takes_the_last_cred
     for needless in [false, true] {
         for packets in [1, 2, 10] {
             let saturation = measure(Switching::CutThrough, 8, packets, needless);
-            assert_eq!(saturation, Time((7 * packets + round_trip * (packets - 1)) * cycle), "{packets}");
+            assert_eq!(
+                saturation,
+                Time((7 * packets + round_trip * (packets - 1)) * cycle),
+                "{packets}"
+            );
         }
         assert_eq!(measure(Switching::CutThrough, 64, 1, needless), Time::ZERO);
         assert_eq!(measure(Switching::Wormhole, 4, 1, needless), Time(round_trip * cycle));
