@@ -120,6 +120,10 @@ def test_the_verdict_names_the_job_that_was_slowed_most(report, results):
     lead = html.unescape(re.search(r'<p class="lead">(.*?)</p>', report.text)[1])
     assert lead.startswith(f"{most} was slowed most: ")
     assert f", {ratios[most]:.2f}x as long as alone." in lead
+    # No line ends between a number and its unit.
+    said = re.search(r'<ul class="said">(.*?)</ul>', report.text, re.DOTALL)[1]
+    assert "\N{NO-BREAK SPACE}%" in said
+    assert not re.search(r"\d (%|[kKMGT]i?B|[mun]?s)\b|\d %", lead + said)
 
 
 def test_the_matrix_of_waits_is_the_table_blame(report, results):
