@@ -523,7 +523,7 @@ def test_roles_say_what_the_columns_of_a_sweep_are(tmp_path):
     data = Page(sweep.html(tmp_path / "sweep.parquet")).data["sweep-chart"]["data"]
     assert data["axes"] == ["elapsed_s"]
     assert data["rows"]["goodness"] == [2.0, None]
-    assert data["units"] == {"goodness": "s"}
+    assert data["units"] == {"elapsed_s": "", "goodness": "s"}
 
 
 def test_a_report_of_one_run_has_no_sections_twice(results):

@@ -150,15 +150,18 @@ impl Flow {
         }
     }
 
-    /// Whether [`flit_leaves`](Self::flit_leaves) has something to do when a flit has gone to `out`, a channel counted over all.
+    /// Whether a flit that has gone from `port` of a pipelined router to channel `out`, counted over all, has left its buffer of so many flits
+    /// without room, or one before has: then [`flit_leaves`](Self::flit_leaves) keeps the account.
     #[inline(always)]
-    pub(crate) fn may_be_exhausted(&self, (port, link): (u32, &Link), out: u32) -> bool {
-        self.vcs.get(out).used + self.exhaustion.room > link.capacity || self.ports.get(port).awaits_credit
+    pub(crate) fn leaves_no_room(&self, port: u32, out: u32, capacity: u32) -> bool {
+        self.vcs.get(out).used + self.exhaustion.room > capacity || self.ports.get(port).awaits_credit
     }
 
     /// A flit has gone at `now`, from `port` of a pipelined router to channel `out`, counted over all.
+    // Its caller keeps the link in registers.
     #[inline(never)]
-    pub(crate) fn flit_leaves<M: Uses>(&mut self, (port, link): (u32, &Link), out: u32, now: Time) {
+    pub(crate) fn flit_leaves<M: Uses>(&mut self, port: u32, out: u32, now: Time) {
+        let link = self.link(port);
         self.count_flit_credits::<M>(port, now);
         let lacks = self.vcs.get(out).used + self.exhaustion.room > link.capacity;
         let kind = (link.class, link.vcs);
