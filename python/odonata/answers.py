@@ -103,7 +103,7 @@ LinkSummary = TypedDict(
         "saturation_s": Annotated[
             Number | None,
             Field(
-                description="Time in which packets waited for room in exhausted buffers behind the link; "
+                description="Time in which the buffers behind the link were exhausted; "
                 "null if no job goes as packets."
             ),
         ],
@@ -438,6 +438,33 @@ class TrainingSummary(TypedDict):
 
 
 @declared
+class NcclSummary(TypedDict):
+    """What nccl-tests would print of a job's collectives (docs/training.md)."""
+
+    job: str
+    """Name of the job."""
+    test: Count
+    """Place in the job's list of workloads."""
+    collective: str
+    """all-reduce, all-gather, reduce-scatter or broadcast."""
+    ranks: Count
+    """Ranks."""
+    bytes: Count
+    """Size: of an all-reduce and a broadcast the vector, of the others all blocks together."""
+    calls: Count
+    """Calls that all ranks have ended."""
+    time_mean_s: Number
+    """Time of a call without the computation before it, mean over ranks and calls."""
+    time_max_s: Number
+    """The longest call, mean over ranks."""
+    algorithm_bandwidth_bytes_per_s: Number
+    """Size over mean time."""
+    bus_bandwidth_bytes_per_s: Number
+    """The same times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for an all-gather or a
+    reduce-scatter, 1 for a broadcast."""
+
+
+@declared
 class StageSummary(TypedDict):
     """What was brought into the buffers for a job, and taken out at its end."""
 
@@ -518,6 +545,7 @@ class Summary(TypedDict):
     mdtest: list[MdtestSummary]
     checkpoint_restart: list[CheckpointRestartSummary]
     training: list[TrainingSummary]
+    nccl: list[NcclSummary]
     blame: list[Finding] | None
     """null if the run did not measure blame; else what is worth saying, the largest share first, what
     traffic did to itself last:"""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow.compute as pc
 
-from odonata import blame, lost_time, run_fidelity, slowdown, workload_summary
+from odonata import blame, lost_time, nccl_bandwidth, run_fidelity, slowdown, workload_summary
 from odonata.results import Results, needed, offers
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ def collect(results: Results) -> Summary:
         "mdtest": workload_summary.mdtest(results),
         "checkpoint_restart": workload_summary.checkpoint_restart(results),
         "training": workload_summary.training(results),
+        "nccl": nccl_bandwidth.of_results(results),
         "blame": _blame(results),
         "blame_estimate": blame.estimate(results),
         "lost_time": _lost_time(results),

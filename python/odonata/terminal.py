@@ -12,6 +12,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from odonata.wording import UNBROKEN, with_units
+
 #: Columns of output that is not a terminal (a log, a pipe): wide enough for every table of ours.
 PLAIN_WIDTH = 110
 
@@ -90,9 +92,13 @@ def explain(out: Console, *sentences: str) -> None:
     for sentence in sentences:
         indent = "  " if sentence.startswith("- ") else ""
         lines = textwrap.wrap(
-            sentence, out.width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            with_units(sentence),
+            out.width,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
         )
-        say(out, *(lines or [""]))
+        say(out, *(line.replace(UNBROKEN, " ") for line in lines or [""]))
 
 
 def _natural_width(out: Console, page: Table) -> int:

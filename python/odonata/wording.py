@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps"))
 _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
@@ -11,6 +12,19 @@ _COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 #: Parts of a rank's time that add up to more than this share of it are explained, as follows.
 MUCH = 1.02
 SIDE_BY_SIDE = "What a rank does side by side counts for each: parts may add up to more than its time."
+
+#: A space at which no line ends.
+UNBROKEN = "\N{NO-BREAK SPACE}"
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kKMGTP]i?B(?:/s)?|B(?:/s)?|[mun\u00b5p]?s|min|h|[kMG])(?!\w))")
+
+
+def with_units(text: str) -> str:
+    """`text` whose numbers stay on the line of their units.
+
+    >>> with_units("9 % of 12 ms, on 3 links, at 25 GiB/s").split(" ")
+    ['9\\xa0%', 'of', '12\\xa0ms,', 'on', '3', 'links,', 'at', '25\\xa0GiB/s']
+    """
+    return _BEFORE_UNIT.sub(UNBROKEN, text)
 
 
 def digits(value: float) -> str:

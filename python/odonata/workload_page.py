@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from odonata.terminal import table
-from odonata.wording import duration, share
+from odonata.wording import duration, share, size
 
 #: Repetitions of IOR that are shown one by one.
 MOST_REPETITIONS = 12
@@ -31,6 +31,8 @@ def sections(page: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
         yield "Interval between checkpoints", _intervals(page["checkpoint_restart"])
     if page["training"]:
         yield "Training: steps, and waits for samples (stall)", _training(page["training"])
+    if page["nccl"]:
+        yield "NCCL collectives, as nccl-tests prints them", _nccl(page["nccl"])
 
 
 def _label(access: Mapping[str, Any]) -> str:
@@ -141,5 +143,22 @@ def _training(jobs: list[dict[str, Any]]) -> Table:
             str(job["steps"]),
             *(duration(job[key]) for key in ("step_mean_s", "step_max_s", "stall_mean_s", "stall_max_s")),
             "-" if job["stall_share"] is None else share(job["stall_share"], 1.0),
+        )
+    return page
+
+
+def _nccl(collectives: list[dict[str, Any]]) -> Table:
+    page = table(
+        "job", "collective", "size", "ranks", "calls", "time", "longest", "algbw(GB/s)", "busbw(GB/s)", left=2
+    )
+    for row in collectives:
+        page.add_row(
+            _label(row),
+            row["collective"],
+            size(row["bytes"]),
+            str(row["ranks"]),
+            str(row["calls"]),
+            *(duration(row[key]) for key in ("time_mean_s", "time_max_s")),
+            *(f"{row[f'{kind}_bandwidth_bytes_per_s'] / 1e9:.2f}" for kind in ("algorithm", "bus")),
         )
     return page

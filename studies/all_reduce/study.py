@@ -58,11 +58,6 @@ def scenario(hosts: int, algorithm: str, bytes: int, network: dict[str, Any]) ->
     }
 
 
-def bus_bandwidth(ranks: int, bytes: int, seconds: float) -> float:
-    """In GB/s, as nccl-tests reckons it of an all-reduce."""
-    return bytes / seconds * 2 * (ranks - 1) / ranks / 1e9
-
-
 def measure(sizes: list[str]) -> None:
     """Runs the sizes and stores the bandwidths."""
     stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
@@ -71,8 +66,8 @@ def measure(sizes: list[str]) -> None:
             continue
         for hosts in HOSTS:
             for algorithm in ALGORITHMS:
-                (job,) = odonata.run(scenario(hosts, algorithm, bytes, network)).rows("jobs")
-                found = bus_bandwidth(GPUS * hosts, bytes, job["elapsed_s"])
+                (call,) = odonata.run(scenario(hosts, algorithm, bytes, network)).summary()["nccl"]
+                found = call["bus_bandwidth_bytes_per_s"] / 1e9
                 stored.setdefault(str(hosts), {}).setdefault(algorithm, {})[size] = round(found, 2)
                 print(f"{hosts} hosts, {algorithm}, {size}: {found:.1f} GB/s", flush=True)
                 STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")

@@ -1,5 +1,6 @@
 """What is printed: at any width, into closed pipes, as JSON with documented keys."""
 
+import io
 import os
 import pty
 import re
@@ -7,10 +8,11 @@ import re
 import launcher
 import pytest
 from conftest import ODONATA, SMALL, Shell
+from rich.console import Console
 from test_load_sweep import SWITCH
 
 import odonata
-from odonata import json_reference, json_types
+from odonata import json_reference, json_types, terminal
 from odonata.answers import ANSWERS
 
 
@@ -238,3 +240,16 @@ def test_the_time_after_the_last_job_is_told(shell):
     assert "and servers drained for another" in " ".join(done.out.split())
     shell.write(SMALL)
     assert "drained" not in shell("run", "scenario.toml", "-o", "without").out
+
+
+@pytest.mark.parametrize("width", range(8, 40))
+def test_no_line_of_a_sentence_ends_between_a_number_and_its_unit(width):
+    written = io.StringIO()
+    console = Console(file=written, width=width)
+    sentence = (
+        "- it waited 9 % of 12.5 ms, on 3 links at 25 GiB/s, of which 1.2 us, 3 s and 4 KiB are its own"
+    )
+    terminal.explain(console, sentence)
+    lines = written.getvalue().splitlines()
+    assert " ".join(line.strip() for line in lines) == sentence
+    assert not [line for line in lines[1:] if re.match(r" *(%|ms|us|s|GiB/s|KiB)\b|  %", line)]

@@ -120,6 +120,10 @@ def test_the_verdict_names_the_job_that_was_slowed_most(report, results):
     lead = html.unescape(re.search(r'<p class="lead">(.*?)</p>', report.text)[1])
     assert lead.startswith(f"{most} was slowed most: ")
     assert f", {ratios[most]:.2f}x as long as alone." in lead
+    # No line ends between a number and its unit.
+    said = re.search(r'<ul class="said">(.*?)</ul>', report.text, re.DOTALL)[1]
+    assert "\N{NO-BREAK SPACE}%" in said
+    assert not re.search(r"\d (%|[kKMGT]i?B|[mun]?s)\b|\d %", lead + said)
 
 
 def test_the_matrix_of_waits_is_the_table_blame(report, results):
@@ -519,7 +523,7 @@ def test_roles_say_what_the_columns_of_a_sweep_are(tmp_path):
     data = Page(sweep.html(tmp_path / "sweep.parquet")).data["sweep-chart"]["data"]
     assert data["axes"] == ["elapsed_s"]
     assert data["rows"]["goodness"] == [2.0, None]
-    assert data["units"] == {"goodness": "s"}
+    assert data["units"] == {"elapsed_s": "", "goodness": "s"}
 
 
 def test_a_report_of_one_run_has_no_sections_twice(results):

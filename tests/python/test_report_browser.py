@@ -3,6 +3,8 @@
 import shutil
 import time
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import SMALL, Shell
 from test_report import SCENARIO, TROUBLE, sweep_table
@@ -323,6 +325,13 @@ def test_on_paper_it_is_light_and_whole(opened, tmp_path):
     on_paper = tab.evaluate(widths)
     assert on_paper
     assert max(on_paper) <= room
+    # Nor is a table: one that is wider goes on below, its rows named again.
+    tables = "[...document.querySelectorAll('.scroll')].filter((one) => one.offsetWidth)"
+    assert tab.evaluate(f"{tables}.map((one) => one.scrollWidth - one.clientWidth)") == [0] * tab.evaluate(
+        f"{tables}.length"
+    )
+    # Chromium repeats no buttons at the head of a page.
+    assert not tab.locator("thead button").first.is_visible()
     pdf = tab.pdf(format="A4")
     assert pdf.startswith(b"%PDF")
     assert len(pdf) > 20_000
@@ -367,6 +376,50 @@ def test_axes_of_a_sweep_are_chosen_in_the_page(opened, shell):
     layout = "document.getElementById('sweep-chart')._fullLayout"
     assert tab.evaluate(f"{layout}.scattermode") == "group"
     assert tab.evaluate(f"{layout}.yaxis.range[0]") >= 0
+
+
+def test_a_sweep_with_ten_values_and_many_columns(opened, shell):
+    """Ten colours, values with units; on paper the columns that do not fit go on below."""
+    sizes = [1024 * number for number in range(1, 11)]
+    axis = pa.field("network.packet", pa.float64(), metadata={"role": "axis", "unit": "bytes"})
+    metrics = [
+        pa.field(f"some_measure_{number}_s", pa.float64(), metadata={"role": "metric", "unit": "s"})
+        for number in range(12)
+    ]
+    columns = {"network.packet": sizes, "job": ["milc"] * 10} | {
+        field.name: [123.4] * 10 for field in metrics
+    }
+    schema = pa.schema([axis, pa.field("job", pa.string()), *metrics])
+    pq.write_table(pa.table(columns, schema=schema), shell.folder / "ten.parquet")
+    assert shell("report", "ten.parquet", "-o", "ten.html").code == 0
+    tab = opened("ten.html")
+    texts = [f"{number} KiB" for number in range(1, 11)]
+    held = tab.locator("select[name='only:network.packet'] option").all_inner_texts()
+    assert held == [*texts, "all"]
+    assert tab.evaluate("document.getElementById('sweep-chart')._fullLayout.xaxis.ticksuffix") == "B"
+    tab.select_option("select[name=x]", "job")
+    tab.select_option("select[name=by]", "network.packet")
+    drawn = tab.evaluate(
+        "document.getElementById('sweep-chart').data.map((one) => [one.name, one.line.color])"
+    )
+    assert [name for name, _ in drawn] == texts
+    assert len({colour for _, colour in drawn}) == 10
+
+    heads = tab.locator("#sweep-rows thead th").all_inner_texts()
+    tab.emulate_media(media="print")
+    await_truth(tab, "document.querySelectorAll('.on-paper').length > 1")
+    parts = tab.evaluate(
+        "[...document.querySelectorAll('.on-paper')].map((part) => [part.scrollWidth - part.clientWidth, "
+        "part.clientWidth, [...part.querySelectorAll('thead th')].map((head) => head.dataset.title)])"
+    )
+    assert not tab.locator("#sweep-rows").is_visible()
+    assert all(beyond == 0 and width > 0 for beyond, width, _ in parts)
+    # Each part names its rows, and together they have every column once.
+    assert all(part[:2] == ["network.packet", "job"] for _, _, part in parts)
+    assert ["network.packet", "job", *(head for _, _, part in parts for head in part[2:])] == heads
+    tab.emulate_media(media="screen")
+    await_truth(tab, "document.querySelectorAll('.on-paper').length === 0")
+    assert tab.locator("#sweep-rows").is_visible()
 
 
 def test_runs_are_compared_in_the_page(opened, shell):

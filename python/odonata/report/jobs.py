@@ -29,7 +29,11 @@ from odonata.wording import MUCH, SIDE_BY_SIDE
 def section(contents: Contents) -> Section:
     """The section."""
     charts = [_time_spent(contents), _iterations(contents), _traffic(contents)]
-    blocks: list[Block] = [table(contents), *(chart for chart in charts if chart is not None)]
+    blocks: list[Block] = [
+        table(contents),
+        *_collectives(contents),
+        *(chart for chart in charts if chart is not None),
+    ]
     return Section("jobs", "Jobs", "What each job did with its time, and what it moved.", blocks)
 
 
@@ -73,6 +77,42 @@ def table(contents: Contents) -> Table:
         Column("I/O call p99"),
     ]
     return Table("jobs-table", "Jobs", columns, rows, search=len(rows) > 12)
+
+
+def _collectives(contents: Contents) -> list[Table]:
+    """A row per collective of NCCL."""
+    rows = [
+        [
+            Cell(row["job"]),
+            Cell(row["collective"]),
+            size_cell(row["bytes"]),
+            Cell(f"{row['ranks']:,}", row["ranks"]),
+            Cell(f"{row['calls']:,}", row["calls"]),
+            time_cell(row["time_mean_s"]),
+            time_cell(row["time_max_s"]),
+            *(
+                Cell(f"{rate / 1e9:.2f}", rate)
+                for rate in (row["algorithm_bandwidth_bytes_per_s"], row["bus_bandwidth_bytes_per_s"])
+            ),
+        ]
+        for row in contents.summary["nccl"]
+    ]
+    columns = [
+        Column("job", number=False),
+        Column("collective", number=False),
+        Column("size", help="As nccl-tests counts it: the vector, or all blocks together."),
+        Column("ranks"),
+        Column("calls"),
+        Column("time", help="Of a call without the computation before it, mean over ranks and calls."),
+        Column("longest", help="The longest call, mean over ranks."),
+        Column("algbw (GB/s)", help="Algorithm bandwidth: size over time."),
+        Column(
+            "busbw (GB/s)",
+            help="Bus bandwidth: algorithm bandwidth times 2 (n - 1) / n for an all-reduce of n ranks, "
+            "(n - 1) / n for an all-gather or a reduce-scatter, 1 for a broadcast.",
+        ),
+    ]
+    return [Table("jobs-nccl", "NCCL collectives, as nccl-tests prints them", columns, rows)] if rows else []
 
 
 def _time_spent(contents: Contents) -> Chart:

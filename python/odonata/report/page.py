@@ -17,6 +17,7 @@ from typing import Any
 
 from odonata import _core
 from odonata.report.blocks import Chart, Drawing, Section, plain
+from odonata.wording import with_units
 
 FOLDER = Path(__file__).parent
 PLOTLY = FOLDER / "vendor/plotly-cartesian.min.js"
@@ -37,6 +38,7 @@ def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["with_units"] = with_units
     drawings = [
         block for section in sections for block in section.blocks if isinstance(block, Chart | Drawing)
     ]

@@ -173,14 +173,19 @@ def _drawing(
         ),
         Control("scale", "Scale", [("linear", "linear"), ("log", "logarithmic")]),
     ]
-    for name in dict.fromkeys(("job", *axes)):
-        values = [(json_key(value), str(value)) for value in dict.fromkeys(columns[name])]
+    texts = {
+        name: {json_key(value): _shown(name, value, units).text for value in dict.fromkeys(columns[name])}
+        for name in dict.fromkeys(("job", *axes))
+    }
+    for name in texts:
+        values = list(texts[name].items())
         # What is neither across nor in colour is held at a value: means over settings would be of nothing.
         choices = [*values, ("", "all")] if name in axes else [("", "all"), *values]
         controls.append(Control(f"only:{name}", f"{name}, where not drawn", choices))
     data = {
         "rows": {name: columns[name] for name in dict.fromkeys(("job", *axes, *metrics))},
-        "units": {name: units.get(name, "") for name in metrics},
+        "units": {name: units.get(name, "") for name in (*axes, *metrics)},
+        "texts": texts,
         "words": {name: words(name) for name in metrics},
         "axes": axes,
         "jobs": jobs,

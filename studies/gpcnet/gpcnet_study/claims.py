@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
-from study_tools.claims import Claim, Grade, Value, yes
+from study_tools.claims import Claim, Grade, Kind, Value, between, yes
 
 from gpcnet_study import published
 from gpcnet_study.cells import CANARIES
@@ -16,6 +17,8 @@ Rows = Sequence[Row]
 MET, PART = 2.0, 5.0
 #: "Far above 1", and no impact: the largest factor of Slingshot in the paper's map.
 FAR, NONE = 5.0, 1.5
+#: What is printed as 1.0 is below this.
+ROUNDS_TO_ONE = 1.05
 
 
 def graded(ours: float, theirs: float) -> Grade:
@@ -24,6 +27,13 @@ def graded(ours: float, theirs: float) -> Grade:
     if off <= MET:
         return Grade.YES
     return Grade.PART if off <= PART else Grade.NO
+
+
+def at_most(ours: float, most: float, part: float) -> Grade:
+    """As claimed up to `most`, in part up to `part`."""
+    if ours < most:
+        return Grade.YES
+    return Grade.PART if ours <= part else Grade.NO
 
 
 def found(rows: Rows, suite: str, machine: str, control: str | None = None) -> list[tuple[Row, float]]:
@@ -50,8 +60,8 @@ def canaries_met(rows: Rows) -> list[Value]:
     values = []
     for row, mean in found(rows, "GPCNeT", "Slingshot"):
         p99 = tails[row][1]
-        values.append(Value("mean", row.victim, mean, "x", yes(mean <= NONE)))
-        values.append(Value("99 %", row.victim, p99, "x", yes(p99 <= NONE)))
+        values.append(Value("mean", row.victim, mean, "x", at_most(mean, ROUNDS_TO_ONE, NONE)))
+        values.append(Value("99 %", row.victim, p99, "x", at_most(p99, ROUNDS_TO_ONE, NONE)))
     return values
 
 
@@ -81,7 +91,7 @@ def incast_over_all(rows: Rows) -> list[Value]:
         (row.victim, row.aggressor): mean for row, mean in found(rows, "map", "Aries") if row.percent == 90
     }
     return [
-        Value("incast / all-to-all", victim, ratio, "x", yes(ratio > 1.0))
+        Value("incast / all-to-all", victim, ratio, "x", between(ratio, FAR, math.inf, 1.0))
         for victim, aggressor in by_victim
         if aggressor == "incast" and (victim, "all-to-all") in by_victim
         for ratio in [by_victim[victim, "incast"] / by_victim[victim, "all-to-all"]]
@@ -149,8 +159,9 @@ CLAIMS: list[Claim[Rows]] = [
         "GPCNeT on Slingshot: factors of 1.0 everywhere",
         "1.0",
         "Slingshot-like, per-flow control, every canary beside all congestors: factor of mean "
-        "and 99 % at most 1.5",
+        "and 99 % rounds to 1.0; in part up to 1.5",
         canaries_met,
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "aries-canaries",
@@ -159,6 +170,7 @@ CLAIMS: list[Claim[Rows]] = [
         "far",
         "Aries-like, no control, every canary beside all congestors: factor of the mean at least 5",
         canaries_far,
+        kind=Kind.OWN,
     ),
     Claim(
         "aries-incast-map",
@@ -189,8 +201,9 @@ CLAIMS: list[Claim[Rows]] = [
         "incast-worse",
         published.SLINGSHOT,
         "on Aries an incast hurts far more than an all-to-all",
-        "> 1",
-        "90 % aggressors, factor under incast over that under all-to-all: more than 1, victim by victim",
+        "30 to 60 times",
+        "90 % aggressors, factor under incast over that under all-to-all: at least 5; in part more than 1, "
+        "victim by victim",
         incast_over_all,
     ),
     Claim(
@@ -225,6 +238,7 @@ CLAIMS: list[Claim[Rows]] = [
         "<= 2.6",
         "Aries-like with per-flow control, every canary: factor of the mean at most 2.6",
         control_on_aries,
+        kind=Kind.OWN,
     ),
     Claim(
         "ecn-weaker",

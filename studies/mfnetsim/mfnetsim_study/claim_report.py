@@ -9,11 +9,14 @@ from pathlib import Path
 
 from mfnetsim_study import claims_jobs, claims_storage, claims_system, io_split
 from mfnetsim_study.cases import Case, job_row
-from mfnetsim_study.claims import Answer, Claim, Verdict, answer, culprits, number
+from mfnetsim_study.claims import Answer, Claim, Kind, Verdict, answer, culprits, number
 from mfnetsim_study.report import Table
 
-#: All claims, in the order of the paper.
-CLAIMS: list[Claim] = [*claims_storage.CLAIMS, *claims_jobs.CLAIMS, *claims_system.CLAIMS]
+#: All claims: those of the paper in its order, then checks of our own.
+CLAIMS: list[Claim] = sorted(
+    [*claims_storage.CLAIMS, *claims_jobs.CLAIMS, *claims_system.CLAIMS],
+    key=lambda claim: claim.kind != Kind.PAPER,
+)
 
 VARIANTS = ("without", "with")
 
@@ -39,15 +42,17 @@ def judge(paper: Sequence[Case], published: Sequence[Case]) -> list[Judged]:
 
 
 def overview(judged: Sequence[Judged]) -> Table:
-    """How many claims hold."""
+    """How many claims hold, those of the paper apart from checks of our own."""
     rows = []
-    for verdict in Verdict:
-        counts = [
-            sum(item.verdict == verdict for item in column)
-            for column in ([j.without for j in judged], [j.artefacts for j in judged])
-        ]
-        rows.append([verdict, *map(str, counts)])
-    return Table("Claims", ["verdict", "without artefacts", "with"], rows)
+    for kind in (Kind.PAPER, Kind.OWN):
+        of = [j for j in judged if j.claim.kind == kind]
+        for verdict in Verdict:
+            counts = [
+                sum(item.verdict == verdict for item in column)
+                for column in ([j.without for j in of], [j.artefacts for j in of])
+            ]
+            rows.append([kind, verdict, *map(str, counts)])
+    return Table("Claims", ["whose", "verdict", "without artefacts", "with"], rows, left=2)
 
 
 def verdicts(judged: Sequence[Judged]) -> Table:
@@ -95,6 +100,7 @@ def table(judged: Sequence[Judged]) -> Table:
     rows = [
         [
             j.claim.says,
+            "our own" if j.claim.kind == Kind.OWN else "the paper's",
             j.claim.source,
             j.claim.number,
             f"**{j.without.verdict}**",
@@ -104,8 +110,8 @@ def table(judged: Sequence[Judged]) -> Table:
         ]
         for j in judged
     ]
-    header = ["claim", "in", "paper", "without artefacts", "ours", "with artefacts", "ours"]
-    return Table("Claim by claim:", header, rows, left=7)
+    header = ["claim", "whose", "in", "paper", "without artefacts", "ours", "with artefacts", "ours"]
+    return Table("Claim by claim:", header, rows, left=8)
 
 
 def splits(paper: Sequence[Case], published: Sequence[Case], job: str = "cosmoflow") -> list[Table]:
@@ -150,6 +156,7 @@ def write(folder: Path, judged: Sequence[Judged], paper: Sequence[Case], publish
         writer = csv.writer(file, lineterminator="\n")
         header = [
             "claim",
+            "whose",
             "source",
             "paper",
             "artefacts",
@@ -163,7 +170,10 @@ def write(folder: Path, judged: Sequence[Judged], paper: Sequence[Case], publish
         writer.writerow(header)
         for j in judged:
             for variant, found in zip(VARIANTS, (j.without, j.artefacts), strict=True):
-                start = [j.claim.key, j.claim.source, j.claim.number, variant, found.verdict]
+                start = [
+                    *(j.claim.key, j.claim.kind, j.claim.source),
+                    *(j.claim.number, variant, found.verdict),
+                ]
                 if not found.values:
                     writer.writerow([*start, "", "", "", "", ""])
                 for value in found.values:

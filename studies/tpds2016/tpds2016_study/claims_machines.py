@@ -227,12 +227,12 @@ CLAIMS: list[Claim[Evidence]] = [
     ),
     Claim(
         "per-hop",
-        "5.2, figs. 6 to 8",
-        "close latency agreement at 1, 8 and 11 hops; published: 66 ns per hop on /P (presets "
-        "are made of it), about 40 ns on /Q",
+        "(IBM J. Res. Dev. 52(1/2), 2008; IBM Redbook, Blue Gene/Q)",
+        "66 ns per hop on /P (presets are made of it), about 40 ns on /Q",
         "66 ns, 40 ns",
         "one pair, 4 B: time between the longest and the shortest distance per hop, within 20 % of that",
         per_hop,
+        kind=Kind.PUBLISHED,
     ),
     Claim(
         "bisection-pairs",
@@ -241,6 +241,7 @@ CLAIMS: list[Claim[Evidence]] = [
         "shared",
         "130 KB, all pairs over one pair: within 1 % of 1 at one hop, more than 1.01 at more",
         pairs_share_links,
+        kind=Kind.OWN,
     ),
     Claim(
         "bisection-peak",

@@ -122,7 +122,15 @@ impl Blueprint {
             false => 0,
         };
         let vcs = VcRanges::new(self.routing.virtual_channels(), self.vcs, params.classes.count());
-        let (takes_any, room) = (params.takes_any_channel(&vcs), params.flits(params.packet) as u32);
+        let takes_any = match params.router {
+            RouterModel::Pipelined => vcs.are_several(),
+            RouterModel::InputQueued | RouterModel::OutputQueued => params.takes_any_channel(&vcs),
+        };
+        // With wormhole switching a flit needs no more than its own room.
+        let room = match (params.router, params.switching) {
+            (RouterModel::Pipelined, Switching::Wormhole) => 1,
+            _ => params.flits(params.packet) as u32,
+        };
         let n_links = links.len();
         let coupling = Coupling::new(&params, &links, routers.clone());
         let mut fabric = Fabric {

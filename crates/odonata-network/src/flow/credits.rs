@@ -4,6 +4,7 @@
 //!
 //! [`FlitCredits`]: super::FlitCredits
 
+use super::exhaustion::Exhaustion;
 use super::link::OwnOfLink;
 use super::port::PortFlags;
 use super::{Flow, OutPort};
@@ -309,13 +310,40 @@ impl Flow {
         if self.flits.next_due(link) > now {
             return;
         }
+        if self.ports.get(link).is_exhausted() {
+            self.count_flit_credits_of_exhausted::<M>(link, now);
+        } else {
+            self.take_flit_credits::<M>(link, now, |_, _, _, _| {});
+        }
+    }
+
+    /// The same of a router port whose channels have had no room.
+    #[inline(never)]
+    fn count_flit_credits_of_exhausted<M: Uses>(&mut self, link: u32, now: Time) {
+        let of = self.link(link);
+        self.take_flit_credits::<M>(link, now, |exhaustion, vc, used, due| {
+            exhaustion.has_room::<M>((link, &of), vc, of.capacity.saturating_sub(used), due);
+        });
+    }
+
+    /// Counts the credits of single flits of `link`, of which some are due, and calls `see` with the channel of each, the flits that its
+    /// buffer still has, and the time.
+    #[inline(always)]
+    fn take_flit_credits<M: Uses>(
+        &mut self,
+        link: u32,
+        now: Time,
+        mut see: impl FnMut(&mut Exhaustion, u8, u32, Time),
+    ) {
         let first_vc = self.first_vc(link);
         let mut count = 0;
-        let (vcs, blame, lost) = (&mut self.vcs, &mut self.blame, &mut self.lost);
+        let (vcs, blame, lost, exhaustion) = (&mut self.vcs, &mut self.blame, &mut self.lost, &mut self.exhaustion);
         self.flits.take_due::<M>(link, now, |vc, owner, due| {
             let at = first_vc + u32::from(vc);
-            vcs.edit::<M>(at).used -= 1;
+            let cell = vcs.edit::<M>(at);
+            cell.used -= 1;
             count += 1;
+            see(exhaustion, vc, cell.used, due);
             if blame.is_on::<M>() {
                 let last = blame.freed::<M>(at, owner, due);
                 if lost.is_on::<M>() {

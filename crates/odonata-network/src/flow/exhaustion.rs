@@ -1,14 +1,17 @@
 //! How long links have exhausted the buffers behind them: *saturation time*, the "time that the buffers stay full for that
 //! particular link" of M. Mubarak et al. (IEEE TPDS 28(1), 2017).
 //!
-//! A virtual channel is exhausted while a packet waits for it and its buffer has no room for a full packet. Pipelined
-//! routers count the time in which a flit lacks a credit and the link idles instead. A link is exhausted while one of its channels is, whether or not it transmits.
+//! A virtual channel is exhausted while a packet waits for it and its buffer has no room for a full packet. A link is exhausted while
+//! one of its channels is, whether or not it transmits. Routers say when a channel is exhausted. It is so until the credit is due that
+//! makes room, which may have been a while ago when that credit is counted.
 //!
-//! Routers say when a channel is exhausted. It is so until the credit is due that makes room, which may have been a while ago
-//! when that credit is counted.
+//! **Pipelined routers** go by credits alone: a channel is exhausted from the flit on that leaves no room for a full packet, with wormhole
+//! switching for a flit, until the credit is due that makes room; where packets may take any channel of a level, the link is
+//! exhausted while all of these are. The time counts up to the last flit that the link sends. Flits and credits happen once, cycles
+//! may be more than needed, so that the time does not depend on who looks when.
 
 use super::port::PortFlags;
-use super::{Flow, VcRanges};
+use super::{Flow, Link, VcRanges};
 use crate::features::Uses;
 use odonata_engine::{Store, Time};
 use odonata_topology::LinkClass;
@@ -16,12 +19,15 @@ use odonata_topology::LinkClass;
 /// What a link has exhausted.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Exhausted {
-    /// The channels: bits, by the first channel of a level where packets may choose among several.
+    /// The channels: bits, by the first channel of a level where packets may choose among several. Of pipelined routers: every channel
+    /// without room.
     channels: u128,
-    /// Since when there are any.
+    /// Since when the link is exhausted; of pipelined routers, or since its last flit.
     since: Time,
-    /// For how long there were, before.
+    /// For how long it was, before.
     total: Time,
+    /// Of pipelined routers: for how long since its last flit, before `since`.
+    pending: Time,
 }
 
 /// A credit that makes room.
@@ -52,6 +58,7 @@ impl Exhaustion {
             channels: 0,
             since: Time::ZERO,
             total: Time::ZERO,
+            pending: Time::ZERO,
         };
         Exhaustion {
             links: Store::filled(ports as usize, none),
@@ -75,6 +82,38 @@ impl Exhaustion {
             Some(levels) => (0..=vc)
                 .filter(|&first| levels.end(class, first) > vc)
                 .fold(0, |bits, first| bits | channel_bit(first)),
+        }
+    }
+
+    /// Whether a link with so many channels is exhausted by `lacking`, those without room: of some level all are.
+    fn is_exhausted(&self, (class, vcs): (LinkClass, u8), lacking: u128) -> bool {
+        let Some(levels) = &self.levels else {
+            return lacking != 0;
+        };
+        let mut first = 0;
+        while lacking != 0 && first < vcs {
+            let end = levels.end(class, first);
+            if (first..end).all(|vc| lacking & channel_bit(vc) != 0) {
+                return true;
+            }
+            first = end;
+        }
+        false
+    }
+
+    /// Channel `vc` of a pipelined router's port has room for so many flits, since `at`.
+    pub(super) fn has_room<M: Uses>(&mut self, (link, of): (u32, &Link), vc: u8, free: u32, at: Time) {
+        let Exhausted { channels, since, .. } = *self.links.get(link);
+        let left = channels & !channel_bit(vc);
+        if free < self.room || left == channels {
+            return;
+        }
+        let kind = (of.class, of.vcs);
+        let ends = self.is_exhausted(kind, channels) && !self.is_exhausted(kind, left);
+        let cell = self.links.edit::<M>(link);
+        cell.channels = left;
+        if ends {
+            cell.pending += at.saturating_sub(since);
         }
     }
 
@@ -122,6 +161,34 @@ impl Flow {
     /// Beside the state of the port, so that nobody looks here who has no need to.
     fn flag_exhausted<M: Uses>(&mut self, link: u32, is_set: bool) {
         self.ports.edit::<M>(link).flags.set(PortFlags::EXHAUSTED, is_set);
+    }
+
+    /// Whether a flit that has gone from `port` of a pipelined router to channel `out`, counted over all, has left its buffer of so many flits
+    /// without room, or one before has: then [`flit_leaves`](Self::flit_leaves) keeps the account.
+    #[inline(always)]
+    pub(crate) fn leaves_no_room(&self, port: u32, out: u32, capacity: u32) -> bool {
+        self.vcs.get(out).used + self.exhaustion.room > capacity || self.ports.get(port).is_exhausted()
+    }
+
+    /// A flit has gone at `now`, from `port` of a pipelined router to channel `out`, counted over all.
+    // Its caller keeps the link in registers.
+    #[inline(never)]
+    pub(crate) fn flit_leaves<M: Uses>(&mut self, port: u32, out: u32, now: Time) {
+        let link = self.link(port);
+        self.count_flit_credits::<M>(port, now);
+        let lacks = self.vcs.get(out).used + self.exhaustion.room > link.capacity;
+        let kind = (link.class, link.vcs);
+        let Exhausted { channels, since, .. } = *self.exhaustion.links.get(port);
+        let lacking = match lacks {
+            true => channels | channel_bit((out - link.first_vc) as u8),
+            false => channels,
+        };
+        let was = self.exhaustion.is_exhausted(kind, channels);
+        let cell = self.exhaustion.links.edit::<M>(port);
+        let since_then = if was { now.saturating_sub(since) } else { Time::ZERO };
+        cell.total += std::mem::take(&mut cell.pending) + since_then;
+        (cell.channels, cell.since) = (lacking, now);
+        self.flag_exhausted::<M>(port, lacking != 0);
     }
 
     /// For how long `link`, a router port, has been exhausted.

@@ -63,7 +63,7 @@ impl OutPort {
         self.flags.has(PortFlags::AWAITS_CREDIT)
     }
 
-    /// Whether one of its channels is [exhausted](super::exhaustion).
+    /// Whether one of its channels is [exhausted](super::exhaustion); of a pipelined router's port, whether one had no room when the last flit went.
     #[inline(always)]
     pub(crate) fn is_exhausted(&self) -> bool {
         self.flags.has(PortFlags::EXHAUSTED)

@@ -11,8 +11,8 @@ pub struct LinkStats {
     pub packets: u64,
     /// Time in which the link transmitted.
     pub busy: Time,
-    /// Time in which the buffers behind the link were exhausted while packets waited for room there, whether or not the link
-    /// transmitted; at a NIC, in which its packet queue was full.
+    /// Time in which the buffers behind the link were exhausted (`flow/exhaustion.rs`), whether or not the link transmitted; at a NIC, in
+    /// which its packet queue was full.
     pub saturation: Time,
     /// Time in which exhausted buffers held the link up: output-queued, from the first packet that finds its queue full until the
     /// port next sends or gets a credit, as CODES counts it; input-queued and pipelined, while the link is idle and a packet

@@ -4,7 +4,6 @@ use super::{Histogram, LinkStats, NodeStats, Sampled, SeriesCell, TrafficStats};
 use crate::Payload;
 use crate::control::blame::{LinkCharge, WaitSeries};
 use crate::fabric::Fabric;
-use crate::settings::RouterModel;
 use odonata_engine::{Digest, Time};
 use std::collections::BTreeMap;
 
@@ -52,10 +51,9 @@ impl<P: Payload> Fabric<P> {
     /// What this part has measured so far.
     pub fn measured(&self) -> Measured {
         let stats = &self.shared.stats;
-        let pipelined = self.params().router == RouterModel::Pipelined;
         let (flow, of_links) = (&self.shared.flow, (0..).zip(stats.links().iter()));
         let of_links = of_links.map(|(link, counted)| LinkStats {
-            saturation: if link < flow.links.ports && !pipelined {
+            saturation: if link < flow.links.ports {
                 flow.exhausted_for(link)
             } else {
                 counted.stall

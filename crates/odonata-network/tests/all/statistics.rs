@@ -1,7 +1,7 @@
 //! What the fabric counts adds up.
 
 use crate::common;
-use crate::common::{Net, Play, SIZES, every_fabric, play, random_messages, shape};
+use crate::common::{Net, Play, SIZES, every_fabric, finish, play, random_messages, shape};
 use odonata_engine::Time;
 use odonata_network::{LinkStats, RouterModel, Switching};
 use odonata_topology::{LinkClass, Peer, Topology};
@@ -151,5 +151,46 @@ fn saturation_is_the_time_in_which_a_packet_lacks_room_whether_or_not_the_link_t
         let output_queued = (RouterModel::OutputQueued, common::INPUT_QUEUES[0]);
         let stats = measure(output_queued, Switching::StoreAndForward, packets);
         assert_eq!(stats.saturation, Time(others * (8 + lat + pipe + credit) * cycle));
+    }
+}
+
+/// The same by hand of a pipelined router, which goes by credits alone. A credit is back a round trip after the grant of its flit: the
+/// crossbar, the flit, its flight, two stages of the next router, the credit's way.
+/// - Cut-through, a buffer of a packet of 8 flits: from the first flit of a packet until the credit of the last one, and of the last
+///   packet until its last flit.
+/// - Wormhole, a buffer of 4 flits: from the fourth flit until the last one, since each further flit takes the credit that has just come.
+#[test]
+fn saturation_of_a_pipelined_router_lasts_from_the_flit_that_takes_the_last_credit_until_a_credit_is_back() {
+    let cycle = common::CYCLE.0;
+    let (lat, credit) = (25, 4);
+    let round_trip = 1 + 1 + lat + 2 + credit;
+    let measure = |switching, buffer, packets: u64, needless: bool| {
+        let mut net = Net::round(shape(1, 2, 2, 0)).with((RouterModel::Pipelined, common::INPUT_QUEUES[0]));
+        net.params.switching = switching;
+        net.params.links[1] = common::link(1, lat, buffer, credit);
+        let message = |source| common::message(Time(cycle), source, 2, 8 * common::FLIT);
+        let script: Vec<_> = (0..packets).map(|packet| message((packet % 2) as u32)).collect();
+        let play = Play::new(&net, common::named(script));
+        let model = finish(match needless {
+            true => play.ticking(Time(2_000 * cycle)),
+            false => play,
+        });
+        let port = net.dragonfly().local_port(0, 1);
+        let stats = *(model.fabric.measured()).link(port);
+        assert_eq!((stats.packets, stats.busy), (packets, Time(8 * packets * cycle)));
+        stats.saturation
+    };
+    for needless in [false, true] {
+        for packets in [1, 2, 10] {
+            let saturation = measure(Switching::CutThrough, 8, packets, needless);
+            assert_eq!(
+                saturation,
+                Time((7 * packets + round_trip * (packets - 1)) * cycle),
+                "{packets}"
+            );
+        }
+        assert_eq!(measure(Switching::CutThrough, 64, 1, needless), Time::ZERO);
+        assert_eq!(measure(Switching::Wormhole, 4, 1, needless), Time(round_trip * cycle));
+        assert_eq!(measure(Switching::Wormhole, 8 + round_trip, 1, needless), Time::ZERO);
     }
 }

@@ -29,8 +29,7 @@ row! {
         /// Time in which the link transmits.
         #[unit = "s"]
         busy_s: f64,
-        /// Time in which packets waited for room and the buffers behind the link were exhausted, whether or not it transmitted
-        /// (docs/model.md).
+        /// Time in which the buffers behind the link were exhausted, whether or not it transmitted (docs/model.md).
         #[unit = "s"]
         saturation_s: f64,
         /// Time in which exhausted buffers held the link up (docs/model.md).

@@ -20,6 +20,8 @@ const odonata = (() => {
   // What is between the margins of a page of A4 at 96 dots per inch, and a little less: nobody resizes a chart for paper.
   const PAPER_WIDTH = 670;
   const DASHES = ["solid", "dash", "dashdot", "longdash"];
+  // How much of the page's ink is mixed into colours that come round again: dashes alone may have a meaning in a chart.
+  const MIXED = [0, 0.4, 0.65];
   const SYMBOLS = ["circle", "diamond-open", "square-open", "x"];
   const PATTERNS = ["", "/", ".", "x"];
 
@@ -33,6 +35,13 @@ const odonata = (() => {
       ? { page: "#ffffff", raised: "#f6f7f9", ink: "#000000", soft: "#444444", line: "#cccccc" }
       : { page: ink("--page"), raised: ink("--raised"), ink: ink("--ink"), soft: ink("--soft"), line: ink("--line") };
     return { ...paper, heat: HEAT[name], colours: COLOURS[name] };
+  }
+
+  function mixed(hex, ink, part) {
+    const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+    const other = parts(ink);
+    const values = parts(hex).map((value, i) => Math.round(value * (1 - part) + other[i] * part));
+    return "#" + values.map((value) => value.toString(16).padStart(2, "0")).join("");
   }
 
   function chosen(id) {
@@ -58,8 +67,8 @@ const odonata = (() => {
     if (scale === "heat") Object.assign(made, { colorscale: look.heat, zmin: 0, zmax: Math.max(...made.z.flat(), 1e-12) });
     if (colour !== undefined) {
       const count = look.colours.length;
-      const hex = colour === "gray" || colour < 0 ? look.soft : look.colours[colour % count];
-      const round = Math.floor(colour / count);
+      const round = Math.max(0, Math.floor(colour / count)) || 0;
+      const hex = colour === "gray" || colour < 0 ? look.soft : mixed(look.colours[colour % count], look.ink, MIXED[round % MIXED.length]);
       const dash = round > 0 ? { dash: DASHES[round % DASHES.length] } : {};
       const pattern = round > 0 ? { pattern: { shape: PATTERNS[round % PATTERNS.length] } } : {};
       if (made.type === "bar") made.marker = { ...pattern, ...made.marker, color: hex };
@@ -224,10 +233,46 @@ const odonata = (() => {
     redraw();
   }
 
+  // Tables wider than a page go on below each other on paper; each part has the columns that name a row.
+  function splitTables() {
+    // Letters on paper are smaller than on the screen (report.css).
+    const scale = print.matches ? 1 : 0.82;
+    for (const table of document.querySelectorAll(".scroll > table")) {
+      const heads = [...table.tHead.rows[0].cells], widths = heads.map((head) => head.offsetWidth * scale);
+      const sum = (columns) => columns.reduce((total, column) => total + widths[column], 0);
+      const all = widths.map((_, column) => column);
+      if (sum(all) <= PAPER_WIDTH) continue;
+      let names = all.slice(0, Math.max(1, heads.findIndex((head) => head.classList.contains("number"))));
+      if (sum(names) > PAPER_WIDTH / 2) names = [0];
+      const parts = [];
+      for (const column of all.slice(names.length)) {
+        const last = parts.at(-1);
+        if (last && sum(last) + widths[column] <= PAPER_WIDTH) last.push(column);
+        else parts.push([...names, column]);
+      }
+      const place = table.parentElement;
+      place.classList.add("on-screen");
+      place.after(...parts.map((columns) => {
+        const copied = place.cloneNode(true);
+        copied.className = "scroll on-paper";
+        copied.firstElementChild.removeAttribute("id");
+        for (const row of copied.firstElementChild.rows) {
+          [...row.cells].forEach((cell, column) => { if (!columns.includes(column)) cell.remove(); });
+        }
+        return copied;
+      }));
+    }
+  }
+
+  function joinTables() {
+    document.querySelectorAll(".on-paper").forEach((copied) => copied.remove());
+    document.querySelectorAll(".on-screen").forEach((place) => place.classList.remove("on-screen"));
+  }
+
   function setPrinting(now) {
     if (now === printing) return;
     printing = now;
-    if (now) drawAll();
+    if (now) { drawAll(); splitTables(); } else joinTables();
     redraw();
   }
 

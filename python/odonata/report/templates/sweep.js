@@ -21,7 +21,9 @@ odonata.kinds.sweep = (spec, values) => {
     points.get(place).push(value);
   });
   const numbers = rows[x].every((value) => typeof value === "number");
-  const unit = { s: "s", bytes: "B", "bytes/s": "B/s" }[units[y]] ?? "";
+  const suffix = (name) => ({ s: "s", bytes: "B", "bytes/s": "B/s" })[units[name]] ?? "";
+  const unit = suffix(y), unitAcross = suffix(x);
+  const text = (name, value) => spec.data.texts[name]?.[String(value)] ?? String(value);
   const traces = [...lines].map(([line, points], number) => {
     const places = [...points.keys()];
     if (numbers) places.sort((a, b) => a - b);
@@ -32,19 +34,19 @@ odonata.kinds.sweep = (spec, values) => {
       return { mean, half: count > 1 && !mixed ? (quantile * deviation) / Math.sqrt(count) : null, count };
     });
     return {
-      type: "scatter", mode: numbers ? "lines+markers" : "markers", name: plain(by === x ? spec.data.words[y] : line), colour: number,
+      type: "scatter", mode: numbers ? "lines+markers" : "markers", name: plain(by === x ? spec.data.words[y] : text(by, line)), colour: number,
       x: numbers ? places : places.map(lines24), y: statistics.map((one) => one.mean), marker: { size: 7 }, yunit: unit,
       error_y: { type: "data", array: statistics.map((one) => one.half), thickness: 1.4, width: 5 },
       ...(numbers ? {} : { offsetgroup: String(number) }),
       customdata: statistics.map((one) => `${one.count} replication${one.count > 1 ? "s" : ""}` + (one.half === null ? "" : `, ± ${one.half.toPrecision(3)}${unit}`)),
-      hovertemplate: `${plain(x)} %{x}: %{y:.4~s}${unit}<br>%{customdata}<extra>${plain(by === x ? "" : line)}</extra>`,
+      hovertemplate: `${plain(x)} %{x${numbers && unitAcross ? ":.4~s" : ""}}${numbers ? unitAcross : ""}: %{y:.4~s}${unit}<br>%{customdata}<extra>${plain(by === x ? "" : text(by, line))}</extra>`,
     };
   });
   const log = values.scale === "log";
   // What cannot be negative is not drawn as if it could, however long its bar is.
   const positive = traces.every((trace) => trace.y.every((mean) => mean >= 0));
   return { traces, layout: {
-    xaxis: { title: { text: plain(x) }, type: numbers ? "linear" : "category" },
+    xaxis: { title: { text: plain(x) }, type: numbers ? "linear" : "category", ...(numbers && unitAcross ? { ticksuffix: unitAcross, exponentformat: "SI", minexponent: 1 } : {}) },
     yaxis: { title: { text: plain(spec.data.words[y]) }, exponentformat: "SI", minexponent: 1, ...(log ? { type: "log" } : { rangemode: "tozero", ...(positive ? { autorangeoptions: { clipmin: 0 } } : {}) }) },
     // Points of one place stand side by side.
     ...(numbers ? {} : { scattermode: "group", scattergap: 0.6 }),

@@ -61,6 +61,9 @@ impl Pipelined {
         }
         shared.flow.count_overdue_flits::<C>(port, traversal.overdue, cycle);
         let (departure, since) = shared.flow.send_flit::<C>(port, out, traversal.crossed, link.flit);
+        if shared.flow.leaves_no_room(port, out, link.capacity) {
+            shared.flow.flit_leaves::<C>(port, out, cycle);
+        }
         shared.remote.load_grows(ctx, &shared.flow.links, port, 1);
         shared.stats.stall_ended::<C>(port, since, cycle);
         shared.stats.port_transmitted::<C>((port, link.class), departure, sent);

@@ -1,0 +1,35 @@
+"""Quantities of a resolved scenario, such as "16 MiB" and "8.4 us", as numbers.
+
+They are what the core writes to `run.json`: a number, a space, a unit of `crates/odonata-units`.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+_BYTES = {
+    "B": 1,
+    **{unit: 1000**power for power, unit in enumerate(("kB", "MB", "GB", "TB", "PB"), 1)},
+    **{unit: 1024**power for power, unit in enumerate(("KiB", "MiB", "GiB", "TiB", "PiB"), 1)},
+}
+_SECONDS = {unit: Decimal(1).scaleb(-3 * power) for power, unit in enumerate(("s", "ms", "us", "ns", "ps"))}
+
+
+def bytes_of(text: str) -> int:
+    """A size in bytes.
+
+    >>> bytes_of("16 MiB"), bytes_of("1500 kB"), bytes_of("1000003 B")
+    (16777216, 1500000, 1000003)
+    """
+    number, unit = text.split(" ")
+    return int(Decimal(number) * _BYTES[unit])
+
+
+def seconds(text: str) -> float:
+    """A time in seconds.
+
+    >>> seconds("8.4 us"), seconds("0 s")
+    (8.4e-06, 0.0)
+    """
+    number, unit = text.split(" ")
+    return float(Decimal(number) * _SECONDS[unit])
