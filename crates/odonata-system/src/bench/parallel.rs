@@ -89,21 +89,26 @@ mod tests {
     use crate::schedule::{Resources, plan};
     use odonata_engine::Time;
 
-    /// The cases are there to show a speed-up: two threads have a lookahead, and enough to do in it.
+    /// The cases are there to show a speed-up: two threads have a lookahead. `auto` expects too little of the shorter one.
     #[test]
-    fn both_cases_are_worth_two_threads() {
-        for (case, lookahead) in CASES.iter().zip([75, 300].map(Time::from_ns)) {
-            let loaded = scenario::load(&case.text(false), "bench.toml", &[], None, "").unwrap();
-            let routing = build::routing(&loaded.resolved).unwrap();
-            let resources = Resources { cores: 2, processes: 1 };
-            let plan = plan(&loaded.resolved, &loaded.placement, routing.topology(), resources).unwrap();
+    fn both_cases_have_a_lookahead_for_two_threads() {
+        for (case, (lookahead, auto)) in CASES.iter().zip([(75, "sequential"), (300, "conservative")]) {
+            let plan_of = |overrides: &[String]| {
+                let loaded = scenario::load(&case.text(false), "bench.toml", overrides, None, "").unwrap();
+                let routing = build::routing(&loaded.resolved).unwrap();
+                let resources = Resources { cores: 2, processes: 1 };
+                plan(&loaded.resolved, &loaded.placement, routing.topology(), resources).unwrap()
+            };
+            let two = ["run.scheduler=\"conservative\"", "run.threads=2"].map(String::from);
+            let plan = plan_of(&two);
             assert_eq!(
                 (plan.scheduler.name(), plan.threads),
                 ("conservative", 2),
                 "{}",
                 case.name
             );
-            assert_eq!(plan.partition.lookahead(), lookahead);
+            assert_eq!(plan.partition.lookahead(), Time::from_ns(lookahead), "{}", case.name);
+            assert_eq!(plan_of(&[]).scheduler.name(), auto, "{}", case.name);
             assert!(scenario::load(&case.text(true), "bench.toml", &[], None, "").is_ok());
         }
     }
