@@ -225,7 +225,7 @@ def test_a_table_that_is_missing_or_no_parquet_is_named(altered, commands):
         file.write_bytes(whole)
 
 
-@pytest.mark.parametrize("most", [5, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [2, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_column_that_is_missing_or_of_another_type_is_named(altered, most):
     named = tried = 0
     for name in TABLES:
@@ -348,6 +348,7 @@ def test_whatever_progress_json_has_become_the_run_can_be_resumed(killed, server
     assert done.err.startswith("goes on: saved at 0 s")
 
 
+@pytest.mark.slow
 def test_whatever_about_json_has_become_another_scenario_is_refused(killed, server):
     file = place(killed) / "about.json"
     about = json.loads(file.read_text())
@@ -364,6 +365,7 @@ def test_whatever_about_json_has_become_another_scenario_is_refused(killed, serv
         assert "the scenario is not the one that was saved" in refused.err
 
 
+@pytest.mark.slow
 def test_a_complete_baseline_that_was_altered_is_run_again(killed):
     file = place(killed) / "results/baselines/halo/run.json"
     digest = json.loads(file.read_text())["digest"]

@@ -75,6 +75,7 @@ def test_both_routings_run_30_000_cycles_twice_by_default():
     assert "sample_period = 30000;" in booksim_speed.configuration("ugal", 0.1, arguments.cycles)
 
 
+@pytest.mark.slow
 def test_a_binary_is_run_at_every_load(tmp_path):
     """Its rates stand beside ours, and are said to be measured."""
     words = ["--booksim", str(program(tmp_path, OUTPUT)), "--cycles", "50", "--loads", "0.1", "--rounds", "2"]

@@ -166,6 +166,7 @@ def test_any_encoding_of_the_terminal_will_do(results):
         assert json.loads(text)["jobs"][0]["name"] == "hal\u00f6 \u2192"
 
 
+@pytest.mark.slow
 def test_names_are_shown_as_they_are(shell):
     """Whatever stands in brackets or between colons in them."""
     shell.write(SMALL.replace('name = "halo"', 'name = "[/b] :smile: [red]"'))

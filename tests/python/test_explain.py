@@ -246,6 +246,7 @@ def test_the_series_adds_up_to_the_means(together):
         assert math.isclose(sums.get(name, 0.0), means.get(name, 0.0), rel_tol=1e-9, abs_tol=1e-12), name
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_chains(together):
     def told(*options):
         return launcher.run(

@@ -45,6 +45,10 @@ def hostile(folder: Path, *arguments: str, **environment: str) -> subprocess.Com
     )
 
 
+#: Faults that are found after some seconds.
+SLOW_FAULTS = {5, 6, 10, 11}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CAMPAIGNS)
 def test_some_trials_of_every_campaign_find_nothing(tmp_path, name):
@@ -56,7 +60,10 @@ def test_some_trials_of_every_campaign_find_nothing(tmp_path, name):
     assert not (tmp_path / "kept").exists()
 
 
-@pytest.mark.parametrize("number", [number for number in FAULTS if number])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW_FAULTS else []) for n in FAULTS if n],
+)
 def test_a_planted_fault_is_found_and_kept(tmp_path, number):
     _, rule = FAULTS[number]
     done = hostile(tmp_path, "planted_faults:Planted", "--trials", "1", "--workers", "1", PLANTED=str(number))

@@ -17,6 +17,7 @@ from lost_time_study.measure import Prediction  # noqa: E402
 EVERY = list(cases.cases())
 
 
+@pytest.mark.slow
 def test_every_case_has_a_name_of_its_own_and_several_jobs():
     assert len({case.name for case in EVERY}) == len(EVERY) >= 20
     for case in EVERY:

@@ -258,6 +258,7 @@ def unsized(path, time):
     return export.close()
 
 
+@pytest.mark.slow
 def test_sizes_that_are_not_recorded_are_said_and_reckoned_on_request_only(tmp_path):
     where = tmp_path / "job"
     where.mkdir()

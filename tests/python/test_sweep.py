@@ -545,6 +545,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(shell):
     assert len(journal(shell.folder / "out")) == 80
 
 
+@pytest.mark.slow
 def test_two_sweeps_do_not_work_in_one_folder(shell):
     sweep_file(shell, "seeds = 2000\n")
     running = start(shell)

@@ -395,6 +395,7 @@ def test_every_claim_that_does_not_hold_is_explained():
     assert verdicts.notes(STUDY / "notes.md").keys() == wanting
 
 
+@pytest.mark.slow
 def test_figures_have_what_the_runs_have(tmp_path):
     names = figures.draw(tmp_path, *page.figure_data())
     assert all((tmp_path / name).stat().st_size > 5000 for name in names)
