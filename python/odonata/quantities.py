@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-_BYTES = {
+#: Sizes in bytes.
+SIZES = {
     "B": 1,
     **{unit: 1000**power for power, unit in enumerate(("kB", "MB", "GB", "TB", "PB"), 1)},
     **{unit: 1024**power for power, unit in enumerate(("KiB", "MiB", "GiB", "TiB", "PiB"), 1)},
 }
-_SECONDS = {unit: Decimal(1).scaleb(-3 * power) for power, unit in enumerate(("s", "ms", "us", "ns", "ps"))}
+
+#: Times in seconds.
+TIMES = {unit: Decimal(1).scaleb(-3 * power) for power, unit in enumerate(("s", "ms", "us", "ns", "ps"))}
+TIMES |= {"min": Decimal(60), "h": Decimal(3600)}
 
 
 def bytes_of(text: str) -> int:
@@ -22,7 +26,7 @@ def bytes_of(text: str) -> int:
     (16777216, 1500000, 1000003)
     """
     number, unit = text.split(" ")
-    return int(Decimal(number) * _BYTES[unit])
+    return int(Decimal(number) * SIZES[unit])
 
 
 def seconds(text: str) -> float:
@@ -32,4 +36,4 @@ def seconds(text: str) -> float:
     (8.4e-06, 0.0)
     """
     number, unit = text.split(" ")
-    return float(Decimal(number) * _SECONDS[unit])
+    return float(Decimal(number) * TIMES[unit])

@@ -6,20 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from odonata import toml_text
-
-_TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12, "min": 60.0, "h": 3600.0}
-_SIZE = {"B": 1.0} | {
-    f"{prefix}{infix}B": float(base**power)
-    for infix, base in (("", 1000), ("i", 1024))
-    for power, prefix in enumerate(("k" if base == 1000 else "K", "M", "G", "T", "P"), 1)
-}
+from odonata import quantities, toml_text
 
 #: What a unit is in base units, and which one that is.
 UNITS: dict[str, tuple[float, str]] = (
-    {name: (factor, "s") for name, factor in _TIME.items()}
-    | {name: (factor, "bytes") for name, factor in _SIZE.items()}
-    | {f"{name}/s": (factor, "bytes/s") for name, factor in _SIZE.items()}
+    {name: (float(factor), "s") for name, factor in quantities.TIMES.items()}
+    | {name: (float(factor), "bytes") for name, factor in quantities.SIZES.items()}
+    | {f"{name}/s": (float(factor), "bytes/s") for name, factor in quantities.SIZES.items()}
 )
 
 _QUANTITY = re.compile(r"\s*([+-]?\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?)\s*([A-Za-z][A-Za-z/]*)\s*")
