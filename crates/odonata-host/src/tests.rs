@@ -33,7 +33,7 @@ use super::*;
 use crate::settings::{Collectives, Mpi, Progress};
 use odonata_device::{DeviceModel, Rate};
 use odonata_engine::random::Purpose;
-use odonata_engine::{Context, Digest, Model, NIL, Pause, SendBuffer, Sequential, Stream};
+use odonata_engine::{Context, Digest, Model, NIL, Pause, RollbackCheck, SendBuffer, Sequential, Stream};
 use odonata_network::FabricEvent;
 use odonata_network::routing::{
     Algorithm, Divert, DragonflyRouting, Header, Intermediate, Routing as FabricRouting, VcRule,
@@ -498,6 +498,15 @@ impl Model for TestMachine {
         let hosts = HostMeasured::join([self.hosts.measured(Time::NEVER)]);
         hosts.expect("there is one part").results(digest);
     }
+}
+
+/// Takes every event of `setup`, which was drawn by `seed`, back and does it again; the digest of what that leaves.
+fn redo_every_event(setup: &Setup, seed: u64) -> u128 {
+    let mut harness = RollbackCheck::new(setup.build());
+    harness
+        .run(u64::MAX)
+        .unwrap_or_else(|text| panic!("seed {seed}: {text}"));
+    digest(harness.model())
 }
 
 fn digest(machine: &TestMachine) -> u128 {
