@@ -1,6 +1,6 @@
 //! Failures of devices, of metadata servers and of lower tiers, locks of servers that fail, and what waiting for all of them is charged to.
 
-use super::retries::{away, client, in_vain, losses, of_server};
+use super::retries::{away, client, in_vain, losses, of_server, take_back};
 use super::storage::{read, write};
 use super::*;
 use odonata_device::Rules;
@@ -397,23 +397,11 @@ fn whatever_fails_it_ends_well_or_in_a_named_failure_and_adds_up() {
 
 #[test]
 fn every_event_with_faults_of_all_kinds_can_be_taken_back_and_redone() {
-    take_back_faults(0..6);
+    take_back(0..6, random_faults);
 }
 
 #[test]
 #[ignore = "takes long"]
 fn more_events_with_faults_of_all_kinds_can_be_taken_back_and_redone() {
-    take_back_faults(6..14);
-}
-
-fn take_back_faults(seeds: std::ops::Range<u64>) {
-    for seed in seeds {
-        let setup = random_faults(seed);
-        let redone = redo_every_event(&setup, seed);
-        let machine = setup.run();
-        // The harness goes on where a run is halted.
-        if machine.outcome() == HostOutcome::Completed {
-            assert_eq!(redone, digest(&machine), "seed {seed}");
-        }
-    }
+    take_back(6..14, random_faults);
 }

@@ -235,18 +235,18 @@ fn random_accesses_end_well_or_in_a_named_failure_whatever_fails() {
 
 #[test]
 fn every_event_with_failures_can_be_taken_back_and_redone() {
-    take_back_failures(0..5);
+    take_back(0..5, random_failures);
 }
 
 #[test]
 #[ignore = "takes long"]
 fn more_events_with_failures_can_be_taken_back_and_redone() {
-    take_back_failures(5..12);
+    take_back(5..12, random_failures);
 }
 
-fn take_back_failures(seeds: std::ops::Range<u64>) {
+pub(super) fn take_back(seeds: std::ops::Range<u64>, setup_of: fn(u64) -> Setup) {
     for seed in seeds {
-        let setup = random_failures(seed);
+        let setup = setup_of(seed);
         let redone = redo_every_event(&setup, seed);
         let machine = setup.run();
         // The harness goes on where a run is halted.
