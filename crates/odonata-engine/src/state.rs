@@ -203,9 +203,7 @@ impl<T: Copy> Store<T> {
     /// Fetches cell `i` into the cache, if there is one.
     #[inline(always)]
     pub fn prefetch(&self, i: u32) {
-        if let Some(cell) = self.cells.get(i as usize) {
-            prefetch::prefetch(cell);
-        }
+        prefetch::prefetch(&self.cells, i);
     }
 
     /// Cell `i`, to be changed; the old value is logged if `M` journals.

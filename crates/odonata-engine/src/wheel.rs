@@ -1,12 +1,13 @@
 //! The event queue (pending-event set): a timing wheel whose buckets are sorted when they are opened, as in a ladder
 //! queue.
 //!
-//! Pushing costs one append, popping a share of a small sort: about half of what a binary heap costs at the event
-//! densities of a packet network. It has three parts:
+//! Pushing links an event into a bucket, popping costs a share of a small sort: about half of what a binary heap costs at
+//! the event densities of a packet network. It has three parts:
 //!
-//! - the *open bucket*, sorted, popped from its end; a late push into it is a binary insertion;
+//! - the *open bucket*, sorted by time and slot, popped from its end; a late push into it is an insertion;
 //! - the *wheel*: [`BUCKETS`] unsorted buckets, or as many as asked for, of `2^shift` ps each, with a bitmap of the
-//!   occupied ones. Buckets get their memory from a pool, last freed first used, so that it stays in cache;
+//!   occupied ones. A bucket is a linked list through the [slots](Slots) of all events; the slot freed last is used first,
+//!   so that it is still in cache;
 //! - the *overflow*: coarse buckets, and behind them a binary heap, for events beyond the span of the wheel (timers,
 //!   computation, copies of hosts; on a large machine, most events).
 //!
@@ -14,16 +15,18 @@
 //! the order.
 
 mod overflow;
+mod slots;
 
 use crate::saved::{Damaged, Loader, Saver};
-use crate::{Cell, Key, Lp, Saved, Time};
+use crate::{Cell, Key, Lp, NIL, Saved, Time};
 use overflow::Overflow;
+use slots::Slots;
 use std::cmp::Reverse;
 
-/// Number of buckets unless another one is asked for. A bucket takes 24 bytes while it is empty.
+/// Number of buckets unless another one is asked for. A bucket takes 4 bytes.
 pub const BUCKETS: usize = 8192;
-/// Events per opened bucket that the width is fitted to. The cost is flat from about 10 to 60.
-const TARGET: u64 = 12;
+/// Events per opened bucket that the width is fitted to. The cost is flat from about 6 to 30.
+const TARGET: u64 = 10;
 /// Opened buckets between two measurements of the density; fewer if there are fewer buckets, for which it matters more
 /// that the width fits.
 const REFIT_EVERY: u64 = 4096;
@@ -65,22 +68,26 @@ impl<E> Scheduled<E> {
         (self.time, self.order)
     }
 
-    /// [`rank`](Self::rank) as one number, which is compared without branches: sorting has many that cannot be
-    /// predicted.
-    #[inline(always)]
-    fn weight(&self) -> u128 {
-        u128::from(self.time.0) << 64 | u128::from(self.order)
-    }
+}
+
+/// An event of the open bucket.
+#[derive(Clone, Copy, Debug)]
+struct Opened {
+    time: Time,
+    /// Where the event is.
+    slot: u32,
 }
 
 /// The queue. Events come out in order of (time, sender, sequence).
 #[derive(Debug)]
 pub struct Wheel<E> {
-    /// The open bucket, latest event first.
-    open: Vec<Scheduled<E>>,
+    /// The events of the open bucket, the latest first.
+    open: Vec<Opened>,
     /// Absolute number of the open bucket (time >> shift).
     position: u64,
-    buckets: Vec<Vec<Scheduled<E>>>,
+    /// Per bucket: the slot of its first event, or [`NIL`].
+    heads: Vec<u32>,
+    slots: Slots<Scheduled<E>>,
     /// Number of buckets less one.
     mask: u64,
     /// Buckets that enter the wheel together: an eighth of all, as a power of two.
@@ -88,10 +95,10 @@ pub struct Wheel<E> {
     /// Number of the first bucket of the overflow, a multiple of a stretch; as late as the number of buckets allows.
     horizon: u64,
     occupied: Vec<u64>,
-    spare: Vec<Vec<Scheduled<E>>>,
     overflow: Overflow<E>,
     shift: u32,
     len: usize,
+    /// Since the width was last fitted: buckets that were opened, and events in them.
     opened: u64,
     opened_events: u64,
 }
@@ -109,12 +116,12 @@ impl<E: Copy> Wheel<E> {
         let mut wheel = Wheel {
             open: Vec::new(),
             position: 0,
-            buckets: (0..buckets).map(|_| Vec::new()).collect(),
+            heads: vec![NIL; buckets],
+            slots: Slots::new(),
             mask: buckets as u64 - 1,
             stretch: buckets.trailing_zeros() - 3,
             horizon: 0,
             occupied: vec![0; buckets / 64],
-            spare: Vec::new(),
             overflow: Overflow::new(0, 0),
             shift: 10,
             len: 0,
@@ -146,53 +153,62 @@ impl<E: Copy> Wheel<E> {
 
     /// All pending events, in arbitrary order.
     pub fn iter(&self) -> impl Iterator<Item = &Scheduled<E>> {
-        let near = self.open.iter().chain(self.buckets.iter().flatten());
-        near.chain(self.overflow.iter())
+        let open = self.open.iter().map(|opened| self.slots.get(opened.slot));
+        let in_wheel = self.heads.iter().flat_map(|&head| self.slots.list(head));
+        open.chain(in_wheel).chain(self.overflow.iter())
     }
 
     /// Queues an event.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, item: Scheduled<E>) {
         self.len += 1;
-        self.place(item);
+        self.place(item.time, item.order, item.lp, item.event);
     }
 
-    #[inline]
-    fn place(&mut self, item: Scheduled<E>) {
-        let bucket = item.time.0 >> self.shift;
-        if bucket <= self.position || bucket >= self.horizon {
-            return self.place_apart(item, bucket);
+    // Takes its parts, which fit into registers.
+    #[inline(never)]
+    fn place(&mut self, time: Time, order: u64, lp: Lp, event: E) {
+        let bucket = time.0 >> self.shift;
+        let place = (bucket & self.mask) as usize;
+        if bucket > self.position
+            && bucket < self.horizon
+            && let Some(head) = self.heads.get_mut(place)
+            && let Some((slot, cell)) = self.slots.reuse(*head)
+        {
+            *cell = Scheduled { time, order, lp, event };
+            *head = slot;
+            self.occupied[place / 64] |= 1 << (place % 64);
+            return;
         }
-        let slot = (bucket & self.mask) as usize;
-        let list = &mut self.buckets[slot];
-        if list.len() == list.capacity() {
-            grow_bucket(list, &mut self.spare);
-        }
-        list.push(item);
-        self.occupied[slot / 64] |= 1 << (slot % 64);
+        self.place_apart(Scheduled { time, order, lp, event }, bucket);
     }
 
-    /// Queues an event in the open bucket or in the overflow.
+    /// Queues an event in the open bucket, in the overflow, or where there is no free slot.
     #[inline(never)]
     fn place_apart(&mut self, item: Scheduled<E>, bucket: u64) {
-        if bucket <= self.position {
-            let weight = item.weight();
-            let at = self.open.partition_point(|other| other.weight() > weight);
-            self.open.insert(at, item);
-        } else {
-            self.overflow.push(item);
+        if bucket >= self.horizon {
+            return self.overflow.push(item);
         }
+        if bucket <= self.position {
+            let slot = self.slots.insert(item, NIL);
+            let later = |other: &Opened| self.slots.get(other.slot).rank() > item.rank();
+            let at = self.open.partition_point(later);
+            return self.open.insert(at, Opened { time: item.time, slot });
+        }
+        let place = (bucket & self.mask) as usize;
+        self.heads[place] = self.slots.insert(item, self.heads[place]);
+        self.occupied[place / 64] |= 1 << (place % 64);
     }
 
     /// The time of the next event. Opens no bucket, so that pushing an earlier event stays cheap.
     pub fn next_time(&self) -> Option<Time> {
-        if let Some(item) = self.open.last() {
-            return Some(item.time);
+        if let Some(opened) = self.open.last() {
+            return Some(opened.time);
         }
         match self.next_occupied() {
             Some(bucket) => {
-                let bucket = &self.buckets[(bucket & self.mask) as usize];
-                bucket.iter().map(|item| item.time).min()
+                let head = self.heads[(bucket & self.mask) as usize];
+                self.slots.list(head).map(|item| item.time).min()
             }
             None => self.overflow.next_time(),
         }
@@ -201,20 +217,17 @@ impl<E: Copy> Wheel<E> {
     /// Takes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<Scheduled<E>> {
-        if self.open.is_empty() && !self.advance(Time::NEVER) {
-            return None;
-        }
-        self.len -= 1;
-        self.open.pop()
+        self.pop_before(Time::NEVER)
     }
 
     /// The first event if it is before `bound`; it can then be [taken](Self::pop). Opens no bucket that begins at
     /// `bound` or later.
     pub(crate) fn peek_before(&mut self, bound: Time) -> Option<&Scheduled<E>> {
-        if self.open.is_empty() && !self.advance(bound) {
+        if self.open.is_empty() && !self.advance(bound, |_| ()) {
             return None;
         }
-        self.open.last().filter(|item| item.time < bound)
+        let opened = self.open.last().filter(|opened| opened.time < bound)?;
+        Some(self.slots.get(opened.slot))
     }
 
     /// Takes the first event if it is before `bound`. Opens no bucket that begins at `bound` or later.
@@ -226,21 +239,21 @@ impl<E: Copy> Wheel<E> {
     /// The same; calls `prefetch` for all events of a bucket that is opened, in arbitrary order.
     #[inline(always)]
     pub(crate) fn pop_prefetching(&mut self, bound: Time, prefetch: impl Fn(&E)) -> Option<Scheduled<E>> {
-        if self.open.is_empty() {
-            if !self.advance(bound) {
-                return None;
-            }
-            self.open.iter().for_each(|item| prefetch(&item.event));
-        }
-        if self.open.last().is_none_or(|item| item.time >= bound) {
+        if self.open.is_empty() && !self.advance(bound, prefetch) {
             return None;
         }
+        let opened = *self.open.last()?;
+        if opened.time >= bound {
+            return None;
+        }
+        self.open.pop();
         self.len -= 1;
-        self.open.pop()
+        Some(self.slots.free(opened.slot))
     }
 
     /// Opens the next occupied bucket, unless it begins at `bound` or later; `false` if there is none.
-    fn advance(&mut self, bound: Time) -> bool {
+    #[inline(never)]
+    fn advance(&mut self, bound: Time, prefetch: impl Fn(&E)) -> bool {
         // Earlier, too, if far more events have come than fit the width: buckets that are too wide cost memory and
         // sorting.
         let looks = REFIT_EVERY.min(self.mask + 1);
@@ -250,7 +263,7 @@ impl<E: Copy> Wheel<E> {
                 return true;
             }
         }
-        let position = loop {
+        let bucket = loop {
             if let Some(bucket) = self.next_occupied() {
                 break bucket;
             }
@@ -264,31 +277,49 @@ impl<E: Copy> Wheel<E> {
                 _ => return false,
             }
         };
-        if position << self.shift >= bound.0 {
+        if bucket << self.shift >= bound.0 {
             return false;
         }
-        self.position = position;
-        let slot = (self.position & self.mask) as usize;
-        self.occupied[slot / 64] &= !(1 << (slot % 64));
-        let memory = std::mem::replace(&mut self.open, std::mem::take(&mut self.buckets[slot]));
-        if memory.capacity() > 0 {
-            self.spare.push(memory);
+        self.position = bucket;
+        let place = (bucket & self.mask) as usize;
+        self.occupied[place / 64] &= !(1 << (place % 64));
+        self.open(place, prefetch);
+        if self.horizon + (1 << self.stretch) - self.position <= self.mask + 1 {
+            self.refill();
         }
-        self.open.sort_unstable_by_key(|item| Reverse(item.weight()));
-        self.refill();
         self.opened += 1;
         self.opened_events += self.open.len() as u64;
         true
     }
 
+    /// Opens a bucket, after the open one has been emptied.
+    #[inline(always)]
+    fn open(&mut self, place: usize, prefetch: impl Fn(&E)) {
+        let (open, slots) = (&mut self.open, &self.slots);
+        let mut slot = std::mem::replace(&mut self.heads[place], NIL);
+        while slot != NIL {
+            let (item, next) = slots.linked(slot);
+            prefetch(&item.event);
+            open.push(Opened { time: item.time, slot });
+            slot = next;
+        }
+        let later = |a: &Opened, b: &Opened| match a.time == b.time {
+            true => slots.get(b.slot).order.cmp(&slots.get(a.slot).order),
+            false => b.time.cmp(&a.time),
+        };
+        if open.len() > 1 {
+            open.sort_unstable_by(later);
+        }
+    }
+
     /// Moves events from the overflow into the span of the wheel, after that has moved on.
-    #[inline]
+    #[inline(never)]
     fn refill(&mut self) {
         let stretch = 1 << self.stretch;
         while self.horizon + stretch - self.position <= self.mask + 1 {
             self.horizon += stretch;
             for item in self.overflow.take() {
-                self.place(item);
+                self.place(item.time, item.order, item.lp, item.event);
             }
         }
     }
@@ -301,17 +332,18 @@ impl<E: Copy> Wheel<E> {
             let rank = (key.time, order(key));
             let bucket = key.time.0 >> self.shift;
             if bucket <= self.position {
-                let first = self.open.partition_point(|item| item.rank() > rank);
-                let at = self.open[first..].iter().position(|item| item.lp == lp);
-                let at = first + at.expect("what is removed is there");
-                assert_eq!(self.open.remove(at).rank(), rank, "what is removed is there");
+                let slots = &mut self.slots;
+                let first = self.open.partition_point(|opened| slots.get(opened.slot).rank() > rank);
+                let mut others = self.open[first..].iter();
+                let at = first + others.position(|opened| slots.get(opened.slot).lp == lp).expect("what is removed is there");
+                let removed = slots.free(self.open.remove(at).slot);
+                assert_eq!(removed.rank(), rank, "what is removed is there");
             } else if bucket < self.horizon {
-                let slot = (bucket & self.mask) as usize;
-                let list = &mut self.buckets[slot];
-                let at = list.iter().position(|item| item.rank() == rank && item.lp == lp);
-                list.swap_remove(at.expect("what is removed is there"));
-                if list.is_empty() {
-                    self.occupied[slot / 64] &= !(1 << (slot % 64));
+                let place = (bucket & self.mask) as usize;
+                let is_gone = |item: &Scheduled<E>| item.rank() == rank && item.lp == lp;
+                self.slots.remove(&mut self.heads[place], is_gone);
+                if self.heads[place] == NIL {
+                    self.occupied[place / 64] &= !(1 << (place % 64));
                 }
             } else {
                 far.push((rank, lp));
@@ -358,29 +390,17 @@ impl<E: Copy> Wheel<E> {
         if shift == self.shift {
             return;
         }
-        // With their memory: it has the size of the old buckets, a hundred times that of the new ones where a large
-        // machine starts.
-        self.spare.clear();
-        let mut all: Vec<Scheduled<E>> = self.buckets.iter_mut().flat_map(std::mem::take).collect();
-        all.extend(self.overflow.iter());
+        let all: Vec<Scheduled<E>> = self.iter().copied().collect();
+        self.open.clear();
+        self.heads.fill(NIL);
+        self.slots.free_all();
         self.occupied.fill(0);
         // Stay at the same time, so that no event lies before the open bucket.
         self.begin((self.position << self.shift) >> shift, shift);
         for item in all {
-            self.place(item);
+            self.place(item.time, item.order, item.lp, item.event);
         }
     }
-}
-
-/// Gives memory to a bucket that has none, and more to one that is full.
-#[inline(never)]
-fn grow_bucket<E>(bucket: &mut Vec<Scheduled<E>>, spare: &mut Vec<Vec<Scheduled<E>>>) {
-    if bucket.capacity() == 0
-        && let Some(memory) = spare.pop()
-    {
-        *bucket = memory;
-    }
-    bucket.reserve(1);
 }
 
 /// In the order of their keys, so that the history of the queue does not matter.
@@ -392,7 +412,7 @@ impl<E: Cell> Saved for Wheel<E> {
     }
 
     fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
-        *self = Wheel::with_buckets(self.buckets.len());
+        *self = Wheel::with_buckets(self.heads.len());
         for item in from.values::<Scheduled<E>>()? {
             if self.is_empty() {
                 self.begin(item.time.0 >> self.shift, self.shift);
@@ -498,8 +518,7 @@ mod tests {
             let now = wheel.pop().expect("each is followed by another").time.0;
             wheel.push(Scheduled::new(0, key(later(now), i, 1), i));
         }
-        let near = wheel.buckets.iter().chain(&wheel.spare).chain([&wheel.open]);
-        let held = near.map(Vec::capacity).sum::<usize>() + wheel.overflow.iter().count();
+        let held = wheel.slots.capacity() + wheel.open.capacity() + wheel.overflow.iter().count();
         assert!(held < 5 * wheel.len(), "{held}");
     }
 

@@ -28,24 +28,18 @@ pub enum HostEvent {
         /// Slot of the message.
         message: u32,
     },
-    /// The turn of a piece comes at a device of `server`.
+    /// The turn of a piece comes at its device.
     DeviceBegins {
-        /// Storage server.
-        server: u32,
         /// Slot of the piece.
         piece: u32,
     },
-    /// The access of a piece at a device of `server` ends.
+    /// The access of a piece at its device ends.
     DeviceDone {
-        /// Storage server.
-        server: u32,
         /// Slot of the piece.
         piece: u32,
     },
-    /// The caches of the devices of `server` are written out.
+    /// The caches of the devices of a server are written out.
     CachesWritten {
-        /// Storage server.
-        server: u32,
         /// The synchronisation that waits for it.
         sync: u32,
     },
@@ -54,10 +48,8 @@ pub enum HostEvent {
         /// Storage server.
         server: u32,
     },
-    /// Data that `server` reads have come over its link from the file system.
+    /// Data that a server reads have come over its link from the file system.
     FromFileSystem {
-        /// Storage server.
-        server: u32,
         /// Slot of the part that they belong to.
         operation: u32,
     },
@@ -86,10 +78,8 @@ pub enum HostEvent {
         /// Storage server.
         server: u32,
     },
-    /// A thread of `server` has done a call.
+    /// A thread of a metadata server has done a call.
     MetadataDone {
-        /// Metadata server.
-        server: u32,
         /// Slot of the call.
         call: u32,
     },
@@ -101,6 +91,6 @@ mod tests {
 
     #[test]
     fn an_event_is_small() {
-        assert!(size_of::<HostEvent>() <= 12, "{} bytes", size_of::<HostEvent>());
+        assert!(size_of::<HostEvent>() <= 8, "{} bytes", size_of::<HostEvent>());
     }
 }

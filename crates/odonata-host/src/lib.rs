@@ -185,11 +185,11 @@ impl Hosts {
                 self.ranks.lost.is_complete::<C>(Of::Local(message), run.now());
                 self.arrived(run, payload, bytes, created);
             }
-            HostEvent::DeviceBegins { piece, .. } => self.device_begins(run, piece),
-            HostEvent::DeviceDone { piece, .. } => self.device_done(run, piece),
+            HostEvent::DeviceBegins { piece } => self.device_begins(run, piece),
+            HostEvent::DeviceDone { piece } => self.device_done(run, piece),
             HostEvent::DrainDone { server } => self.drain_done(run, server),
-            HostEvent::CachesWritten { sync, .. } => self.caches_written(run, sync),
-            HostEvent::FromFileSystem { operation, .. } => self.file_system_data_arrived(run, operation),
+            HostEvent::CachesWritten { sync } => self.caches_written(run, sync),
+            HostEvent::FromFileSystem { operation } => self.file_system_data_arrived(run, operation),
             HostEvent::IoTimeout { operation } => {
                 let late = self.is_without_effect(&event);
                 self.io_timeout(run, operation);
@@ -212,7 +212,7 @@ impl Hosts {
             }
             HostEvent::ErrandRetry { part } => self.try_errand(run, part),
             HostEvent::IoRetry { part } => self.try_part(run, part),
-            HostEvent::MetadataDone { call, .. } => self.metadata_done(run, call),
+            HostEvent::MetadataDone { call } => self.metadata_done(run, call),
         }
         self.note_server_losses::<C>(ctx.now());
         self.note_effect::<C>(lp, ctx.now());

@@ -14,6 +14,8 @@ pub enum Event {
     Host(HostEvent),
 }
 
+const _: () = assert!(size_of::<Event>() == 12);
+
 impl From<FabricEvent> for Event {
     #[inline]
     fn from(event: FabricEvent) -> Self {
@@ -100,7 +102,7 @@ impl Model for Machine {
     fn handle<C: Context<Event = Event>>(&mut self, ctx: &mut C, lp: Lp, event: Event) {
         match event {
             Event::Fabric(event) => {
-                if !event.is_wake_up() {
+                if self.hosts.notes_effects() && !event.is_wake_up() {
                     self.hosts.note_effect::<C>(lp, ctx.now());
                 }
                 if let Some(notice) = self.fabric.handle(ctx, lp, event) {

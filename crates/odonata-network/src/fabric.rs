@@ -399,8 +399,10 @@ impl<P: Payload> Fabric<P> {
     /// Fetches what `event` will need into the cache.
     #[inline(always)]
     pub fn prefetch(&self, event: &FabricEvent) {
-        if let FabricEvent::Arrive { packet } = *event {
-            self.shared.packets.prefetch(packet);
+        match *event {
+            FabricEvent::Arrive { packet } => self.shared.packets.prefetch(packet),
+            FabricEvent::Port { port } => self.shared.flow.prefetch_port(port),
+            _ => {}
         }
     }
 }

@@ -30,6 +30,7 @@ use crate::features::{HandlerContext, Uses};
 use credits::{Credit, CreditsInFlight};
 use exhaustion::Exhaustion;
 use late_tails::LateTails;
+use link::OwnOfLink;
 use odonata_engine::{Mode, Pool, Store, Time};
 use odonata_topology::LinkClass;
 
@@ -111,25 +112,55 @@ impl Flow {
     /// A link, as its sending port has it at hand.
     #[inline(always)]
     pub(crate) fn link(&self, link: u32) -> Link {
-        self.links.whole(self.ports.get(link).link)
+        self.links.whole(link, self.ports.get(link).link)
     }
 
     /// The class of `link`.
     #[inline(always)]
     pub(crate) fn class(&self, link: u32) -> LinkClass {
-        self.links.class_of(self.ports.get(link).link)
+        self.links.class(link)
     }
 
     /// The own number of virtual channel 0 of `link`.
     #[inline(always)]
     pub(crate) fn first_vc(&self, link: u32) -> u32 {
-        self.ports.get(link).link.first_vc
+        self.links.first_vc(link)
+    }
+
+    /// Fetches into the cache the state of the first channels of `link`.
+    #[inline(always)]
+    pub(crate) fn prefetch_channels(&self, link: u32) {
+        const OF_A_LINE: u32 = (64 / size_of::<OutVc>()) as u32;
+        let first = self.links.first_vc(link);
+        self.vcs.prefetch(first);
+        self.vcs.prefetch(first + OF_A_LINE);
+    }
+
+    /// Fetches into the cache the state of the port of `link`.
+    #[inline(always)]
+    pub(crate) fn prefetch_port(&self, link: u32) {
+        self.ports.prefetch(link);
+    }
+
+    /// Fetches into the cache what the load of `link` is reckoned from.
+    #[inline(always)]
+    pub(crate) fn prefetch_load(&self, link: u32) {
+        self.in_flight.prefetch(link);
+        self.ports.prefetch(link);
+    }
+
+    /// Fetches into the cache what a packet will need that leaves input buffer `buffer`: the credits that go to its sender.
+    #[inline(always)]
+    pub(crate) fn prefetch_release(&self, buffer: u32) {
+        if let Some(link) = self.links.feeder(buffer) {
+            self.in_flight.prefetch(link);
+        }
     }
 
     /// Takes in what a packet from another part has lost, or one there that has made room.
     pub(crate) fn import_loss<M: Mode>(&mut self, loss: RemoteLoss) {
-        let Flow { lost, links, ports, .. } = self;
-        let first_vc = |link| ports.get(links.port(link)).link.first_vc;
+        let Flow { lost, links, .. } = self;
+        let first_vc = |link| links.first_vc(links.port(link));
         lost.import::<M>(loss, first_vc, |buffer| links.buffer(buffer));
     }
 
@@ -279,8 +310,11 @@ impl Flow {
     /// for credits.
     #[inline]
     pub(crate) fn wake_up<C: HandlerContext>(&mut self, ctx: &mut C, link: u32, at: Time) {
-        let pending = self.ports.get(link).service_at;
-        let lp = self.links.sender(link);
+        let OutPort {
+            service_at: pending,
+            link: OwnOfLink { sender: lp, .. },
+            ..
+        } = *self.ports.get(link);
         if pending > ctx.now_of(lp) && pending <= at {
             return;
         }

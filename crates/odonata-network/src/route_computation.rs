@@ -126,6 +126,11 @@ impl<M: Uses, A: VcAvailability> Choice for View<'_, M, A> {
         self.load(a) < self.load(b)
     }
 
+    #[inline(always)]
+    fn prepare(&self, port: u32) {
+        self.flow.prefetch_load(self.flow.links.port(port));
+    }
+
     fn lighter_path(&mut self, a: Path, b: Path) -> bool {
         if !self.remote.is_on::<M>() {
             return self.lighter(a.port, b.port);

@@ -135,6 +135,11 @@ pub trait Choice {
     fn lighter_path(&mut self, a: Path, b: Path) -> bool {
         self.lighter(a.port, b.port)
     }
+    /// The load of `port` will be asked for soon.
+    #[inline(always)]
+    fn prepare(&self, port: u32) {
+        let _ = port;
+    }
     /// Whether two paths that begin at the same port can differ in load.
     fn knows_beyond(&self) -> bool {
         false

@@ -127,6 +127,12 @@ impl Statistics {
         }
     }
 
+    /// Fetches the counters of `link` into the cache.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, link: u32) {
+        self.links.prefetch(link);
+    }
+
     /// A packet has met exhausted buffers at `link`.
     #[inline]
     pub(crate) fn stalled<M: Uses>(&mut self, link: u32) {

@@ -3,14 +3,15 @@
 
 #![allow(unsafe_code)]
 
-/// Asks for the cache line in which `value` begins.
+/// Asks for the cache line in which value `i` of `values` begins, if there is one.
 #[inline(always)]
-pub(super) fn prefetch<T>(value: &T) {
+pub(super) fn prefetch<T>(values: &[T], i: u32) {
+    let value = values.as_ptr().wrapping_add(i as usize);
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: the instruction is part of every x86-64, and has no effect but on caches.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(value.cast()) }
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = value;

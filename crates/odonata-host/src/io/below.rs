@@ -395,7 +395,7 @@ impl Hosts {
         self.ranks.lost.crosses::<C>(block, server);
         self.ranks.lost.errand_part::<C>(operation);
         self.ranks.lost.is_now(before);
-        let event = HostEvent::FromFileSystem { server, operation };
+        let event = HostEvent::FromFileSystem { operation };
         ctx.schedule(place.lp, at.max(ctx.now() + Time::from_ps(1)), event);
     }
 

@@ -247,7 +247,7 @@ impl Hosts {
     fn metadata_begun<C: HostContext>(&mut self, ctx: &mut C, begun: Option<Begun>) {
         if let Some(Begun { server, slot, at }) = begun {
             let server = self.io.metadata.numbers[server as usize];
-            let done = HostEvent::MetadataDone { server, call: slot };
+            let done = HostEvent::MetadataDone { call: slot };
             ctx.schedule(self.layout.server(server).lp, at, done);
         }
     }

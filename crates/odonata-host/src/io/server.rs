@@ -291,7 +291,7 @@ impl Hosts {
                 ctx.schedule(
                     self.layout.server(server).lp,
                     at,
-                    HostEvent::DeviceBegins { server, piece },
+                    HostEvent::DeviceBegins { piece },
                 );
             }
             Action::DeviceDone { server, slot, at } => {
@@ -299,7 +299,7 @@ impl Hosts {
                 ctx.schedule(
                     self.layout.server(server).lp,
                     at,
-                    HostEvent::DeviceDone { server, piece },
+                    HostEvent::DeviceDone { piece },
                 );
             }
             Action::DrainUntil { server, at } => {
@@ -311,7 +311,7 @@ impl Hosts {
                 ctx.schedule(
                     self.layout.server(server).lp,
                     at,
-                    HostEvent::CachesWritten { server, sync },
+                    HostEvent::CachesWritten { sync },
                 );
             }
             Action::SyncBelow { server, slot, what } => self.sync_below(ctx, (server, slot), what),

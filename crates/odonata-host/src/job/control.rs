@@ -90,6 +90,12 @@ impl JobControl {
         }
     }
 
+    /// Whether it is kept when something last happened.
+    #[inline(always)]
+    pub(crate) fn notes_effects(&self) -> bool {
+        !self.last_effective.is_empty()
+    }
+
     /// Something has happened at `lp`.
     #[inline]
     pub(crate) fn note_effect<M: Mode>(&mut self, lp: u32, now: Time) {

@@ -9,6 +9,12 @@ use crate::{Hosts, Payload};
 use odonata_engine::{Lp, Mode, Time};
 
 impl Hosts {
+    /// Whether [`note_effect`](Self::note_effect) has something to note.
+    #[inline(always)]
+    pub fn notes_effects(&self) -> bool {
+        self.jobs.notes_effects()
+    }
+
     /// Something has happened at `lp`; to be called for every event that the hosts do not handle themselves.
     #[inline]
     pub fn note_effect<M: Mode>(&mut self, lp: Lp, now: Time) {

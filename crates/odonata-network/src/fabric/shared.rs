@@ -64,6 +64,14 @@ impl<P: Payload> Shared<P> {
         );
     }
 
+    /// Whether packets wait for channel `asked` of router port `port`, or for one of its level, and a full packet has no room in it,
+    /// as far as credits are counted.
+    #[inline(always)]
+    pub(crate) fn lacks_room(&self, port: u32, asked: u8) -> bool {
+        let channel = self.flow.vc(self.flow.first_vc(port) + u32::from(asked));
+        !channel.queue.is_empty() && channel.used + self.setup.bubble > self.flow.link(port).capacity
+    }
+
     /// `packet` is at one more router.
     #[inline]
     pub(crate) fn count_hop<M: Uses>(&mut self, packet: u32) {

@@ -5,9 +5,8 @@
 //! [`FlitCredits`]: super::FlitCredits
 
 use super::exhaustion::Exhaustion;
-use super::link::OwnOfLink;
 use super::port::PortFlags;
-use super::{Flow, OutPort};
+use super::Flow;
 use crate::features::{HandlerContext, Uses};
 use crate::message::Traffic;
 use odonata_blame::lost::Vector;
@@ -190,11 +189,7 @@ impl Flow {
         if self.ports.get(link).is_exhausted() {
             self.make_room::<M>(link, now);
         }
-        let OutPort {
-            link: OwnOfLink { first_vc, .. },
-            waiting,
-            ..
-        } = *self.ports.get(link);
+        let (first_vc, waiting) = (self.first_vc(link), self.ports.get(link).waiting);
         let mut flits = 0;
         let credits = self.in_flight.edit::<M>(link);
         let asked = self.blame.asks::<M>(waiting, credits.awaited);

@@ -73,7 +73,8 @@ impl Link {
 /// What is kept of each link. Beside the state of its port once more, so that who sends touches one line.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct OwnOfLink {
-    pub(super) first_vc: u32,
+    /// LP of the sending side.
+    pub(super) sender: u32,
     far_lp: u32,
     far: u32,
     /// Index of its kind.
@@ -131,8 +132,10 @@ impl VcNumbers {
 pub(crate) struct Links {
     own: Vec<OwnOfLink>,
     kinds: Vec<LinkKind>,
-    /// LP of the sending side of each.
-    senders: Vec<u32>,
+    /// The own number of virtual channel 0 of each, and its class: of many links in a cache line, so that the state of the channel
+    /// is asked for while that of the port is still on its way.
+    first_vcs: Vec<u32>,
+    classes: Vec<LinkClass>,
     /// Router ports of this part: the own number of the first NIC's link.
     pub(crate) ports: u32,
     /// Virtual channels of router ports, as outputs and as input buffers. As outputs those of NICs follow.
@@ -210,7 +213,8 @@ impl Links {
         let mut links = Links {
             own: Vec::with_capacity(ports.len() + nodes.len()),
             kinds: Vec::new(),
-            senders: Vec::with_capacity(ports.len() + nodes.len()),
+            first_vcs: Vec::with_capacity(ports.len() + nodes.len()),
+            classes: Vec::with_capacity(ports.len() + nodes.len()),
             ports: ports.len() as u32,
             buffers,
             nic_vcs,
@@ -272,17 +276,18 @@ impl Links {
     /// Adds a link of this kind from LP `sender` to `far_lp`.
     fn push(&mut self, kind: u32, sender: u32, far_lp: u32, far: u32, first_vc: u32) {
         self.own.push(OwnOfLink {
-            first_vc,
+            sender,
             far_lp,
             far,
             kind,
         });
-        self.senders.push(sender);
+        self.first_vcs.push(first_vc);
+        self.classes.push(self.kinds[kind as usize].class);
     }
 
     #[inline(always)]
     pub(crate) fn get(&self, link: u32) -> Link {
-        self.whole(self.own[link as usize])
+        self.whole(link, self.own[link as usize])
     }
 
     /// What is kept of `link`.
@@ -290,15 +295,21 @@ impl Links {
         self.own[link as usize]
     }
 
-    /// The class of a link of which this is kept.
+    /// The class of `link`.
     #[inline(always)]
-    pub(super) fn class_of(&self, own: OwnOfLink) -> LinkClass {
-        self.kinds[own.kind as usize].class
+    pub(crate) fn class(&self, link: u32) -> LinkClass {
+        self.classes[link as usize]
     }
 
-    /// The link of which this is kept.
+    /// The own number of virtual channel 0 of `link`.
     #[inline(always)]
-    pub(super) fn whole(&self, own: OwnOfLink) -> Link {
+    pub(crate) fn first_vc(&self, link: u32) -> u32 {
+        self.first_vcs[link as usize]
+    }
+
+    /// `link`, of which this is kept.
+    #[inline(always)]
+    pub(super) fn whole(&self, link: u32, own: OwnOfLink) -> Link {
         let kind = &self.kinds[own.kind as usize];
         Link {
             ps_per_byte: kind.ps_per_byte,
@@ -306,7 +317,7 @@ impl Links {
             credit_delay: kind.credit_delay,
             flit: kind.flit,
             capacity: kind.capacity,
-            first_vc: own.first_vc,
+            first_vc: self.first_vc(link),
             far_lp: own.far_lp,
             far: own.far,
             vcs: kind.vcs,
@@ -319,13 +330,13 @@ impl Links {
     /// The LP on which `link` begins.
     #[inline(always)]
     pub(crate) fn sender(&self, link: u32) -> u32 {
-        self.senders[link as usize]
+        self.own[link as usize].sender
     }
 
     /// Bytes of each input buffer.
     pub(crate) const OF_A_BUFFER: usize = size_of::<Feeder>();
     /// Bytes of each link.
-    pub(crate) const OF_A_LINK: usize = size_of::<OwnOfLink>() + size_of::<u32>();
+    pub(crate) const OF_A_LINK: usize = size_of::<OwnOfLink>() + size_of::<u32>() + size_of::<LinkClass>();
 
     /// Virtual channels of `link`.
     pub(crate) fn channels(&self, link: u32) -> u8 {
@@ -400,6 +411,12 @@ impl Links {
                 Upstream::Remote(link, lp, delay)
             }
         }
+    }
+
+    /// The link of this part that feeds input buffer `buffer`, if one does.
+    #[inline(always)]
+    pub(super) fn feeder(&self, buffer: u32) -> Option<u32> {
+        Some(self.feeders[buffer as usize].link).filter(|&link| link < OTHER)
     }
 
     /// The LP that sends into input buffer `buffer`.

@@ -13,7 +13,7 @@
 //! smaller ones do not pass it by.
 
 use super::WholePackets;
-use super::arbiter::{Arbiter, input_port};
+use super::arbiter::{Arbiter, Turn, input_port};
 use crate::fabric::{Setup, Shared, has_fifos};
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Links, OutPort, Space};
@@ -66,7 +66,7 @@ pub(crate) struct InputQueued {
     /// Whether only the heads of input buffers compete.
     fifo: bool,
     arbiter: Arbiter,
-    /// Whether nobody is looked for in a line where no packet has room: finding the oldest takes time, and it would wait for room.
+    /// Whether no packet is looked for in a line where none has room: it would wait for room.
     looks_for_room: bool,
     buffers: Store<InBuffer>,
 }
@@ -79,7 +79,7 @@ impl InputQueued {
         InputQueued {
             fifo,
             arbiter: arbiter(params),
-            looks_for_room: params.arbitration == Arbitration::Age && routing.waits_for_room(),
+            looks_for_room: routing.waits_for_room(),
             buffers: Store::filled(buffers, InBuffer::EMPTY),
         }
     }
@@ -177,8 +177,10 @@ impl InputQueued {
     ) {
         let now = ctx.now();
         let p = *shared.packets.get(packet);
+        shared.flow.prefetch_release(p.buffer);
         let flits = shared.setup.flits(p.bytes);
         let (port, asked, terms) = shared.route::<C>(&WholePackets, router, (packet, hops), flits, now);
+        shared.stats.prefetch(port);
         shared.remote.load_grows(ctx, &shared.flow.links, port, flits);
         let out = *shared.flow.port(port);
         let at = shared.flow.first_vc(port) + u32::from(asked);
@@ -240,6 +242,7 @@ impl InputQueued {
     /// An output port became free or got a credit: sends the next packet that can go.
     pub(crate) fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
+        shared.flow.prefetch_channels(port);
         let out = *shared.flow.port(port);
         if out.waiting == 0 {
             return;
@@ -248,6 +251,7 @@ impl InputQueued {
             shared.flow.wake_up(ctx, port, out.free_at);
             return;
         }
+        shared.stats.prefetch(port);
         let link = shared.flow.link(port);
         let mut reroute = false;
         let sent = if shared.classes.is_on::<C>() {
@@ -320,7 +324,8 @@ impl InputQueued {
             Arbitration::LowestFirst => channels - 1,
             _ => last_vc,
         };
-        let mut best = None;
+        let mut best: Option<(u8, u8, Turn)> = None;
+        let mut least = (u64::MAX, u64::MAX);
         // Channels for which somebody waits, the one after the last one first.
         let all = shared.flow.port(port).waiting_vcs;
         let mut turns = Turns::new(all, (first, channels), last_vc, link.vcs);
@@ -355,16 +360,17 @@ impl InputQueued {
             }
             let Some(vc) = room else { continue };
             let rank = arbiter.among_channels(&shared.packets, turn, served);
-            if best.is_none_or(|(_, least)| rank < least) {
-                best = Some(((asked, vc, turn), rank));
+            if best.is_none() || rank < least {
+                (best, least) = (Some((asked, vc, turn)), rank);
             }
             if arbiter.is_first_come() {
                 break;
             }
         }
-        let ((asked, vc, turn), _) = best?;
+        let (asked, vc, turn) = best?;
         let packet = turn.packet;
         let p = *shared.packets.get(packet);
+        shared.flow.prefetch_release(p.buffer);
         let flits = shared.setup.flits(p.bytes);
         let mut line = shared.flow.vc(link.first_vc + u32::from(asked)).queue;
         arbiter.leave::<C>(&mut shared.packets, &mut line, turn);
@@ -385,7 +391,7 @@ impl InputQueued {
     #[inline(always)]
     fn look_for_room<M: Uses>(shared: &mut Shared<impl Payload>, port: u32, asked: u8, now: Time) {
         let out = shared.flow.port(port);
-        if out.waiting > 0 || out.is_exhausted() {
+        if out.is_exhausted() || out.waiting > 0 && shared.lacks_room(port, asked) {
             Self::look_again_for_room::<M>(shared, port, asked, now);
         }
     }
@@ -394,11 +400,6 @@ impl InputQueued {
     fn look_again_for_room<M: Uses>(shared: &mut Shared<impl Payload>, port: u32, asked: u8, now: Time) {
         let full = shared.setup.bubble;
         let at = shared.flow.first_vc(port) + u32::from(asked);
-        let channel = shared.flow.vc(at);
-        let suffices = channel.queue.is_empty() || channel.used + full <= shared.flow.link(port).capacity;
-        if suffices && !shared.flow.port(port).is_exhausted() {
-            return;
-        }
         let lacks = !shared.flow.vc(at).queue.is_empty() && shared.room_for::<M>(port, asked, full, now).is_none();
         shared.flow.set_exhausted::<M>(port, asked, lacks, now);
     }

@@ -304,7 +304,9 @@ impl DragonflyRouting {
                 VcRule::Phase => self.any_via(here, goal, choice)?,
                 VcRule::Stage | VcRule::Codes => self.random_via(here, goal, choice),
             };
-            Some((via, path(self.towards_via(router, here, via, choice), 5)))
+            let path = path(self.towards_via(router, here, via, choice), 5);
+            choice.prepare(path.port);
+            Some((via, path))
         })?;
         let minimal = path(self.towards_router(router, here, home, goal, choice), 3);
         if other.is_like(&minimal, beyond) || !choice.divert(minimal, other) {

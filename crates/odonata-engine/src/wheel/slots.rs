@@ -1,0 +1,106 @@
+//! The slots of a timing wheel's events, linked into one list per bucket.
+
+use crate::NIL;
+use crate::state::make_room;
+
+#[derive(Clone, Copy, Debug)]
+struct Slot<T> {
+    value: T,
+    /// The next one of its list, or [`NIL`].
+    next: u32,
+}
+
+/// Values in linked lists; the list of free slots is one of them.
+#[derive(Debug)]
+pub(super) struct Slots<T> {
+    slots: Vec<Slot<T>>,
+    free: u32,
+}
+
+impl<T: Copy> Slots<T> {
+    pub(super) fn new() -> Self {
+        Slots {
+            slots: Vec::new(),
+            free: NIL,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, slot: u32) -> &T {
+        &self.slots[slot as usize].value
+    }
+
+    /// The value in `slot`, and the next slot of its list.
+    #[inline(always)]
+    pub(super) fn linked(&self, slot: u32) -> (&T, u32) {
+        let Slot { value, next } = &self.slots[slot as usize];
+        (value, *next)
+    }
+
+    /// Puts `value` in front of the list that begins at `head`; the new beginning.
+    pub(super) fn insert(&mut self, value: T, head: u32) -> u32 {
+        if let Some((slot, cell)) = self.reuse(head) {
+            *cell = value;
+            return slot;
+        }
+        make_room(&mut self.slots);
+        self.slots.push(Slot { value, next: head });
+        self.slots.len() as u32 - 1
+    }
+
+    /// A free slot, now in front of the list that begins at `head`, and the place for its value; `None` if there is none.
+    #[inline(always)]
+    pub(super) fn reuse(&mut self, head: u32) -> Option<(u32, &mut T)> {
+        let slot = self.free;
+        let Slot { value, next } = self.slots.get_mut(slot as usize)?;
+        self.free = std::mem::replace(next, head);
+        Some((slot, value))
+    }
+
+    /// Frees `slot`, which is in no list; what was in it.
+    #[inline(always)]
+    pub(super) fn free(&mut self, slot: u32) -> T {
+        let Slot { value, next } = &mut self.slots[slot as usize];
+        *next = std::mem::replace(&mut self.free, slot);
+        *value
+    }
+
+    /// Frees all slots.
+    pub(super) fn free_all(&mut self) {
+        self.slots.clear();
+        self.free = NIL;
+    }
+
+    /// Removes the first value of the list that begins at `head` that is `wanted`.
+    ///
+    /// # Panics
+    /// There is none.
+    pub(super) fn remove(&mut self, head: &mut u32, wanted: impl Fn(&T) -> bool) {
+        let (mut before, mut at) = (NIL, *head);
+        while !wanted(self.get(at)) {
+            (before, at) = (at, self.slots[at as usize].next);
+        }
+        let following = self.slots[at as usize].next;
+        self.free(at);
+        match before {
+            NIL => *head = following,
+            _ => self.slots[before as usize].next = following,
+        }
+    }
+
+    /// The values of the list that begins at `head`.
+    pub(super) fn list(&self, head: u32) -> impl Iterator<Item = &T> {
+        let mut at = head;
+        std::iter::from_fn(move || {
+            let Slot { value, next } = self.slots.get(at as usize)?;
+            at = *next;
+            Some(value)
+        })
+    }
+
+    /// Slots for which there is memory.
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.slots.capacity()
+    }
+}
