@@ -22,6 +22,7 @@ use std::collections::VecDeque;
 
 pub(crate) use pool::FreeList;
 pub use pool::{List, Pool, Slot};
+pub(crate) use prefetch::prefetch;
 pub use rows::Rows;
 
 /// Whether changes must be undoable. Chosen at compile time, once per scheduler.
@@ -203,7 +204,7 @@ impl<T: Copy> Store<T> {
     /// Fetches cell `i` into the cache, if there is one.
     #[inline(always)]
     pub fn prefetch(&self, i: u32) {
-        prefetch::prefetch(&self.cells, i);
+        prefetch(&self.cells, i);
     }
 
     /// Cell `i`, to be changed; the old value is logged if `M` journals.

@@ -21,7 +21,6 @@ use crate::saved::{Damaged, Loader, Saver};
 use crate::{Cell, Key, Lp, NIL, Saved, Time};
 use overflow::Overflow;
 use slots::Slots;
-use std::cmp::Reverse;
 
 /// Number of buckets unless another one is asked for. A bucket takes 4 bytes.
 pub const BUCKETS: usize = 8192;
@@ -95,6 +94,8 @@ pub struct Wheel<E> {
     /// Number of the first bucket of the overflow, a multiple of a stretch; as late as the number of buckets allows.
     horizon: u64,
     occupied: Vec<u64>,
+    /// How far the events of the bucket after the open one have been fetched into the cache: the next slot, or [`NIL`].
+    fetched: u32,
     overflow: Overflow<E>,
     shift: u32,
     len: usize,
@@ -122,6 +123,7 @@ impl<E: Copy> Wheel<E> {
             stretch: buckets.trailing_zeros() - 3,
             horizon: 0,
             occupied: vec![0; buckets / 64],
+            fetched: NIL,
             overflow: Overflow::new(0, 0),
             shift: 10,
             len: 0,
@@ -223,7 +225,7 @@ impl<E: Copy> Wheel<E> {
     /// The first event if it is before `bound`; it can then be [taken](Self::pop). Opens no bucket that begins at
     /// `bound` or later.
     pub(crate) fn peek_before(&mut self, bound: Time) -> Option<&Scheduled<E>> {
-        if self.open.is_empty() && !self.advance(bound, |_| ()) {
+        if self.open.is_empty() && !self.advance(bound) {
             return None;
         }
         let opened = self.open.last().filter(|opened| opened.time < bound)?;
@@ -236,10 +238,10 @@ impl<E: Copy> Wheel<E> {
         self.pop_prefetching(bound, |_| ())
     }
 
-    /// The same; calls `prefetch` for all events of a bucket that is opened, in arbitrary order.
+    /// The same; calls `prefetch` for events that will come soon: with each event that is taken, for one of the next bucket.
     #[inline(always)]
     pub(crate) fn pop_prefetching(&mut self, bound: Time, prefetch: impl Fn(&E)) -> Option<Scheduled<E>> {
-        if self.open.is_empty() && !self.advance(bound, prefetch) {
+        if self.open.is_empty() && !self.advance(bound) {
             return None;
         }
         let opened = *self.open.last()?;
@@ -248,12 +250,18 @@ impl<E: Copy> Wheel<E> {
         }
         self.open.pop();
         self.len -= 1;
+        if self.fetched != NIL {
+            let (item, next) = self.slots.linked(self.fetched);
+            prefetch(&item.event);
+            self.slots.prefetch(next);
+            self.fetched = next;
+        }
         Some(self.slots.free(opened.slot))
     }
 
     /// Opens the next occupied bucket, unless it begins at `bound` or later; `false` if there is none.
     #[inline(never)]
-    fn advance(&mut self, bound: Time, prefetch: impl Fn(&E)) -> bool {
+    fn advance(&mut self, bound: Time) -> bool {
         // Earlier, too, if far more events have come than fit the width: buckets that are too wide cost memory and
         // sorting.
         let looks = REFIT_EVERY.min(self.mask + 1);
@@ -283,23 +291,27 @@ impl<E: Copy> Wheel<E> {
         self.position = bucket;
         let place = (bucket & self.mask) as usize;
         self.occupied[place / 64] &= !(1 << (place % 64));
-        self.open(place, prefetch);
+        self.open(place);
         if self.horizon + (1 << self.stretch) - self.position <= self.mask + 1 {
             self.refill();
         }
         self.opened += 1;
         self.opened_events += self.open.len() as u64;
+        self.fetched = match self.next_occupied() {
+            Some(bucket) => self.heads[(bucket & self.mask) as usize],
+            None => NIL,
+        };
+        self.slots.prefetch(self.fetched);
         true
     }
 
     /// Opens a bucket, after the open one has been emptied.
     #[inline(always)]
-    fn open(&mut self, place: usize, prefetch: impl Fn(&E)) {
+    fn open(&mut self, place: usize) {
         let (open, slots) = (&mut self.open, &self.slots);
         let mut slot = std::mem::replace(&mut self.heads[place], NIL);
         while slot != NIL {
             let (item, next) = slots.linked(slot);
-            prefetch(&item.event);
             open.push(Opened { time: item.time, slot });
             slot = next;
         }
@@ -394,6 +406,7 @@ impl<E: Copy> Wheel<E> {
         self.open.clear();
         self.heads.fill(NIL);
         self.slots.free_all();
+        self.fetched = NIL;
         self.occupied.fill(0);
         // Stay at the same time, so that no event lies before the open bucket.
         self.begin((self.position << self.shift) >> shift, shift);

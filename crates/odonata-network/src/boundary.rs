@@ -207,6 +207,23 @@ impl<P: Payload> Shared<P> {
         }
     }
 
+    /// The same where `feeder` is known to feed it, a link of this part; [`NIL`]: it is not known which link does.
+    #[inline(always)]
+    pub(crate) fn free_fed_buffer<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        (buffer, feeder): (u32, u32),
+        vc: u8,
+        space: Space,
+        leaves: Time,
+    ) {
+        if feeder == NIL {
+            return self.free_buffer(ctx, buffer, vc, space, leaves);
+        }
+        let due = leaves + self.flow.credit_delay(feeder);
+        self.return_credit(ctx, feeder, vc, space, due);
+    }
+
     /// The same where a port of router `to` in another part feeds it, for which the credit counts from `due` on.
     #[cold]
     fn free_remote(&mut self, link: u32, vc: u8, space: Space, (to, due): (u32, Time)) {

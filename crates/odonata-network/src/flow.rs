@@ -83,10 +83,13 @@ impl Flow {
         first_wake_up_id: u32,
     ) -> Self {
         let exhaustion = Exhaustion::new(links.ports, levels, room);
+        let packet_links = if flits { 0 } else { links.len() };
+        let in_flight = (0..packet_links).map(|link| CreditsInFlight::none(links.own(link).kind as u16));
+        let in_flight = in_flight.collect();
         Flow {
             ports: Store::from_vec((0..links.len()).map(|link| OutPort::idle(links.own(link))).collect()),
             vcs: Store::filled(links.vcs() as usize, OutVc::IDLE),
-            in_flight: Store::filled(if flits { 0 } else { links.len() as usize }, CreditsInFlight::EMPTY),
+            in_flight: Store::from_vec(in_flight),
             flits: FlitCredits::new(if flits { links.len() as usize } else { 0 }),
             links,
             credits: Pool::new(),
@@ -118,7 +121,7 @@ impl Flow {
     /// The class of `link`.
     #[inline(always)]
     pub(crate) fn class(&self, link: u32) -> LinkClass {
-        self.links.class(link)
+        self.links.class_of(self.ports.get(link).link)
     }
 
     /// The own number of virtual channel 0 of `link`.
@@ -149,12 +152,16 @@ impl Flow {
         self.ports.prefetch(link);
     }
 
-    /// Fetches into the cache what a packet will need that leaves input buffer `buffer`: the credits that go to its sender.
+    /// Fetches into the cache the credits of `link`.
     #[inline(always)]
-    pub(crate) fn prefetch_release(&self, buffer: u32) {
-        if let Some(link) = self.links.feeder(buffer) {
-            self.in_flight.prefetch(link);
-        }
+    pub(crate) fn prefetch_credits(&self, link: u32) {
+        self.in_flight.prefetch(link);
+    }
+
+    /// How long credits of `link` take to its sender. Not where routers are pipelined.
+    #[inline(always)]
+    pub(crate) fn credit_delay(&self, link: u32) -> Time {
+        self.links.credit_delay(self.in_flight.get(link).kind)
     }
 
     /// Takes in what a packet from another part has lost, or one there that has made room.

@@ -337,7 +337,7 @@ impl Nics {
             message,
             (bytes, unsent),
             (now, tail_out + link.latency),
-            (&link, buffer),
+            (number, &link, buffer),
             (class, channel),
         );
         if shared.flow.lost.is_on::<C>() {

@@ -22,8 +22,8 @@ pub(crate) struct Packet {
     pub(crate) buffer: u32,
     /// Next packet of the FIFO or of the queue of its input port that it is in (or of the free list).
     pub(crate) next: u32,
-    /// Next packet that waits for the same output and virtual channel. In pipelined routers the own number of the port of its
-    /// [`Way`].
+    /// Next packet that waits for the same output and virtual channel. On the way to an input-queued router the link that it comes
+    /// over, [`NIL`] if that is another part's. In pipelined routers the own number of the port of its [`Way`].
     pub(crate) next_waiting: u32,
     pub(crate) traffic: u16,
     /// Virtual channel of that buffer, as its sender counts them. In pipelined routers the level of its [`Way`].

@@ -11,6 +11,7 @@ use crate::routing::{Choice, Decision, Header, NOWHERE, Path, Routing};
 use crate::settings::Arbitration;
 use odonata_engine::random::Purpose;
 use odonata_engine::{RangeStore, Stream, Time};
+use odonata_topology::LinkClass;
 use odonata_units::SplitMix64;
 use std::ops::Range;
 use std::sync::Arc;
@@ -177,7 +178,12 @@ impl<P: Payload> Shared<P> {
             true => self.packets.get(packet.0).class,
             false => 0,
         };
-        (port, self.channel(port, decision.level, class), VcTerms::of(&decision))
+        // By the topology, which the decision was made on, so that nobody waits for the port.
+        let kind = self.routes.routing.topology().class(decision.port);
+        if kind == LinkClass::Terminal {
+            self.messages.prefetch(self.packets.get(packet.0).message);
+        }
+        (port, self.channel((port, kind), decision.level, class), VcTerms::of(&decision))
     }
 
     /// Decides for `packet` at `router` for good: it has the header behind the port from now on, and has been at `hops` more
@@ -233,8 +239,8 @@ impl<P: Payload> Shared<P> {
     /// first goes first, that is for good: of several the one for which nobody waits, then the one with the most room. Else the
     /// first, which stands for all of them.
     #[inline(always)]
-    fn channel(&self, port: u32, level: u8, class: u8) -> u8 {
-        let first = self.setup.vcs.first(self.flow.class(port), level, class);
+    fn channel(&self, (port, kind): (u32, LinkClass), level: u8, class: u8) -> u8 {
+        let first = self.setup.vcs.first(kind, level, class);
         if !self.setup.vcs.are_several() || self.setup.params.arbitration != Arbitration::FirstCome {
             return first;
         }

@@ -5,7 +5,7 @@
 
 /// Asks for the cache line in which value `i` of `values` begins, if there is one.
 #[inline(always)]
-pub(super) fn prefetch<T>(values: &[T], i: u32) {
+pub(crate) fn prefetch<T>(values: &[T], i: u32) {
     let value = values.as_ptr().wrapping_add(i as usize);
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {

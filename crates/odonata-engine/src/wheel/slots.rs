@@ -1,7 +1,7 @@
 //! The slots of a timing wheel's events, linked into one list per bucket.
 
 use crate::NIL;
-use crate::state::make_room;
+use crate::state::{make_room, prefetch};
 
 #[derive(Clone, Copy, Debug)]
 struct Slot<T> {
@@ -35,6 +35,12 @@ impl<T: Copy> Slots<T> {
     pub(super) fn linked(&self, slot: u32) -> (&T, u32) {
         let Slot { value, next } = &self.slots[slot as usize];
         (value, *next)
+    }
+
+    /// Fetches `slot` into the cache, if there is one.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, slot: u32) {
+        prefetch(&self.slots, slot);
     }
 
     /// Puts `value` in front of the list that begins at `head`; the new beginning.

@@ -98,7 +98,7 @@ impl<P: Payload> Shared<P> {
         message: u32,
         (bytes, unsent): (u32, u64),
         (injected, tail_in): (Time, Time),
-        (link, buffer): (&Link, u32),
+        (number, link, buffer): (u32, &Link, u32),
         (class, channel): (u8, u8),
     ) -> u32 {
         let m = self.messages.get(message);
@@ -111,7 +111,7 @@ impl<P: Payload> Shared<P> {
             bytes,
             buffer,
             next: NIL,
-            next_waiting: NIL,
+            next_waiting: number,
             traffic: m.traffic,
             // In front of pipelined routers this is none of the packet's.
             vc: channel,

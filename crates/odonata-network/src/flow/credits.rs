@@ -59,6 +59,8 @@ pub(super) struct CreditsInFlight {
     len: u8,
     /// Whether the port [awaits credits](super::OutPort::awaits_credit).
     awaited: bool,
+    /// Index of the link's kind.
+    pub(super) kind: u16,
     places: [Place; CreditsInFlight::MOST],
 }
 
@@ -77,19 +79,25 @@ struct Place {
 
 impl CreditsInFlight {
     const MOST: usize = 7;
-    pub(super) const EMPTY: CreditsInFlight = CreditsInFlight {
-        earliest: Time::NEVER,
-        listed: NIL,
-        len: 0,
-        awaited: false,
-        places: [Place {
+
+    /// No credits, on a link of this kind.
+    pub(super) fn none(kind: u16) -> CreditsInFlight {
+        let place = Place {
             due: Time::NEVER,
             flits: 0,
             owner: 0,
             vc: 0,
             to_others: [0; 3],
-        }; CreditsInFlight::MOST],
-    };
+        };
+        CreditsInFlight {
+            earliest: Time::NEVER,
+            listed: NIL,
+            len: 0,
+            awaited: false,
+            kind,
+            places: [place; CreditsInFlight::MOST],
+        }
+    }
 }
 
 impl Flow {

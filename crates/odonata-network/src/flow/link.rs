@@ -11,7 +11,7 @@
 
 use crate::params::{NetworkParams, VirtualChannels};
 use crate::settings::{RouterModel, Switching};
-use odonata_engine::Time;
+use odonata_engine::{NIL, Time};
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::{Bandwidth, Bytes};
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ pub(crate) struct OwnOfLink {
     far_lp: u32,
     far: u32,
     /// Index of its kind.
-    kind: u32,
+    pub(super) kind: u32,
 }
 
 /// What links have in common, of which a machine has a handful of kinds: one for each class of link, rate of a degraded cable,
@@ -132,10 +132,9 @@ impl VcNumbers {
 pub(crate) struct Links {
     own: Vec<OwnOfLink>,
     kinds: Vec<LinkKind>,
-    /// The own number of virtual channel 0 of each, and its class: of many links in a cache line, so that the state of the channel
-    /// is asked for while that of the port is still on its way.
+    /// The own number of virtual channel 0 of each: of many links in a cache line, so that the state of the channel is asked for
+    /// while that of the port is still on its way.
     first_vcs: Vec<u32>,
-    classes: Vec<LinkClass>,
     /// Router ports of this part: the own number of the first NIC's link.
     pub(crate) ports: u32,
     /// Virtual channels of router ports, as outputs and as input buffers. As outputs those of NICs follow.
@@ -214,7 +213,6 @@ impl Links {
             own: Vec::with_capacity(ports.len() + nodes.len()),
             kinds: Vec::new(),
             first_vcs: Vec::with_capacity(ports.len() + nodes.len()),
-            classes: Vec::with_capacity(ports.len() + nodes.len()),
             ports: ports.len() as u32,
             buffers,
             nic_vcs,
@@ -282,7 +280,6 @@ impl Links {
             kind,
         });
         self.first_vcs.push(first_vc);
-        self.classes.push(self.kinds[kind as usize].class);
     }
 
     #[inline(always)]
@@ -295,10 +292,16 @@ impl Links {
         self.own[link as usize]
     }
 
-    /// The class of `link`.
+    /// The class of a link of which this is kept.
     #[inline(always)]
-    pub(crate) fn class(&self, link: u32) -> LinkClass {
-        self.classes[link as usize]
+    pub(super) fn class_of(&self, own: OwnOfLink) -> LinkClass {
+        self.kinds[own.kind as usize].class
+    }
+
+    /// How long a credit takes to the sender of a link of which this kind is kept.
+    #[inline(always)]
+    pub(super) fn credit_delay(&self, kind: u16) -> Time {
+        self.kinds[usize::from(kind)].credit_delay
     }
 
     /// The own number of virtual channel 0 of `link`.
@@ -336,7 +339,7 @@ impl Links {
     /// Bytes of each input buffer.
     pub(crate) const OF_A_BUFFER: usize = size_of::<Feeder>();
     /// Bytes of each link.
-    pub(crate) const OF_A_LINK: usize = size_of::<OwnOfLink>() + size_of::<u32>() + size_of::<LinkClass>();
+    pub(crate) const OF_A_LINK: usize = size_of::<OwnOfLink>() + size_of::<u32>();
 
     /// Virtual channels of `link`.
     pub(crate) fn channels(&self, link: u32) -> u8 {
@@ -413,10 +416,13 @@ impl Links {
         }
     }
 
-    /// The link of this part that feeds input buffer `buffer`, if one does.
+    /// The link of this part that feeds input buffer `buffer`, if one does; else [`NIL`].
     #[inline(always)]
-    pub(super) fn feeder(&self, buffer: u32) -> Option<u32> {
-        Some(self.feeders[buffer as usize].link).filter(|&link| link < OTHER)
+    pub(crate) fn feeder(&self, buffer: u32) -> u32 {
+        match self.feeders[buffer as usize].link {
+            link if link < OTHER => link,
+            _ => NIL,
+        }
     }
 
     /// The LP that sends into input buffer `buffer`.

@@ -116,6 +116,7 @@ impl<P: Payload> Shared<P> {
             p.tail_in = arrival;
             p.buffer = link.far + u32::from(vc);
             p.vc = vc;
+            p.next_waiting = port;
             let at = head_out + link.latency + setup.delay_after_routing + setup.delay_before_routing;
             if link.leaves {
                 self.export::<C>(packet, link.far_lp, at);

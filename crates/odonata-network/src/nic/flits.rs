@@ -152,7 +152,7 @@ impl Nics {
                 message,
                 (bytes, unsent),
                 (now, arrival),
-                (&link, buffer),
+                (number, &link, buffer),
                 (class, class),
             );
             if shared.flow.lost.is_on::<C>() {

@@ -41,8 +41,6 @@ pub(crate) struct Arbiter {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     pub(crate) packet: u32,
-    /// How it compares with the others of its line: the least goes first.
-    pub(crate) rank: (u64, u64),
     /// What stands for it in the line: the last of its queue; and what stands before that.
     place: u32,
     before: u32,
@@ -222,61 +220,35 @@ impl Arbiter {
     }
 
     /// The request of `line`, which is not empty, whose turn it is, the input port `served` having been served last of it.
-    #[inline]
+    // Compiled into its callers, and calls nothing that returns more than fits into registers.
+    #[inline(always)]
     pub(crate) fn next(self, packets: &Pool<Packet>, line: List, served: u32) -> Turn {
-        match self.arbitration {
-            Arbitration::FirstCome => Turn {
-                packet: line.head,
-                rank: (0, 0),
-                place: line.head,
-                before: NIL,
-            },
-            Arbitration::Age if self.queues => {
-                let packet = self.first(packets, line.head);
-                Turn {
-                    packet,
-                    rank: age(packets.get(packet)),
-                    place: line.head,
-                    before: line.tail,
-                }
+        let (before, place) = match self.arbitration {
+            Arbitration::FirstCome => (NIL, line.head),
+            Arbitration::Age if !self.queues => self.first_of(packets, line, NOBODY, |_| true),
+            Arbitration::RoundRobin | Arbitration::LowestFirst if line.head != line.tail => {
+                next_in_round(packets, line, self.last(served))
             }
-            Arbitration::Age => self
-                .oldest(packets, line, |_| true)
-                .unwrap_or_else(|| unreachable!("a line of nobody")),
-            Arbitration::RoundRobin | Arbitration::LowestFirst => {
-                let last = self.last(served);
-                let wait = |at: u32| turns(input_port(packets.get(at)), last);
-                let (mut before, mut at) = (line.tail, line.head);
-                let mut least = wait(at);
-                // Numbers rise along a round, but for one fall, behind which it begins.
-                if line.head != line.tail && least > wait(line.tail) {
-                    loop {
-                        let next = packets.get(at).next_waiting;
-                        let this = wait(next);
-                        (before, at) = (at, next);
-                        if this < least || at == line.tail {
-                            least = this;
-                            break;
-                        }
-                        least = this;
-                    }
-                }
-                Turn {
-                    packet: self.first(packets, at),
-                    rank: (u64::from(least), 0),
-                    place: at,
-                    before,
-                }
-            }
+            _ => (line.tail, line.head),
+        };
+        Turn {
+            packet: self.first(packets, place),
+            place,
+            before,
         }
     }
 
-    /// How `turn` compares with those of the other channels of its output, at which input port `served` was served last.
-    #[inline]
-    pub(crate) fn among_channels(self, packets: &Pool<Packet>, turn: Turn, served: u32) -> (u64, u64) {
+    /// How the turn of `packet` compares with those of the other channels of its output, at which input port `served` was served
+    /// last: the least goes first.
+    #[inline(always)]
+    pub(crate) fn among_channels(self, packets: &Pool<Packet>, packet: u32, served: u32) -> (u64, u64) {
+        let p = packets.get(packet);
         match self.arbitration {
-            Arbitration::RoundRobin => (turns(input_port(packets.get(turn.packet)), served).into(), 0),
-            _ => turn.rank,
+            Arbitration::FirstCome => (0, 0),
+            Arbitration::Age => age(p),
+            Arbitration::RoundRobin | Arbitration::LowestFirst => {
+                (turns(input_port(p), self.last(served)).into(), 0)
+            }
         }
     }
 
@@ -289,48 +261,33 @@ impl Arbiter {
         served: u32,
         may: impl Fn(&Packet) -> bool,
     ) -> Option<Turn> {
-        if self.arbitration == Arbitration::Age {
-            return self.oldest(packets, line, may);
-        }
-        let last = self.last(served);
-        let mut best: Option<Turn> = None;
+        let (before, place) = self.first_of(packets, line, self.last(served), may);
+        (place != NIL).then(|| Turn {
+            packet: self.first(packets, place),
+            place,
+            before,
+        })
+    }
+
+    /// Where in `line` the request stands whose turn it is among those that `may` be taken, after that of the input port `last`, and
+    /// what stands before it; [`NIL`] if there is none. By age: the one that was created first; of several, that which was sent first
+    /// by its node, then that of the lowest input port.
+    #[inline(never)]
+    fn first_of(self, packets: &Pool<Packet>, line: List, last: u32, may: impl Fn(&Packet) -> bool) -> (u32, u32) {
+        let mut best = (NIL, NIL);
+        let mut least = ((u64::MAX, u64::MAX), u32::MAX);
         self.go_round(packets, line, |before, at| {
-            let packet = self.first(packets, at);
-            let p = packets.get(packet);
+            let p = packets.get(self.first(packets, at));
             let rank = match self.arbitration {
-                Arbitration::FirstCome => 0,
-                _ => u64::from(turns(input_port(p), last)),
+                Arbitration::FirstCome => ((0, 0), 0),
+                Arbitration::Age => (age(p), input_port(p)),
+                Arbitration::RoundRobin | Arbitration::LowestFirst => ((0, 0), turns(input_port(p), last)),
             };
-            if may(p) && best.is_none_or(|best| rank < best.rank.0) {
-                best = Some(Turn {
-                    packet,
-                    rank: (rank, 0),
-                    place: at,
-                    before,
-                });
+            if may(p) && (best.1 == NIL || rank < least) {
+                (best, least) = ((before, at), rank);
             }
         });
         best
-    }
-
-    /// The one that was created first; of several, that which was sent first by its node, then that of the lowest input port.
-    fn oldest(self, packets: &Pool<Packet>, line: List, may: impl Fn(&Packet) -> bool) -> Option<Turn> {
-        let mut best: Option<(Turn, u32)> = None;
-        self.go_round(packets, line, |before, at| {
-            let packet = self.first(packets, at);
-            let p = packets.get(packet);
-            let (rank, input) = (age(p), input_port(p));
-            if may(p) && best.is_none_or(|(best, lowest)| (rank, input) < (best.rank, lowest)) {
-                let turn = Turn {
-                    packet,
-                    rank,
-                    place: at,
-                    before,
-                };
-                best = Some((turn, input));
-            }
-        });
-        best.map(|(turn, _)| turn)
     }
 
     /// Whether `packet`, which would have to wait on these terms, comes before all that it would wait behind in `line`: those that
@@ -440,6 +397,27 @@ impl Arbiter {
             see(place);
         });
     }
+}
+
+/// Where in `line`, after whose turn the input port `last` was served last, the next turn stands, and what stands before it.
+#[inline(never)]
+fn next_in_round(packets: &Pool<Packet>, line: List, last: u32) -> (u32, u32) {
+    let wait = |at: u32| turns(input_port(packets.get(at)), last);
+    let (mut before, mut at) = (line.tail, line.head);
+    let mut least = wait(at);
+    // Numbers rise along a round, but for one fall, behind which it begins.
+    if least > wait(line.tail) {
+        loop {
+            let next = packets.get(at).next_waiting;
+            let this = wait(next);
+            (before, at) = (at, next);
+            if this < least || at == line.tail {
+                break;
+            }
+            least = this;
+        }
+    }
+    (before, at)
 }
 
 /// `packet`, the new last one of the queue of its input, stands for it in `line` in place of `at`, which is behind `before`.

@@ -23,7 +23,7 @@ use crate::routing::Routing;
 use crate::settings::Arbitration;
 use crate::{FabricEvent, Payload};
 use odonata_blame::lost::Vector;
-use odonata_engine::{List, Store, Time};
+use odonata_engine::{List, NIL, Store, Time};
 
 /// Distinguishes the wake-ups of input buffers from those of ports.
 const INPUT: u32 = 1 << 31;
@@ -165,8 +165,8 @@ impl InputQueued {
         self.request(ctx, shared, router, (input.fifo.head, 0), true);
     }
 
-    /// Routes the head of a buffer, which is at so many more routers; sends it at once if nothing is in the way, else it waits for
-    /// its output.
+    /// Routes the head of a buffer, which is at so many more routers: one if it has just come; sends it at once if nothing is in the
+    /// way, else it waits for its output.
     fn request<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -177,7 +177,8 @@ impl InputQueued {
     ) {
         let now = ctx.now();
         let p = *shared.packets.get(packet);
-        shared.flow.prefetch_release(p.buffer);
+        let feeder = if hops > 0 { p.next_waiting } else { NIL };
+        shared.flow.prefetch_credits(feeder);
         let flits = shared.setup.flits(p.bytes);
         let (port, asked, terms) = shared.route::<C>(&WholePackets, router, (packet, hops), flits, now);
         shared.stats.prefetch(port);
@@ -199,7 +200,7 @@ impl InputQueued {
                 self.pop_input::<C>(shared, p.buffer);
             }
             shared.flow.edit_vc::<C>(at).last_input = input_port(&p);
-            let free_at = self.send_from_input(ctx, shared, router, (packet, flits), (port, vc), None);
+            let free_at = self.send_from_input(ctx, shared, router, (packet, feeder, flits), (port, vc), None);
             if out.waiting > 0 {
                 Self::look_for_room::<C>(shared, port, asked, now);
                 // Those passed by are looked at again before anybody else passes.
@@ -359,7 +360,7 @@ impl InputQueued {
                 room = shared.room_for::<C>(port, asked, flits, now);
             }
             let Some(vc) = room else { continue };
-            let rank = arbiter.among_channels(&shared.packets, turn, served);
+            let rank = arbiter.among_channels(&shared.packets, turn.packet, served);
             if best.is_none() || rank < least {
                 (best, least) = (Some((asked, vc, turn)), rank);
             }
@@ -370,7 +371,11 @@ impl InputQueued {
         let (asked, vc, turn) = best?;
         let packet = turn.packet;
         let p = *shared.packets.get(packet);
-        shared.flow.prefetch_release(p.buffer);
+        let feeder = shared.flow.links.feeder(p.buffer - u32::from(p.vc));
+        shared.flow.prefetch_credits(feeder);
+        if link.to_node {
+            shared.messages.prefetch(p.message);
+        }
         let flits = shared.setup.flits(p.bytes);
         let mut line = shared.flow.vc(link.first_vc + u32::from(asked)).queue;
         arbiter.leave::<C>(&mut shared.packets, &mut line, turn);
@@ -382,7 +387,7 @@ impl InputQueued {
             self.pop_input::<C>(shared, p.buffer);
         }
         let router = shared.flow.links.sender(port);
-        let free_at = self.send_from_input(ctx, shared, router, (packet, flits), (port, vc), Some(vc));
+        let free_at = self.send_from_input(ctx, shared, router, (packet, feeder, flits), (port, vc), Some(vc));
         Self::look_for_room::<C>(shared, port, asked, now);
         Some(free_at)
     }
@@ -478,7 +483,7 @@ impl InputQueued {
         ctx: &mut C,
         shared: &mut Shared<impl Payload>,
         router: u32,
-        (packet, flits): (u32, u32),
+        (packet, feeder, flits): (u32, u32, u32),
         (port, vc): (u32, u8),
         waited: Option<u8>,
     ) -> Time {
@@ -501,7 +506,7 @@ impl InputQueued {
             owner,
             to_others,
         };
-        shared.free_buffer(ctx, buffer, from_vc, space, release.buffer);
+        shared.free_fed_buffer(ctx, (buffer, feeder), from_vc, space, release.buffer);
         if !self.has_fifos::<C>() {
             return release.port;
         }
