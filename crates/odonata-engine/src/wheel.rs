@@ -446,6 +446,7 @@ impl<E: Copy> Default for Wheel<E> {
 mod tests {
     use super::*;
     use crate::random::{Purpose, Stream};
+    use std::cmp::Reverse;
     use std::collections::BinaryHeap;
 
     fn drain(wheel: &mut Wheel<u32>) -> Vec<(u64, u64)> {

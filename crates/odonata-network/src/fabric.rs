@@ -401,7 +401,17 @@ impl<P: Payload> Fabric<P> {
     pub fn prefetch(&self, event: &FabricEvent) {
         match *event {
             FabricEvent::Arrive { packet } => self.shared.packets.prefetch(packet),
-            FabricEvent::Port { port } => self.shared.flow.prefetch_port(port),
+            FabricEvent::Port { port } => {
+                self.shared.flow.prefetch_port(port);
+                self.shared.flow.prefetch_channels(port);
+                self.shared.stats.prefetch(port);
+            }
+            FabricEvent::Nic { nic } => {
+                let link = self.shared.flow.links.ports + nic;
+                self.shared.flow.prefetch_port(link);
+                self.shared.stats.prefetch(link);
+                self.nics.prefetch(nic);
+            }
             _ => {}
         }
     }

@@ -120,6 +120,12 @@ impl Nics {
         nic * u32::from(self.lanes_of_a_nic()) + u32::from(channel)
     }
 
+    /// Fetches the first queue of `nic` into the cache.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, nic: u32) {
+        self.lanes.prefetch(self.lane(nic, 0));
+    }
+
     /// The channel of messages of traffic class `class` from the node of `nic` to `target`.
     #[inline(always)]
     fn channel<U: Uses>(&self, shared: &Shared<impl Payload>, (nic, target): (u32, u32), class: u8) -> u8 {

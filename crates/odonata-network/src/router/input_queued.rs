@@ -243,7 +243,6 @@ impl InputQueued {
     /// An output port became free or got a credit: sends the next packet that can go.
     pub(crate) fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
-        shared.flow.prefetch_channels(port);
         let out = *shared.flow.port(port);
         if out.waiting == 0 {
             return;
@@ -252,7 +251,6 @@ impl InputQueued {
             shared.flow.wake_up(ctx, port, out.free_at);
             return;
         }
-        shared.stats.prefetch(port);
         let link = shared.flow.link(port);
         let mut reroute = false;
         let sent = if shared.classes.is_on::<C>() {
