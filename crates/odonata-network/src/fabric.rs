@@ -299,6 +299,7 @@ impl<P: Payload> Fabric<P> {
     }
 
     /// The same, of the features that `C` says.
+    #[inline(always)]
     fn handle_with<C: HandlerContext>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) -> Option<Notice> {
         let shared = &mut self.shared;
         let input_queued = shared.setup.params.router == RouterModel::InputQueued;

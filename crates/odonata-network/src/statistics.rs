@@ -68,11 +68,12 @@ pub struct LinkPeriod {
     pub count: u32,
 }
 
-/// An interval of the time series: its number, and when it begins.
+/// An interval of the time series: its number, when it begins, and its first cell.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
     number: u64,
     begin: Time,
+    first_cell: usize,
 }
 
 /// What a link sends: flits or packets that follow each other.
@@ -230,29 +231,27 @@ impl Statistics {
         self.traffic.edit::<M>(u32::from(traffic)).messages += 1;
     }
 
-    /// The number of the interval that has `at`. Most often it is the one of last time.
-    #[inline]
-    fn interval_of(&mut self, at: Time, interval: Time) -> u64 {
-        let Interval { number, begin } = self.last;
-        if at.0.wrapping_sub(begin.0) < interval.0 {
-            return number;
-        }
+    /// Makes the interval that has `at` the last one.
+    #[inline(never)]
+    fn find_interval(&mut self, at: Time, interval: Time) {
         let number = at.0 / interval.0;
         self.last = Interval {
             number,
             begin: Time(number * interval.0),
+            first_cell: number.min(self.kept) as usize * self.series_width(),
         };
-        number
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn count_in_series<M: Uses>(&mut self, at: Time, column: usize, (packets, bytes): (u64, u32), time: Time) {
         let Some(interval) = self.interval else { return };
-        let row = self.interval_of(at, interval);
-        if row >= self.kept {
+        if at.0.wrapping_sub(self.last.begin.0) >= interval.0 {
+            self.find_interval(at, interval);
+        }
+        if self.last.number >= self.kept {
             return;
         }
-        let cell = self.series.edit::<M>(row as usize * self.series_width() + column);
+        let cell = self.series.edit::<M>(self.last.first_cell + column);
         cell.packets += packets;
         cell.bytes += u64::from(bytes);
         cell.time += time;
@@ -263,7 +262,10 @@ impl Statistics {
         let (Some(interval), Some(period)) = (self.interval, self.recorded_links) else {
             return;
         };
-        let Some(row) = self.interval_of(at, interval).checked_sub(u64::from(period.first)) else {
+        if at.0.wrapping_sub(self.last.begin.0) >= interval.0 {
+            self.find_interval(at, interval);
+        }
+        let Some(row) = self.last.number.checked_sub(u64::from(period.first)) else {
             return;
         };
         if row >= u64::from(period.count) {

@@ -103,7 +103,7 @@ impl InputQueued {
     }
 
     /// The head of `packet` has come through the pipeline of `router`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -241,6 +241,8 @@ impl InputQueued {
     }
 
     /// An output port became free or got a credit: sends the next packet that can go.
+    // Not compiled into the handler of all events: it needs many registers, which all events would have to save.
+    #[inline(never)]
     pub(crate) fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
         let out = *shared.flow.port(port);
