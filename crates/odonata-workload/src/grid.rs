@@ -96,7 +96,7 @@ impl Grid {
         let mut rest = rank;
         let mut neighbour = 0;
         let mut stride = 1u32;
-        for (&extent, &step) in self.extents.iter().zip(offset) {
+        for (&extent, &step) in self.extents[..self.dimensions].iter().zip(offset) {
             let here = rest % extent;
             rest /= extent;
             let there = match step {
