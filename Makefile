@@ -44,7 +44,7 @@ $(VENV)/.mpi: $(VENV)/.tools FORCE
 
 $(VENV)/.installed: $(VENV)/.tools $(VENV)/.mpi $(RUST_SOURCES)
 	@$(if $(MPI),command -v $(MPICC_OF_MPI) >/dev/null || { echo "$(MPICC_OF_MPI) is missing: see docs/mpi.md"; rm $(VENV)/.mpi; exit 1; })
-	@echo "building the simulator$(if $(MPI), for MPI by $(MPICC_OF_MPI)): about 130 crates, three to five minutes the first time"
+	@echo "building the simulator$(if $(MPI), for MPI by $(MPICC_OF_MPI)): about 95 crates, three to five minutes the first time"
 	@$(BUILD)
 	@touch $@
 

@@ -34,11 +34,8 @@ ODONATA = [sys.executable, "-m", "odonata"]
 _HOME = tempfile.TemporaryDirectory(prefix="odonata-home-")
 os.environ["HOME"] = _HOME.name
 
-#: Files whose tests are about how commands start and end, and what they take: they start them as users do.
-STARTED = {
-    *("test_commands", "test_environment", "test_memory", "test_parallel", "test_resume", "test_run"),
-    *("test_signals", "test_sweep", "test_sweep_clusters"),
-}
+#: Files whose tests are about how commands start, and what they take: they start them as users do.
+STARTED = {"test_commands", "test_environment", "test_memory", "test_parallel", "test_sweep_clusters"}
 
 #: Three jobs on 40 nodes, 5 of them storage servers; simulated in well under a second.
 SMALL = """\

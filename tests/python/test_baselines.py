@@ -112,9 +112,16 @@ def test_the_latency_of_io_messages_is_that_of_the_table_messages(together):
     assert latency["io_message_latency_p50"].together == sorted(found)[(len(found) + 1) // 2 - 1]
 
 
-@pytest.mark.parametrize("processes", [1, 3])
-def test_processes_change_nothing_and_memory_holds_what_a_folder_holds(together, processes):
-    held = odonata.run(tomllib.loads(SMALL), baselines=True, processes=processes)
+@pytest.fixture(scope="module")
+def held():
+    """The same run in memory with one process, and what was said of its progress."""
+    seen = []
+    scenario = tomllib.loads(SMALL)
+    return odonata.run(scenario, baselines=True, processes=1, progress=seen.append), seen
+
+
+def test_processes_change_nothing_and_memory_holds_what_a_folder_holds(together, held):
+    held, _ = held
     assert held.path is None
     # In words, as not a number is not equal to itself.
     assert str(held.rows("slowdown")) == str(together.rows("slowdown"))
@@ -245,14 +252,10 @@ def test_traffic_that_others_stop_sends_alone_as_long_and_is_compared_by_its_lat
     assert ruled.slowdown()["noise"]["mpi_packet_latency_max"].ratio > 1
 
 
-def test_processes_change_nothing_for_jobs_with_rules_either(ruled):
-    held = odonata.run(tomllib.loads(RULES), baselines=True, processes=1)
-    assert str(held.rows("slowdown")) == str(ruled.rows("slowdown"))
-
-
-def test_traffic_that_others_stop_waits_for_the_end_of_the_run():
+def test_one_process_changes_nothing_and_traffic_that_others_stop_waits_for_the_end_of_the_run(ruled):
     seen = []
-    odonata.run(tomllib.loads(RULES), baselines=True, progress=seen.append)
+    held = odonata.run(tomllib.loads(RULES), baselines=True, processes=1, progress=seen.append)
+    assert str(held.rows("slowdown")) == str(ruled.rows("slowdown"))
     assert list(seen[-1].baselines.values()) == [1.0] * len(RULED)
     waited = [now.baselines["noise"] for now in seen if now.fraction is None or now.fraction < 1]
     assert set(waited) <= {0.0}
@@ -431,9 +434,8 @@ def test_baselines_of_a_killed_run_end_by_themselves(shell):
     assert not (shell.folder / "out").exists()
 
 
-def test_progress_tells_how_far_the_baselines_are():
-    seen = []
-    odonata.run(tomllib.loads(SMALL), baselines=True, progress=seen.append)
+def test_progress_tells_how_far_the_baselines_are(held):
+    _, seen = held
     assert list(seen[-1].baselines) == JOBS
     assert set(seen[-1].baselines.values()) == {1.0}
     assert all(isinstance(now, runner.Progress) for now in seen)

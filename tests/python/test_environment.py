@@ -7,7 +7,7 @@ import subprocess
 
 import launcher
 import pytest
-from conftest import ODONATA, ROOT, SMALL, StartedShell, Transcript
+from conftest import ODONATA, ROOT, SMALL, Shell, StartedShell, Transcript
 
 import odonata
 
@@ -67,7 +67,10 @@ def test_an_argument_that_is_not_utf_8_is_named(results, arguments, key):
     assert f"  key       {key}\n" in done.err
     assert "caf\\udce9" in done.err
     assert results.files() == before
-    done = call(results, *arguments, "--json")
+
+
+def test_an_argument_that_is_not_utf_8_is_an_error_in_json_too(results):
+    done = call(results, "run", "scenario.toml", "-o", b"caf\xe9", "--json")
     assert json.loads(done.out)["error"]["expected"] == "text in UTF-8"
 
 
@@ -100,17 +103,18 @@ def test_a_folder_above_may_have_any_name(tmp_path):
     assert call(shell, "summary", "out").out.startswith("small: completed")
 
 
+#: Tables, JSON, the version and a help page; the others print in one of these ways.
 COMMANDS = [
     ["summary", "out"],
-    ["summary", "out", "--json"],
-    ["compare", "out", "out"],
-    ["check", "scenario.toml"],
     ["describe", "scenario.toml", "--json"],
-    ["schema"],
-    ["schema", "--tables", "--markdown"],
     ["--version"],
-    ["--help"],
     ["run", "--help"],
+    pytest.param(["summary", "out", "--json"], marks=pytest.mark.slow),
+    pytest.param(["compare", "out", "out"], marks=pytest.mark.slow),
+    pytest.param(["check", "scenario.toml"], marks=pytest.mark.slow),
+    pytest.param(["schema"], marks=pytest.mark.slow),
+    pytest.param(["schema", "--tables", "--markdown"], marks=pytest.mark.slow),
+    pytest.param(["--help"], marks=pytest.mark.slow),
 ]
 
 
@@ -211,9 +215,9 @@ def test_ctrl_c_while_libraries_are_imported_is_answered_at_once(results, module
         (["compare", "out", "out", "--min", "nan"], "--min"),
     ],
 )
-def test_numbers_that_are_none_are_named(results, arguments, said):
+def test_numbers_that_are_none_are_named(results, server, arguments, said):
     results.write(SMALL, "nan.toml")
-    done = call(results, *arguments)
+    done = Shell(results.folder, server)(*arguments)
     assert (done.code, done.out) == (2, ""), done
     assert said in done.err
     assert "itself failed" not in done.err

@@ -80,7 +80,7 @@ def test_a_planted_fault_is_found_and_kept(tmp_path, number):
     # The same draws, wherever it is made.
     about = json.loads((kept / "trial.json").read_text())["about"]
     assert about == {"draw": lot_of(1, "planted_faults:Planted", 0).randrange(1000)}
-    if rule in ("traceback", "left behind"):
+    if rule == "traceback":
         again = hostile(tmp_path, "--again", str(kept), PLANTED=str(number))
         assert (again.returncode, f"== {rule}" in again.stdout) == (1, True)
         assert hostile(tmp_path, "--again", str(kept), PLANTED="0").returncode == 0

@@ -46,7 +46,7 @@ def on_a_terminal(shell, width, *arguments):
     return re.sub(r"\x1b\[[0-9;]*m", "", text.decode()).replace("\r", "")
 
 
-@pytest.mark.parametrize("width", [80, 100, 120])
+@pytest.mark.parametrize("width", [80, pytest.param(100, marks=pytest.mark.slow), 120])
 @pytest.mark.parametrize("command", [["summary", "out"], ["compare", "out", "out/baselines/halo"]])
 def test_no_number_is_cut_and_no_table_is_wider_than_the_terminal(results, width, command):
     text = on_a_terminal(results, width, *command)

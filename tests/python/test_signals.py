@@ -97,9 +97,10 @@ def stopped(process, number, times=1):
 @pytest.mark.parametrize(
     ("odd", "number"),
     [
-        ("spin", signal.SIGINT),
         ("spin_on_exceptions", signal.SIGTERM),
         ("sleep", signal.SIGINT),
+        # Ended in another thread, and before the first operation, by the tests below.
+        pytest.param("spin", signal.SIGINT, marks=pytest.mark.slow),
         pytest.param("spin", signal.SIGTERM, marks=pytest.mark.slow),
         pytest.param("spin_on_exceptions", signal.SIGINT, marks=pytest.mark.slow),
         pytest.param("sleep", signal.SIGTERM, marks=pytest.mark.slow),
@@ -120,7 +121,7 @@ def test_a_signal_ends_the_code_of_a_user_and_what_was_measured_is_kept(shell, o
     assert not list(shell.folder.glob(".*"))
 
 
-@pytest.mark.parametrize("scheduler", ["conservative", "optimistic"])
+@pytest.mark.parametrize("scheduler", [pytest.param("conservative", marks=pytest.mark.slow), "optimistic"])
 def test_a_signal_ends_the_code_of_a_user_in_another_thread(shell, scheduler):
     shell.write(MACHINE + job("busy", odd="spin"))
     settings = ["--scheduler", scheduler, "--threads", "2", "--set", "run.parts=4"]
@@ -176,7 +177,15 @@ def test_a_program_that_is_written_to_files_for_ever_is_ended(shell):
     assert not list(shell.folder.glob("*x.program*"))
 
 
-@pytest.mark.parametrize("kind", ["compute", "test", "mark", "probe"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "compute",
+        "probe",
+        pytest.param("test", marks=pytest.mark.slow),
+        pytest.param("mark", marks=pytest.mark.slow),
+    ],
+)
 def test_a_program_that_goes_on_for_ever_at_one_instant_ends_with_its_name(shell, kind):
     shell.write(MACHINE + '[run]\ntime_limit = "1 s"\n' + job("again", kind=kind))
     shell.write(PROGRAM, "own.py")

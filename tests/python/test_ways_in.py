@@ -139,7 +139,14 @@ def test_init_writes_every_workload(shell, workload):
     odonata.check(shell.write(text, "all.toml"))
 
 
-@pytest.mark.parametrize("name", _core.preset_names())
+#: Presets of machines so large that their check takes seconds.
+LARGE = {"mfnetsim"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in _core.preset_names()],
+)
 def test_init_starts_from_every_preset(shell, name):
     machine = [] if starter.has_machine(name) else ["--machine", "torus"]
     done = shell("init", "it.toml", "--preset", name, *machine)

@@ -235,13 +235,13 @@ fn random_accesses_end_well_or_in_a_named_failure_whatever_fails() {
 
 #[test]
 fn every_event_with_failures_can_be_taken_back_and_redone() {
-    take_back(0..5, random_failures);
+    take_back(0..3, random_failures);
 }
 
 #[test]
 #[ignore = "takes long"]
 fn more_events_with_failures_can_be_taken_back_and_redone() {
-    take_back(5..12, random_failures);
+    take_back(3..12, random_failures);
 }
 
 pub(super) fn take_back(seeds: std::ops::Range<u64>, setup_of: fn(u64) -> Setup) {

@@ -523,7 +523,17 @@ fn take_back_accesses(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn random_accesses_go_on_from_what_was_saved() {
-    for seed in 0..40 {
+    hand_over_accesses(0..12);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn more_random_accesses_go_on_from_what_was_saved() {
+    hand_over_accesses(12..40);
+}
+
+fn hand_over_accesses(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
         hand_over(&random_files(seed), 30);
     }
 }

@@ -8,7 +8,7 @@ use crate::common::{
     CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SIZES, SWITCHINGS, Scripted, assert_equal_divided,
     assert_goes_on_from_what_was_saved, every_fabric,
 };
-use crate::common::{message, named, play, random_messages, shape};
+use crate::common::{message, named, play, random_messages, sample, shape};
 use odonata_engine::random::Purpose;
 use odonata_engine::{RollbackCheck, Stream, Time};
 use odonata_network::settings::Fidelity;
@@ -208,24 +208,66 @@ fn random_traffic_arrives_once_and_whole() {
 
 #[test]
 fn parts_and_schedulers_make_no_difference() {
-    every_network(|net, context| assert_equal_divided(net, &both_kinds(net, 150, 200, 3), context));
+    assert_parts_make_no_difference(3);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn parts_and_schedulers_make_no_difference_in_any_network() {
+    assert_parts_make_no_difference(1);
+}
+
+fn assert_parts_make_no_difference(step: usize) {
+    let mut in_sample = sample(step);
+    every_network(|net, context| {
+        if in_sample() {
+            assert_equal_divided(net, &both_kinds(net, 150, 200, 3), context);
+        }
+    });
 }
 
 #[test]
 fn what_is_known_of_the_others_goes_on_from_what_was_saved() {
+    assert_go_on(3);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn what_is_known_of_the_others_goes_on_in_any_network() {
+    assert_go_on(1);
+}
+
+fn assert_go_on(step: usize) {
     let mut random = Stream::new(1, 0, Purpose::Host);
+    let mut in_sample = sample(step);
     every_network(|net, context| {
-        let script = both_kinds(net, 120, 60, 6);
-        assert_goes_on_from_what_was_saved(net, &script, (&mut random, 400), context);
+        if in_sample() {
+            let script = both_kinds(net, 120, 60, 6);
+            assert_goes_on_from_what_was_saved(net, &script, (&mut random, 400), context);
+        }
     });
 }
 
-/// Every event done, undone and done again, at a load that fills the smallest buffers.
 #[test]
 fn every_event_can_be_taken_back() {
+    assert_every_event_can_be_taken_back(3);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn every_event_can_be_taken_back_in_any_network() {
+    assert_every_event_can_be_taken_back(1);
+}
+
+/// Every event done, undone and done again, at a load that fills the smallest buffers.
+fn assert_every_event_can_be_taken_back(step: usize) {
+    let mut in_sample = sample(step);
     for router in ROUTERS {
         for switching in SWITCHINGS {
             for (algorithm, intermediate, _) in ROUTINGS {
+                if !in_sample() {
+                    continue;
+                }
                 let mut net = Net::round(shape(3, 2, 2, 1))
                     .routed(algorithm, intermediate)
                     .smallest_buffers()

@@ -208,13 +208,13 @@ fn compare(networks: &[Named], switchings: &[Switching], cases: Range<u64>) {
 
 #[test]
 fn random_messages_on_random_networks_take_the_same_cycles() {
-    compare(&NETWORKS, &SWITCHINGS, 0..30);
+    compare(&NETWORKS, &SWITCHINGS, 0..15);
 }
 
 #[test]
 #[ignore = "takes long"]
 fn many_random_messages_on_random_networks_take_the_same_cycles() {
-    compare(&NETWORKS, &SWITCHINGS, 30..100);
+    compare(&NETWORKS, &SWITCHINGS, 15..100);
 }
 
 #[test]

@@ -76,36 +76,65 @@ pub(super) struct Taken {
 #[cfg(target_os = "linux")]
 pub(super) mod system {
     use super::Taken;
-    use procfs::process::{LimitValue, Process};
-    use procfs::{Current, Meminfo};
     use std::path::{Path, PathBuf};
+
+    /// A file of the kernel's, below `/proc`.
+    fn kernel_file(name: &str) -> Option<String> {
+        std::fs::read_to_string(Path::new("/proc").join(name)).ok()
+    }
+
+    /// Bytes in the line `name: NUMBER kB` of `text`.
+    pub(super) fn amount(text: &str, name: &str) -> Option<u64> {
+        let rest = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        let kib: u64 = rest.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        kib.checked_mul(1024)
+    }
+
+    /// The soft limit of the address space in `text`, the table of limits, in bytes; None if there is none.
+    pub(super) fn soft_limit(text: &str) -> Option<u64> {
+        let rest = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+        rest.split_whitespace().next()?.parse().ok()
+    }
+
+    /// The folders of the control groups that bound memory, in `text`: lines `HIERARCHY:CONTROLLERS:PATH`.
+    pub(super) fn groups(text: &str) -> Vec<PathBuf> {
+        let folders_of = |line: &str| {
+            let mut parts = line.splitn(3, ':');
+            let (hierarchy, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+            let root = match hierarchy {
+                "0" => "/sys/fs/cgroup",
+                _ if controllers.split(',').any(|name| name == "memory") => "/sys/fs/cgroup/memory",
+                _ => return None,
+            };
+            Some(folders(Path::new(root), path))
+        };
+        text.lines().filter_map(folders_of).flatten().collect()
+    }
 
     /// What this process has.
     pub(in super::super) fn taken() -> Option<Taken> {
-        // In KiB. What counts in pages asks for their size in a way that kills a process under Valgrind.
-        let status = Process::myself().ok()?.status().ok()?;
+        let status = kernel_file("self/status")?;
         Some(Taken {
-            resident: status.vmrss? * 1024,
-            space: status.vmsize? * 1024,
+            resident: amount(&status, "VmRSS")?,
+            space: amount(&status, "VmSize")?,
         })
     }
 
     /// The most that this process has had in the computer's memory at a time, bytes.
     pub(crate) fn peak_resident() -> Option<u64> {
-        Some(Process::myself().ok()?.status().ok()?.vmhwm? * 1024)
+        amount(&kernel_file("self/status")?, "VmHWM")
     }
 
     /// The memory that can be had without anybody's losing what he uses.
     pub(in super::super) fn free() -> Option<u64> {
-        Meminfo::current().ok()?.mem_available
+        amount(&kernel_file("meminfo")?, "MemAvailable")
     }
 
     /// The limit of the address space, if there is one.
     pub(in super::super) fn address_space() -> Option<u64> {
-        match Process::myself().ok()?.limits().ok()?.max_address_space.soft_limit {
-            LimitValue::Value(bytes) => Some(bytes),
-            LimitValue::Unlimited => None,
-        }
+        soft_limit(&kernel_file("self/limits")?)
     }
 
     /// What is left of it.
@@ -115,16 +144,8 @@ pub(super) mod system {
 
     /// What the control groups of this process, and those that they are in, leave it.
     pub(in super::super) fn left_in_groups() -> Option<u64> {
-        let groups = Process::myself().ok()?.cgroups().ok()?;
-        let folders = groups.into_iter().flat_map(|group| {
-            let root = match group.hierarchy {
-                0 => "/sys/fs/cgroup",
-                _ if group.controllers.iter().any(|name| name == "memory") => "/sys/fs/cgroup/memory",
-                _ => return Vec::new(),
-            };
-            folders(Path::new(root), &group.pathname)
-        });
-        folders.filter_map(|folder| left_in(&folder)).min()
+        let groups = groups(&kernel_file("self/cgroup")?);
+        groups.iter().filter_map(|folder| left_in(folder)).min()
     }
 
     /// The folders of a group and of those that it is in. In a container the path may be one that only its host sees:
@@ -199,6 +220,43 @@ mod tests {
         assert_eq!((found.bytes, found.bound), (1 << 20, Bound::Key));
         let free = available(None);
         assert!(free.bytes > free.taken && free.bound != Bound::Key, "{free:?}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn amounts_limits_and_groups_are_read_as_the_kernel_writes_them() {
+        let status = "Name:\tVmRSS: 5 kB\nVmSize:\t  123456 kB\nVmRSS:\t    2048 kB\nThreads:\t1\n";
+        assert_eq!(system::amount(status, "VmSize"), Some(123_456 << 10));
+        assert_eq!(system::amount(status, "VmRSS"), Some(2 << 20));
+        assert_eq!(system::amount(status, "Threads"), None);
+        assert_eq!(system::amount(status, "VmHWM"), None);
+        let limits = |soft: &str| {
+            format!(
+                "Limit                     Soft Limit           Hard Limit           Units     \n\
+                 Max stack size            8388608              unlimited            bytes     \n\
+                 Max address space         {soft:<21}unlimited            bytes     \n"
+            )
+        };
+        assert_eq!(system::soft_limit(&limits("61440000")), Some(61_440_000));
+        assert_eq!(system::soft_limit(&limits("unlimited")), None);
+        let found = system::groups("5:cpu,memory:/a:b\n4:cpuset:/c\n0::/d/e\n");
+        let expected = [
+            "/sys/fs/cgroup/memory/a:b",
+            "/sys/fs/cgroup/memory/",
+            "/sys/fs/cgroup/d/e",
+            "/sys/fs/cgroup/d",
+            "/sys/fs/cgroup/",
+        ];
+        assert_eq!(found, expected.map(std::path::PathBuf::from));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_has_memory_and_the_computer_has_some_free() {
+        let taken = system::taken().expect("the kernel tells");
+        assert!(taken.resident > 1 << 20 && taken.space >= taken.resident, "{taken:?}");
+        assert!(system::peak_resident().is_some_and(|peak| peak > 1 << 20));
+        assert!(system::free().is_some_and(|free| free > 0));
     }
 
     #[cfg(target_os = "linux")]

@@ -206,6 +206,55 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// What a value says that is one of several: a name, or a table with one key.
+    fn choice(&self, variants: &[&str]) -> Result<Choice<'_>, ReadError> {
+        Ok(match &self.node.value {
+            Value::String(name) => Choice {
+                name,
+                content: None,
+                place: self.node.place,
+                path: &self.path,
+                measure: self.measure,
+            },
+            Value::Table(table) if table.len() == 1 => {
+                let Some((name, entry)) = table.first_key_value() else {
+                    return Err(self.wrong("a table with one key"));
+                };
+                Choice {
+                    name,
+                    content: Some(&entry.node),
+                    place: entry.key,
+                    path: &self.path,
+                    measure: self.measure,
+                }
+            }
+            Value::Table(table) => {
+                let names: Vec<&str> = table.keys().take(8).map(String::as_str).collect();
+                let error = ReadError::mismatch(
+                    &format!("{} keys", table.len()),
+                    Some(format!("({})", names.join(", "))).filter(|_| !names.is_empty()),
+                    &format!("exactly one of {}", variants.join(", ")),
+                );
+                return Err(error.at(&self.path, self.node.place));
+            }
+            _ => return Err(self.wrong(&format!("one of {}", variants.join(", ")))),
+        })
+    }
+
+    fn entries<'b>(&'b self, table: &'b BTreeMap<String, Entry>) -> Entries<'b> {
+        Entries {
+            entries: in_text_order(table),
+            next: 0,
+            path: &self.path,
+            measure: self.measure,
+        }
+    }
+
+    /// An error about a number, with the number as it is written in the file.
+    fn as_written(&self, number: f64, error: ReadError) -> ReadError {
+        error.shown_as(&seen(Unexpected::Float(number)), &self.node.shown())
+    }
+
     fn integer<'de, T, V>(
         self,
         least: &str,
@@ -223,10 +272,7 @@ impl<'a> Reader<'a> {
         };
         match T::try_from(number) {
             Ok(number) => self.located(visit(visitor, number)),
-            Err(_) => {
-                let error = ReadError::mismatch("invalid value", Some(number.to_string()), &expected);
-                Err(error.at(&self.path, self.node.place))
-            }
+            Err(_) => Err(self.refuse(&expected)),
         }
     }
 }
@@ -248,7 +294,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
             Value::Integer(number) => visitor.visit_i64(*number),
             Value::Float(number, _) => visitor
                 .visit_f64(*number)
-                .map_err(|error: ReadError| error.shown_as(&seen(Unexpected::Float(*number)), &self.node.shown())),
+                .map_err(|error| self.as_written(*number, error)),
             Value::Boolean(flag) => visitor.visit_bool(*flag),
             Value::Datetime(text) => visitor.visit_str(text),
             Value::Array(items) => {
@@ -258,23 +304,10 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
                     path: &self.path,
                     measure: self.measure,
                 };
-                let length = items.len();
-                visitor.visit_seq(&mut reader).and_then(|value| {
-                    // Arrays of a fixed length stop reading at their last element.
-                    if reader.next == length {
-                        Ok(value)
-                    } else {
-                        let expected = format!("an array of length {}", reader.next);
-                        Err(ReadError::mismatch(&format!("{length} entries"), None, &expected))
-                    }
-                })
+                let value = visitor.visit_seq(&mut reader);
+                value.and_then(|value| reader.is_at_its_end().map(|()| value))
             }
-            Value::Table(table) => visitor.visit_map(Entries {
-                entries: in_text_order(table),
-                next: 0,
-                path: &self.path,
-                measure: self.measure,
-            }),
+            Value::Table(table) => visitor.visit_map(self.entries(table)),
         };
         self.located(result)
     }
@@ -316,8 +349,9 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        match self.node.value {
-            Value::Table(_) => self.deserialize_any(visitor),
+        match &self.node.value {
+            // Not by `deserialize_any`: every struct would be compiled a second time, as one that is read from an array.
+            Value::Table(table) => self.located(visitor.visit_map(self.entries(table))),
             // Serde would fill a struct from an array, by position.
             _ => {
                 // A type that says more of its table than its name does so by `serde(expecting)`.
@@ -333,37 +367,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        let choice = match &self.node.value {
-            Value::String(name) => Choice {
-                name,
-                content: None,
-                place: self.node.place,
-                path: &self.path,
-                measure: self.measure,
-            },
-            Value::Table(table) if table.len() == 1 => {
-                let Some((name, entry)) = table.first_key_value() else {
-                    return Err(self.wrong("a table with one key"));
-                };
-                Choice {
-                    name,
-                    content: Some(&entry.node),
-                    place: entry.key,
-                    path: &self.path,
-                    measure: self.measure,
-                }
-            }
-            Value::Table(table) => {
-                let names: Vec<&str> = table.keys().take(8).map(String::as_str).collect();
-                let error = ReadError::mismatch(
-                    &format!("{} keys", table.len()),
-                    Some(format!("({})", names.join(", "))).filter(|_| !names.is_empty()),
-                    &format!("exactly one of {}", variants.join(", ")),
-                );
-                return Err(error.at(&self.path, self.node.place));
-            }
-            _ => return Err(self.wrong(&format!("one of {}", variants.join(", ")))),
-        };
+        let choice = self.choice(variants)?;
         self.located(visitor.visit_enum(choice))
     }
 
@@ -390,6 +394,21 @@ struct Items<'a> {
     next: usize,
     path: &'a Path<'a>,
     measure: &'a Measure,
+}
+
+impl Items<'_> {
+    /// Arrays of a fixed length stop reading at their last element.
+    fn is_at_its_end(&self) -> Result<(), ReadError> {
+        if self.next == self.items.len() {
+            return Ok(());
+        }
+        let expected = format!("an array of length {}", self.next);
+        Err(ReadError::mismatch(
+            &format!("{} entries", self.items.len()),
+            None,
+            &expected,
+        ))
+    }
 }
 
 impl<'de> de::SeqAccess<'de> for &mut Items<'_> {

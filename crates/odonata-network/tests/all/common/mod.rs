@@ -209,6 +209,13 @@ pub(crate) const ROUTINGS: [(Algorithm, Intermediate, u64); 5] = [
     (Algorithm::ProgressiveAdaptive, Intermediate::Router, 8),
 ];
 
+/// Says of every `step`-th case, from the first on, that it is in the sample. A step of 2 or 3 through the products of the lists
+/// here meets every value of every list.
+pub(crate) fn sample(step: usize) -> impl FnMut() -> bool {
+    let mut cases = (0..step).cycle();
+    move || cases.next() == Some(0)
+}
+
 /// Where packets wait in a router, and which of them compete.
 pub(crate) type Router = (RouterModel, InputQueues);
 
