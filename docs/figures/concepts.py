@@ -154,8 +154,7 @@ def credit_loop() -> str:
     draw.text(
         16,
         240,
-        "One packet is in flight and one in the buffer, so two credits are left. "
-        "Without a credit the port waits for buffer space.",
+        "Of four credits, one packet in flight and one in the buffer hold two. Without a credit the port waits.",
         "small",
     )
     return draw.svg()
