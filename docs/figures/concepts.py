@@ -154,7 +154,7 @@ def credit_loop() -> str:
     draw.text(
         16,
         240,
-        "Of four credits, one packet in flight and one in the buffer hold two. Without a credit the port waits.",
+        "A packet in flight and one in the buffer hold two of four credits. Without a credit the port waits.",
         "small",
     )
     return draw.svg()
