@@ -29,6 +29,9 @@ text { font: 13px system-ui, sans-serif; fill: var(--ink); }
 .faint { fill: var(--faint); }
 .line { stroke: var(--soft); fill: none; stroke-width: 1.4; }
 .axis { stroke: var(--edge); fill: none; }
+.red { stroke: var(--two); fill: none; stroke-width: 1.6; }
+.dot { fill: var(--one); } .later { fill: var(--edge); }
+.hollow { fill: var(--paper); stroke: var(--one); stroke-width: 2; }
 .dash { stroke: var(--soft); fill: none; stroke-dasharray: 4 3; }
 #tip path { fill: var(--soft); }
 """
@@ -62,6 +65,16 @@ class Drawing:
         path = "M" + "L".join(f"{x:g} {y:g}" for x, y in points)
         tip = ' marker-end="url(#tip)"' if arrow else ""
         self.elements.append(f'<path d="{path}" class="{style}"{tip}/>')
+
+    def dot(self, x: float, y: float, style: str = "dot") -> None:
+        """An event; one that was rolled back is crossed."""
+        radius = 3 if style == "later" else 5
+        cross = style == "crossed"
+        kind = "hollow" if cross else style
+        self.elements.append(f'<circle cx="{x:g}" cy="{y:g}" r="{radius}" class="{kind}"/>')
+        if cross:
+            self.line([(x - 6, y - 6), (x + 6, y + 6)], "red")
+            self.line([(x - 6, y + 6), (x + 6, y - 6)], "red")
 
     def span(self, left: float, right: float, y: float, words: str) -> None:
         """A measure from `left` to `right`, with words below it."""
@@ -315,6 +328,49 @@ def layers() -> str:
     return draw.svg()
 
 
+def rounds() -> str:
+    """Rounds of three parts under the conservative and the optimistic scheduler."""
+    events = (
+        (110, 170, 222, 290, 360, 430, 520, 600),
+        (130, 200, 270, 330, 440, 500, 660),
+        (150, 235, 310, 350, 420, 560, 640),
+    )
+    windows = ((250, 400), (230, 390), (250, 380))
+    draw = Drawing(760, 400, "Rounds of three parts, conservative above and optimistic below")
+    for top, title, speculates in (
+        (30, "Conservative: a window ends where a message could still arrive", False),
+        (230, "Optimistic: parts continue, and roll back when a straggler arrives", True),
+    ):
+        draw.text(16, top, title, "title")
+        for part, (times, (first, second)) in enumerate(zip(events, windows, strict=True)):
+            y = top + 32 + 44 * part
+            draw.text(16, y + 4, f"part {part}")
+            draw.box(80, y - 14, first - 80, 28, "faint")
+            if not speculates:
+                draw.box(first + 2, y - 14, second - first - 2, 28)
+            draw.line([(80, y), (744, y)], "axis")
+            for time in times:
+                if time < first or (time < second and not speculates):
+                    draw.dot(time, y)
+                elif not speculates:
+                    draw.dot(time, y, "later")
+                elif time <= 500 or (part, time) == (2, 560):
+                    crossed = (part == 1 and time > 270) or (part, time) == (2, 560)
+                    draw.dot(time, y, "crossed" if crossed else "hollow")
+        draw.line([(110, top + 38), (266, top + 72)], arrow=True)
+    draw.line([(200, 112), (346, 144)], arrow=True)
+    for x, words in ((160, "first round"), (318, "second round"), (520, "not yet known to be safe")):
+        draw.text(x, 186, words, "small", "middle")
+    draw.text(150, 296, "straggler", "small")
+    draw.line([(500, 298), (490, 284), (300, 284), (280, 296)], "red", arrow=True)
+    draw.text(395, 280, "rollback", "small", "middle")
+    draw.line([(330, 314), (552, 346)], "red", arrow=True)
+    draw.text(470, 330, "cancelled by an anti-message", "small")
+    draw.line([(80, 388), (744, 388)], arrow=True)
+    draw.text(744, 380, "simulated time", "small", "end")
+    return draw.svg()
+
+
 ALL: dict[str, Callable[[], str]] = {
     "cut-through.svg": cut_through,
     "credit-loop.svg": credit_loop,
@@ -322,6 +378,7 @@ ALL: dict[str, Callable[[], str]] = {
     "lost-time.svg": lost_time,
     "tiers.svg": tiers,
     "layers.svg": layers,
+    "rounds.svg": rounds,
 }
 
 
