@@ -93,7 +93,7 @@ class Drawing:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" role="img" '
             f'aria-label="{escape(self.label)}">'
         )
-        paper = f'<rect width="{self.width}" height="{self.height}" rx="6" fill="var(--paper)"/>'
+        paper = f'<rect width="{self.width}" height="{self.height}" fill="var(--paper)"/>'
         body = "\n".join(self.elements)
         return f"{head}\n<style>{STYLE}</style>\n<defs>{tip}</defs>\n{paper}\n{body}\n</svg>\n"
 
