@@ -365,7 +365,7 @@ def rounds() -> str:
     draw.line([(500, 298), (490, 284), (300, 284), (280, 296)], "red", arrow=True)
     draw.text(395, 280, "rollback", "small", "middle")
     draw.line([(330, 314), (552, 346)], "red", arrow=True)
-    draw.text(470, 330, "cancelled by an anti-message", "small")
+    draw.text(470, 330, "canceled by an anti-message", "small")
     draw.line([(80, 388), (744, 388)], arrow=True)
     draw.text(744, 380, "simulated time", "small", "end")
     return draw.svg()
