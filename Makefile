@@ -191,6 +191,7 @@ docs: setup ## Write anew what is made from the types: reference pages, odonata.
 	$(ODONATA) schema --python > scenario.py.new && mv scenario.py.new python/odonata/scenario.py
 	$(ODONATA) schema --markdown > docs/scenario.md.new && mv docs/scenario.md.new docs/scenario.md
 	$(ODONATA) schema --tables --markdown > docs/results.md.new && mv docs/results.md.new docs/results.md
+	$(BIN)/python docs/site/reference.py
 	$(BIN)/python tests/python/console_blocks.py
 
 readme: setup ## Run the commands of README.md once, and write its blocks of output whole from these runs
