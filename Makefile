@@ -94,12 +94,13 @@ hop-costs: setup ## Instructions and cache misses per packet-hop, held against t
 	tests/valgrind/setup.sh
 	$(BIN)/python benches/hop_costs.py --check
 
-lint: setup ## Format, lints, types
+lint: setup ## Format, lints, types, plain English
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --locked --quiet -- -D warnings
 	$(BIN)/ruff check python tests studies benches docs/site docs/figures
 	$(BIN)/ruff format --check python tests studies benches docs/site docs/figures
 	$(BIN)/mypy
+	$(BIN)/python tests/prose.py
 
 check: lint ## The same, generated docs, quick tests: run before a commit
 	@$(BIN)/python tests/run.py --quick

@@ -69,6 +69,16 @@ def by_kind(judged: Sequence[Judged]) -> list[Judged]:
     return sorted(judged, key=lambda one: kinds.index(one.claim.kind))
 
 
+def short(judged: Sequence[Judged]) -> Table:
+    """What each claim says, and its verdict, for Markdown."""
+    rows = [
+        [one.claim.says, one.claim.source, f"**{one.verdict}**", share(one.answer.values)]
+        for one in by_kind(judged)
+    ]
+    header = ["claim", "in", "verdict", "cases as claimed"]
+    return Table("", header, rows, left=len(header))
+
+
 def table(judged: Sequence[Judged]) -> Table:
     """All claims with their numbers, for Markdown."""
     rows = [

@@ -10,7 +10,8 @@ from conftest import ROOT
 import odonata
 
 GUIDES = {
-    name: (ROOT / f"docs/{name}.md").read_text() for name in ("networks", "machines", "routing", "router", "load-sweep")
+    name: (ROOT / f"docs/{name}.md").read_text()
+    for name in ("networks", "machines", "routing", "router", "load-sweep")
 }
 
 

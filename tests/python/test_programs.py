@@ -1,4 +1,4 @@
-"""Programs in Python and in files: the examples of the guide and of the format, the commands, errors, digests."""
+"""Programs in Python and in files: examples of the guide and of the format, commands, errors, digests."""
 
 import json
 import re
