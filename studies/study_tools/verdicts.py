@@ -54,6 +54,16 @@ def _counted(judged: Sequence[Judged]) -> str:
     )
 
 
+def tally(judged: Sequence[Judged]) -> Table:
+    """How many claims hold, by whose they are, for Markdown."""
+    rows = []
+    for kind in Kind:
+        verdicts = [one.verdict for one in judged if one.claim.kind == kind]
+        if verdicts:
+            rows.append([kind, *(str(verdicts.count(verdict)) for verdict in Verdict)])
+    return Table("", ["", *(str(verdict) for verdict in Verdict)], rows)
+
+
 def overview(judged: Sequence[Judged]) -> Table:
     """One line per claim, for a terminal."""
     rows = [

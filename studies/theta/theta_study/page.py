@@ -35,7 +35,7 @@ def texts() -> dict[Path, str]:
     return pages.made(
         STUDY,
         count=len(judged),
-        counts=verdicts.counts(judged),
+        tally=verdicts.tally(judged).markdown().strip(),
         points=point_table(times).markdown().strip(),
         ping_pong=ping_pong_table(times).markdown().strip(),
         pairing=pairing_table(times).markdown().strip(),

@@ -71,7 +71,7 @@ def texts() -> dict[Path, str]:
     return pages.made(
         STUDY,
         count=len(judged),
-        counts=verdicts.counts(judged),
+        tally=verdicts.tally(judged).markdown().strip(),
         verdicts=verdicts.short(judged).markdown().strip(),
         table=verdicts.table(judged).markdown().strip(),
         reasons=verdicts.reasons(judged, verdicts.notes(STUDY / "notes.md")).strip(),

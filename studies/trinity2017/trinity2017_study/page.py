@@ -45,7 +45,7 @@ def texts() -> dict[Path, str]:
     judged = judge(runs)
     return pages.made(
         STUDY,
-        counts=verdicts.counts(judged),
+        tally=verdicts.tally(judged).markdown().strip(),
         verdicts=verdicts.short(judged).markdown().strip(),
         table=verdicts.table(judged).markdown().strip(),
         reasons=verdicts.reasons(judged, verdicts.notes(STUDY / "notes.md")).strip(),
