@@ -48,7 +48,6 @@ PENDING = {
             "validation",
         )
     ),
-    "programs/README.md",
     "studies/booksim/page.md",
     "studies/booksim/reference/README.md",
     "studies/lost_time/section.md",
