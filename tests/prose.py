@@ -63,7 +63,7 @@ LONGEST_README = 120
 LONG = {
     f"docs/{name}.md"
     for name in (
-        *("engine", "fidelity", "io", "model", "storage", "storage-devices", "validation"),
+        *("blame", "engine", "fidelity", "io", "model", "storage", "storage-devices", "validation"),
         *("glossary", "networks", "program-format", "router", "routing", "trace-formats"),
     )
 }
