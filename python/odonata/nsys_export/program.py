@@ -1,4 +1,4 @@
-"""Exports of Nsight Systems as a program in files (docs/programs.md): a stream for each stream of a GPU.
+"""Exports of Nsight Systems as a program in files (docs/program-format.md): a stream for each of a GPU.
 
 Kernels and copies are computation of their time, calls of NCCL are themselves: how long they took is not
 replayed, as that is what the simulation finds out. Where a stream has waited for events of others

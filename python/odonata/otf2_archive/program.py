@@ -1,4 +1,4 @@
-"""An OTF2 archive as a program in files (docs/programs.md): calls of MPI, and computation between them.
+"""An OTF2 archive as a program in files (docs/program-format.md): calls of MPI, and computation between them.
 
 How long calls took is not replayed, as that is what the simulation finds out. Sizes of collectives are read
 as Score-P writes them (SCOREP_Mpi_Coll.c): what a member of N gives counts N times where all get it.
