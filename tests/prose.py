@@ -52,11 +52,8 @@ LONG = {
 
 PERSONS = re.compile(r"\b(?:who|whom|whoever|somebody|someone|nobody|everybody)\b", re.IGNORECASE)
 
-#: People may be "who"; sections of a report have such names.
-PEOPLE = re.compile(
-    r"\b(?:architects|authors|engineers|operators|people|readers|researchers|users) who\b"
-    r"|Who waited for whom|Who slowed whom"
-)
+#: People may be "who".
+PEOPLE = re.compile(r"\b(?:architects|authors|engineers|operators|people|readers|researchers|users) who\b")
 
 BRITISH = re.compile(
     r"\b(?:\w*(?:behaviour|colour|favour|honour|neighbour|licence|centre)\w*"

@@ -329,7 +329,7 @@ def fit(
     if max(best[0].residual, NOISE) ** 2 > SEEN * max(without.residual, NOISE) ** 2:
         raise InputError(
             "the measurements show no step from one size to the next that a rendezvous would make: residual "
-            f"{100 * without.residual:.2f} % without a threshold, {100 * best[0].residual:.2f} % with one",
+            f"{100 * without.residual:.2f}% without a threshold, {100 * best[0].residual:.2f}% with one",
             key="--fit",
             value=EAGER,
             expected="parameters without eager, or sizes on both sides of the threshold",

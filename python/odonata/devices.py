@@ -86,7 +86,7 @@ def show_bench(report: dict[str, Any]) -> None:
     kind = next(iter(report["device"]))
     records = f"{figures['accesses']:,} accesses of {workload['record']} in {workload['file']}"
     rates = f"{figures['iops']:,.2f} accesses/s, {figures['bandwidth_mb_s']:,.2f} MB/s"
-    names = {"mean": "mean", "min": "least", "p50": "median", "p95": "95 %", "p99": "99 %", "max": "most"}
+    names = {"mean": "mean", "min": "least", "p50": "median", "p95": "95%", "p99": "99%", "max": "most"}
     latencies = ", ".join(f"{name} {latency[key]:,.1f}" for key, name in names.items())
     say(
         out,

@@ -273,7 +273,7 @@ def show(found: Any, stream: TextIO | None = None) -> None:
             "-" if job["simulated"] is None else f"{job['simulated']:,}",
             time_text(job["iteration_s"]),
             time_text(job["elapsed_s"]),
-            "-" if job["error"] is None else f"{100 * job['error']:.2f} %",
+            "-" if job["error"] is None else f"{100 * job['error']:.2f}%",
             time_text(job["mpi_s"]),
             time_text(job["io_s"]),
         )
@@ -281,7 +281,7 @@ def show(found: Any, stream: TextIO | None = None) -> None:
     if found["steady"]:
         say(
             out,
-            f"{100 * found['skipped']:.1f} % of the iterations were skipped; the end agrees with the rest",
+            f"{100 * found['skipped']:.1f}% of the iterations were skipped; the end agrees with the rest",
         )
     elif found["skipped"] == 0 and found["runs"][-1] == 1.0:
         say(out, "no part is steady, or jobs do not end together: all iterations were run")

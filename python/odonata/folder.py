@@ -192,7 +192,7 @@ class ResultFolder:
             hint = f"choose another{' with -o' if self._key == '--out' else ''}"
             if self._marker is not None and self._replaceable():
                 hint += ", or replace it with --force"
-            raise self._error(f"the {self._kind} folder exists", "a name that is not taken", hint)
+            raise self._error(f"the {self._kind} folder exists", "an unused name", hint)
         assert self._marker is not None
         if not self._replaceable():
             raise self._error(

@@ -143,7 +143,7 @@ class OutputFile:
             raise self._error("what is there is no file")
         if os.path.lexists(self.target):
             if not self._replace:
-                raise self._error("the file exists", "a name that is not taken", "replace it with --force")
+                raise self._error("the file exists", "an unused name", "replace it with --force")
             if kind is not None and not os.access(self.target, os.W_OK):
                 raise self._error("the file may not be written")
         folder = Path(os.path.realpath(self.target)).parent

@@ -302,4 +302,4 @@ def time_text(seconds: float | None) -> str:
 
 
 def _part(off: float | None) -> str:
-    return "" if off is None else f"{100 * off:+.1f} %"
+    return "" if off is None else f"{100 * off:+.1f}%"

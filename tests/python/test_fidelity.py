@@ -102,7 +102,7 @@ def test_every_tier_says_how_far_it_is():
     out = io.StringIO()
     with ProgressLine(out, title="packet, tier 2 of 2") as line:
         line(dataclasses.replace(told["packet, tier 2 of 2"][-1], wall_s=11.0))
-    assert out.getvalue().startswith("packet, tier 2 of 2 | 100 % | simulated ")
+    assert out.getvalue().startswith("packet, tier 2 of 2 | 100% | simulated ")
 
 
 def two_jobs(**of_second):

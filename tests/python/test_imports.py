@@ -100,7 +100,7 @@ def test_an_mfnetsim_run_is_the_scenario_of_its_study(tmp_path, shell):
         (tmp_path / name).write_text(text)
     done = shell("import", "dally.conf", "jobs.conf", "nodes.conf", "-o", "run.toml")
     assert done.code == 0, done.err
-    assert "not taken over: surprise = 17: no counterpart" in done.err
+    assert "not imported: surprise = 17: no counterpart" in done.err
     text = (tmp_path / "run.toml").read_text()
     assert "# - surprise = 17: no counterpart" in text
     assert 'bandwidth = "4.7 GiB/s"  # global_bandwidth' in text

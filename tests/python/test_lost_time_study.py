@@ -40,7 +40,7 @@ def test_errors_are_shares_of_the_time_alone():
     assert (one.slowdown, one.error) == (pytest.approx(0.5), pytest.approx(0.1))
     others = [dataclasses.replace(one, predicted_s=value) for value in (0.99, 1.02, 1.3)]
     said = table.verdict([one, *others], False)
-    # Sorted: 1 %, 2 %, 10 %, 30 %.
+    # Sorted: 1%, 2%, 10%, 30%.
     assert said == "6.0% | at most 2%: missed | +30.0% (a of *x*) | 4"
     # Nobody holds up one that takes as long alone.
     alone = dataclasses.replace(one, together_s=1.0, predicted_s=1.0)

@@ -195,8 +195,8 @@ def test_graphs_that_are_recorded_as_a_whole_take_their_time(tmp_path):
     assert found["gpu_time_not_used_ns"] == {"GPU_VIDEO_ENGINE_WORKLOAD": 3 * ms}
     program, said = converted(path, tmp_path / "x.program")
     assert sum(row["duration_ps"] for row in rows_of(program)) == 22 * ms * 1000
-    assert "2 launches of CUDA graphs, recorded as a whole (20 ms, 80.0 % of the GPUs' time)" in said
-    assert "tables that are not used: GPU_VIDEO_ENGINE_WORKLOAD (3 ms, 12.0 %)" in said
+    assert "2 launches of CUDA graphs, recorded as a whole (20 ms, 80.0% of the GPUs' time)" in said
+    assert "tables that are not used: GPU_VIDEO_ENGINE_WORKLOAD (3 ms, 12.0%)" in said
     notes = [finding["text"] for finding in odonata.trace_lint(path)]
     assert any("launches of CUDA graphs" in text for text in notes)
 

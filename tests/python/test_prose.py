@@ -47,10 +47,9 @@ def test_a_fault_is_told_with_its_line(text, fault):
     "text",
     [
         "It is for operators who choose a placement.\n",
-        "*Who waited for whom* is a section of the report.\n",
         "```console\n$ echo who is nobody\n```\n",
         "`who` is a command, [" + "word " * 20 + "](a.md).\n",
     ],
 )
-def test_people_code_and_titles_of_reports_are_no_fault(text):
+def test_people_and_code_are_no_fault(text):
     assert list(prose.faults(text)) == []

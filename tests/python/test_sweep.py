@@ -473,7 +473,7 @@ def test_ctrl_c_keeps_what_has_ended_and_the_same_command_goes_on(shell):
     os.kill(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130
-    assert "the same command goes on" in err
+    assert "repeat the command to continue" in err
     report = json.loads(out)
     assert report["outcome"] == "interrupted"
     assert 0 < points(shell.folder / "out").num_rows < 120

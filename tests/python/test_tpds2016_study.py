@@ -356,7 +356,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, monkeypatc
 
 
 def test_what_was_said_after_a_tenth_and_how_far_off_it_was():
-    """At 12 % of the share 30 CPU-seconds were gone: 250 in all were to be expected, 200 it took."""
+    """At 12% of the share 30 CPU-seconds were gone: 250 in all were to be expected, 200 it took."""
     marks = [Mark(10.0 * n, 15.0 * n, 0.0, 0.06 * n, 100 * n, 50 * n) for n in range(4)]
     assert track.said(marks) == pytest.approx((200 / 0.12, 250.0))
     assert track.said(marks[:2]) == (0.0, 0.0)

@@ -23,7 +23,7 @@ def import_(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Scenario to write. [default: standard output]"),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a scenario that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing scenario.")] = False,
     as_json: Json = False,
 ) -> None:
     """Turn a file of CODES, MFNetSim or BookSim into a scenario.
@@ -53,7 +53,7 @@ def import_(
         if target is not None:
             target.write(text.encode())
     for one in draft.left:
-        say(f"not taken over: {one}")
+        say(f"not imported: {one}")
     with open_pipe(out):
         if as_json:
             left = [{"key": one.key, "value": one.value, "reason": one.reason} for one in draft.left]

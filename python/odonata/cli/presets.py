@@ -12,7 +12,7 @@ from odonata.cli.arguments import Json
 
 def presets(
     name: Annotated[
-        str | None, typer.Argument(metavar="[PRESET]", help="Show this one. [default: a list of all]")
+        str | None, typer.Argument(metavar="[PRESET]", help="Show this preset. [default: list all]")
     ] = None,
     as_json: Json = False,
 ) -> None:

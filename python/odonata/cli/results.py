@@ -14,7 +14,7 @@ from odonata.errors import InputError
 
 
 def summary(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that `odonata run` wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Result folder of `odonata run`.")],
     as_json: Json = False,
 ) -> None:
     """Show the summary of an earlier run again."""
@@ -32,13 +32,13 @@ def summary(
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="Folder that `odonata run` wrote.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Another one, or DIR/baselines/JOB.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help="Result folder of `odonata run`.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Second result folder, such as DIR/baselines/JOB.")],
     least: Annotated[
         float,
-        typer.Option("--min", min=0.0, metavar="PERCENT", help="Least change of a metric that is shown."),
+        typer.Option("--min", min=0.0, metavar="PERCENT", help="Hide metrics that change less."),
     ] = 1.0,
-    everything: Annotated[bool, typer.Option("--all", help="Show what has not changed too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also show unchanged metrics.")] = False,
     as_json: Json = False,
 ) -> None:
     """Say what differs between two results.
@@ -52,7 +52,7 @@ def compare(
         from odonata.results import Results
 
         if not math.isfinite(least):
-            raise InputError("no number", key="--min", value=str(least), expected="a share in per cent")
+            raise InputError("not a number", key="--min", value=str(least), expected="a percentage")
         found = comparison.collect(Results.load(a), Results.load(b), threshold)
     with open_pipe():
         if as_json:

@@ -48,13 +48,17 @@ class What(StrEnum):
 
 def schema(
     what: Annotated[
-        What, typer.Argument(help="The scenario, run.json, or what a command answers with --json.")
+        What, typer.Argument(help="scenario, run.json, or the --json output of a command.")
     ] = What.scenario,
-    tables: Annotated[bool, typer.Option("--tables", help="The tables of a result instead.")] = False,
-    python: Annotated[
-        bool, typer.Option("--python", help="The scenario as classes of Python, odonata.scenario.")
+    tables: Annotated[
+        bool, typer.Option("--tables", help="Describe the tables of a result instead.")
     ] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="As a page to read instead of JSON.")] = False,
+    python: Annotated[
+        bool, typer.Option("--python", help="Print the scenario as Python classes (odonata.scenario).")
+    ] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print a page in Markdown instead of JSON.")
+    ] = False,
 ) -> None:
     """Print the reference of scenarios or results.
 

@@ -178,7 +178,7 @@ def notes(job: Job) -> list[str]:
 
 def _share(time_ns: int, whole_ns: int) -> str:
     """A time on GPUs and its share of all of it."""
-    return f"{duration(time_ns / 1e9)}, {100 * time_ns / max(1, whole_ns):.1f} %"
+    return f"{duration(time_ns / 1e9)}, {100 * time_ns / max(1, whole_ns):.1f}%"
 
 
 def _numbers(rank: Rank) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def show(sweep: Sweep, stream: TextIO | None = None) -> None:
         explain(
             out,
             f"{', '.join(_HEADINGS[name] for name in names)}: {kind}; mean over seeds ± half-width of the "
-            f"{100 * about['confidence']:g} % confidence interval.",
+            f"{100 * about['confidence']:g}% confidence interval.",
         )
     if sweep.path is not None:
         say(out, f"Tables: {sweep.path}/points.parquet, {sweep.path}/intervals.parquet")

@@ -20,7 +20,7 @@ DATA = STUDY / "data"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
 SWEEPS = ("phase2", "large", "largest", "longer", "merged", "merged-large", "cabling")
 
-#: Label and colour of a curve, by files and access.
+#: Label and color of a curve, by files and access.
 CURVES = {
     ("N-N", "write"): ("N-N write", "#0b6e75"),
     ("N-1", "write"): ("N-1 write", "#c4501b"),
@@ -119,12 +119,12 @@ def figure(runs: Sequence[Run]) -> Figure:
             if (run.machine, run.arrangement) == (machine, "absolute")
             and (run.nodes < 512 or run.transfers == 2)
         ]
-        for kind, (label, colour) in CURVES.items():
+        for kind, (label, color) in CURVES.items():
             points = sorted(
                 (run.nodes, run.bandwidth / 1e9) for run in chosen if (run.files, run.access) == kind
             )
             if points:
-                axes.plot(*zip(*points, strict=True), "o-", color=colour, markersize=4, label=label)
+                axes.plot(*zip(*points, strict=True), "o-", color=color, markersize=4, label=label)
         nodes = sorted({run.nodes for run in chosen})
         axes.plot(nodes, [min(2.0 * n, cap) for n in nodes], "--", color="grey", label="2.0 GB/s per node")
         axes.set_xscale("log", base=2)
