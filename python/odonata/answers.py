@@ -165,8 +165,8 @@ class LostTime(TypedDict):
     parts: list[LostPart]
     """By culprit and kind, the largest first; they add up to lost_s."""
     before: list[LostPart]
-    """By culprit, what was lost before it started, by who it starts after or by its stage-in; they add up
-    to started_later_s."""
+    """By culprit, the loss before its start, because of earlier jobs or its stage-in; they add up to
+    started_later_s."""
     started_later_s: Number
     """How much later it started for that; no part of lost_s."""
     words: str
@@ -251,7 +251,7 @@ class ServerSkew(TypedDict):
 
 
 class Waiting(TypedDict):
-    """Who waited for whom."""
+    """Waits behind other traffic."""
 
     victim: Annotated[str, Field(description="The job that waited.")]
     victim_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
@@ -499,7 +499,7 @@ class LossSummary(TypedDict):
     dropped_bytes: Count
     """Bytes on devices of writes that were not acknowledged, and written again."""
     lost_reads_bytes: Count
-    """Bytes that it read as if nobody had written them: lost, or on a server that did not answer."""
+    """Lost bytes that it read as if never written: lost, or on a server that did not answer."""
 
 
 @declared

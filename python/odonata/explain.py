@@ -1,4 +1,4 @@
-"""The chain that ends a job: who waited for whom, where, when and how long, from the table `lost_time_path`.
+"""The chain of waits that ends a job, with culprits, places and times, from the table `lost_time_path`.
 
 The end of a rank is followed backwards: what it had lost by then it lost in its last wait, or had inherited
 from the wait that this one stems from, of this rank or of the one whose message it waited for. What slack has

@@ -93,7 +93,7 @@ def test_a_hop_is_told_from_software_by_pairs_of_different_distance(tmp_path, sh
         ("bandwidth", (0, 8), "do not determine bandwidth"),
         ("software,bandwidth", (0, 8), "2 measurements do not determine 2 parameters"),
         ("software,eager", (0, 8, 64, 512), "show no step"),
-        ("magic", SIZES, "there is no such parameter"),
+        ("magic", SIZES, "no such parameter"),
     ],
 )
 def test_what_the_data_cannot_determine_is_refused(tmp_path, shell, fit, sizes, words):
@@ -150,11 +150,11 @@ def test_nodes_that_there_are_not_are_said_of_the_option_or_the_row(tmp_path, sh
         ("bytes,latency\neight,1 us\n", "no size"),
         ("bytes,speed\n8,1 us\n", "unknown column"),
         ("bytes\n8\n", "a column is missing"),
-        ("bytes,latency\n", "there are no measurements"),
+        ("bytes,latency\n", "no measurements"),
         ("bytes,latency\n8,1 us,3\n", "more cells than columns"),
         ("bytes,latency,from,to\n8,1 us,x,1\n", "no node"),
         ("bytes,latency\n8,1e9 s\n", "no time"),
-        ("bytes,latency\n9999999 GiB,1 s\n", "no size that can be sent"),
+        ("bytes,latency\n9999999 GiB,1 s\n", "size out of range"),
     ],
 )
 def test_measurements_that_are_none_are_refused_with_their_line(tmp_path, shell, text, words):

@@ -133,7 +133,7 @@ def test_the_file_of_global_cables_says_the_arrangement(tmp_path):
     assert 'arrangement = "relative"  # compared with all cables of the file' in text
     wrong = [(*relative[0][:1], 9), *relative[1:]]
     (tmp_path / "inter").write_bytes(b"".join(struct.pack("<ii", *pair) for pair in wrong))
-    with pytest.raises(InputError, match="no arrangement of global ports has these cables"):
+    with pytest.raises(InputError, match="no arrangement of global ports gives these cables"):
         files.load([path])
 
 
@@ -172,7 +172,7 @@ def test_what_the_scenario_would_refuse_is_said_of_the_configuration(tmp_path, s
     assert refused.code == 2
     said = " ".join(refused.err.split())
     assert "--> dally.conf key machine.dragonfly.groups" in said
-    assert "machine.dragonfly.groups of the scenario is from: num_groups" in said
+    assert "machine.dragonfly.groups of the scenario comes from: num_groups" in said
     assert "run.toml" not in said
 
 
@@ -237,10 +237,10 @@ def test_json_has_the_scenario_and_what_is_not_taken_over(tmp_path, shell):
     [
         ("topology = anynet; network_file = x;", "no counterpart that is the same"),
         ("topology = torus; routing_function = chaos;", "this routing has no counterpart"),
-        ("topology = torus; k 8;", "this is no setting of BookSim"),
+        ("topology = torus; k 8;", "not a setting of BookSim"),
         ("topology = torus; routing_function = dim_order; k = eight;", "not a number"),
-        ('PARAMS { modelnet_order = ( "simplenet" ); }', "no network that has a counterpart"),
-        ('PARAMS { modelnet_order = ( "torus" ; }', "this is no configuration of CODES"),
+        ('PARAMS { modelnet_order = ( "simplenet" ); }', "no network with a counterpart"),
+        ('PARAMS { modelnet_order = ( "torus" ; }', "not a configuration of CODES"),
         ('PARAMS { modelnet_order = ( "torus" ); n_dims = "2"; dim_length = "4"; }', "not as many lengths"),
         ("300 milc\n", "no network configuration among the files"),
         ("1 2 3\n", "no network configuration among the files"),

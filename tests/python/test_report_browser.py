@@ -145,7 +145,7 @@ def test_the_vertical_axis_is_named_as_what_is_shown(opened):
     title = "document.getElementById('latency-distribution').layout.yaxis.title.text"
     for view, words in (
         ("cdf", "cumulative share"),
-        ("tail", "share that takes longer"),
+        ("tail", "share above"),
         ("density", "share per factor of ten"),
     ):
         tab.select_option("select[data-of=latency-distribution][name=view]", view)

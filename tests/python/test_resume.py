@@ -179,7 +179,7 @@ def test_ctrl_c_ends_a_run_with_snapshots_as_any_other(shell):
         _, err = process.communicate(timeout=launcher.PATIENCE_S)
     assert process.returncode == 130
     assert (
-        "it has ended, and its snapshots with it; SIGTERM in place of Ctrl-C keeps them for --resume" in err
+        "the run and its snapshots are gone; SIGTERM in place of Ctrl-C keeps snapshots for --resume" in err
     )
     assert odonata.load(shell.folder / "out").outcome == "interrupted"
     assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "scenario.toml"]

@@ -79,7 +79,7 @@ def test_the_report_leaves_out_what_was_not_modelled(runs, tier):
     assert ("packets never found" in shown) <= (tier in ("packet", "mixed"))
     assert ("saturated" in shown) == (tier in ("packet", "mixed"))
     assert ('id="links-load"' in shown) == (tier != "analytic")
-    limits = shown[shown.index("What was not measured</h2>") :]
+    limits = shown[shown.index("Not measured</h2>") :]
     assert ("messages go as flows" in limits) == (tier in ("flow", "mixed"))
     assert ("analytic model, in which they meet" in limits) == (tier == "analytic")
 

@@ -37,8 +37,7 @@ def bench(
     """Measure the simulator on this machine.
 
     The figure of merit is packet-hops (routers visited by packets) per second of CPU time. With --parallel it
-    is time on the clock: every scheduler on every number of threads, each run in a process of its own, in
-    turn.
+    is elapsed time: every scheduler with every number of threads, each run in its own process, in turn.
     """
     from odonata import bench as benchmark
     from odonata import bench_parallel

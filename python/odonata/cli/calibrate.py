@@ -32,11 +32,11 @@ def calibrate(
     ] = "0,1",
     as_json: Json = False,
 ) -> None:
-    """Fit a machine to ping-pongs that were measured.
+    """Fit a machine to measured ping-pongs.
 
-    Software overhead, link rate, eager threshold and the like. Prints the keys for the scenario, and what is
-    left between measured and simulated times, size by size.
-    What the measurements cannot determine is refused (docs/calibrate.md).
+    Parameters: software overhead, link rate, eager threshold and others. Prints the keys for the scenario and
+    the residuals between measured and simulated times, by size.
+    Parameters that the measurements do not determine are refused (docs/calibrate.md).
     """
     from odonata import calibration
     from odonata.errors import InputError

@@ -79,9 +79,9 @@ def device_bench(
     seed: Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seed of random values.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """Measure a storage device alone, under one pattern of accesses.
+    """Measure a storage device alone under one access pattern.
 
-    When one access ends, the next begins. After the last write caches are flushed, which counts. `odonata
+    The next access starts when one ends. The time includes the flush of caches after the last write. `odonata
     device show` lists the presets.
     """
     from odonata import devices
@@ -129,8 +129,8 @@ def device_fit(
 ) -> None:
     """Derive the parameters of a storage device from a few measurements.
 
-    Least squares of relative errors, of the rows with one access outstanding. Prints a file that `bench`
-    takes, with the residuals as comments. What the measurements cannot tell is refused by name.
+    Least squares of relative errors over the rows with one outstanding access. Prints a device file for
+    `bench`, with residuals as comments. Parameters that the measurements do not determine are refused.
     """
     from odonata import devices
 
@@ -155,7 +155,7 @@ def device_show(
 ) -> None:
     """Print a preset, with the source of each number.
 
-    Without a name, lists the names that there are.
+    Without a name, list all presets.
     """
     from odonata import devices
 

@@ -34,10 +34,10 @@ def explain(
     ] = 20,
     as_json: Json = False,
 ) -> None:
-    """Say which waits made a job end when it did.
+    """Show the waits that determined the end of a job.
 
-    Followed backwards from its end: who waited for whom, where, when and how long, and by whose fault. The
-    run has to keep the waits (run.lost_time, run.lost_time_path).
+    Each wait has its rank, place, time, length and culprit, followed backwards from the end. The
+    run must record the waits (run.lost_time, run.lost_time_path).
     """
     with reported(as_json, writes=False):
         from odonata import explain as chains

@@ -28,8 +28,8 @@ def import_(
 ) -> None:
     """Turn a file of CODES, MFNetSim or BookSim into a scenario.
 
-    docs/imports.md says what is understood. Every key says where it is from. What has no counterpart is
-    listed, in the scenario and on standard error.
+    docs/imports.md lists the supported settings. Every key states its source. Settings without a counterpart
+    are listed in the scenario and on standard error.
     """
     from odonata.errors import InputError, input_errors
     from odonata.imports import files as imports

@@ -44,8 +44,8 @@ def init(
 ) -> None:
     """Write a commented scenario to start from.
 
-    On a terminal, and without options, it asks what there shall be. The file has been checked, and runs in
-    seconds on machines that are not a preset. A file that is there is never replaced.
+    On a terminal, without options, it asks for machine, jobs and storage. The file is valid, and runs in
+    seconds on machines other than presets. Existing files are never replaced.
     """
     with reported(False):
         from odonata import starter

@@ -30,10 +30,9 @@ def report(
     force: Force = False,
     show: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
 ) -> None:
-    """Write a page that shows what is in results.
+    """Write a report of results as an HTML page.
 
-    One HTML file with the verdict in words, charts and tables. It needs no network, so that it can be
-    kept and sent to others.
+    One file with the verdict in words, charts and tables. It needs no network: keep it or send it to others.
     """
     with reported(False):
         from odonata.output_file import OutputFile

@@ -17,7 +17,7 @@ def summary(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Result folder of `odonata run`.")],
     as_json: Json = False,
 ) -> None:
-    """Show the summary of an earlier run again."""
+    """Show the summary of a run."""
     with reported(as_json, writes=False):
         from odonata import summary as contents
         from odonata import summary_page
@@ -41,10 +41,10 @@ def compare(
     everything: Annotated[bool, typer.Option("--all", help="Also show unchanged metrics.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say what differs between two results.
+    """Compare two results.
 
-    First the settings that differ, then every metric of every job that both have, sums over links and
-    servers, and who waited for whom. Ratios are B / A.
+    Different settings, then the metrics of common jobs, sums over links and
+    servers, and interference between jobs. Ratios are B / A.
     """
     threshold = 0.0 if everything else least / 100
     with reported(as_json, writes=False):

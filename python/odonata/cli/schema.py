@@ -62,7 +62,7 @@ def schema(
 ) -> None:
     """Print the reference of scenarios or results.
 
-    For scenarios that is the JSON Schema that editors complete and check with.
+    For scenarios, a JSON Schema for completion and checks in editors.
     """
     from odonata import json_reference
     from odonata.results_reference import documentation, keys_table, tables_page

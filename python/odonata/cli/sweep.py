@@ -87,10 +87,10 @@ def sweep(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing picture.")] = False,
 ) -> None:
-    """Run a scenario with many values of its keys, many seeds.
+    """Run a scenario with many values of its keys and many seeds.
 
-    The same command again goes on where it was stopped or killed, and runs nothing that has been run. A run
-    that fails is a row like others; the others go on.
+    Repeat the command to continue a stopped sweep; finished runs are not repeated. A failed run is a row of
+    the results; the others continue.
     """
     from dataclasses import replace
 

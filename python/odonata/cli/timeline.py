@@ -58,9 +58,9 @@ def timeline(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Write what a run did, call by call, for ui.perfetto.dev.
+    """Write the timeline of a run, call by call, for ui.perfetto.dev.
 
-    The run must have recorded it: `odonata run SCENARIO --set run.timeline={}`.
+    Record it first: `odonata run SCENARIO --set run.timeline={}`.
     """
     target = folder / NAME if out is None else out
     different: list[str] = []

@@ -47,7 +47,7 @@ def trace_info(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Say what is in a trace: ranks, calls, messages, bytes and times."""
+    """Show the contents of a trace: ranks, calls, messages, bytes and times."""
     from odonata import trace_report as report
     from odonata.pictures import picture
 
@@ -70,11 +70,11 @@ def trace_info(
 
 @app.command("lint")
 def trace_lint(trace: TracePath, as_json: Json = False) -> None:
-    """Look for what is wrong with a trace.
+    """Check a trace for errors.
 
-    Messages that nobody receives, collectives that do not agree, communicators that cannot be told,
-    impossible times, counts that differ from the footer's, files that are not whole. Exit code: 0 nothing is
-    wrong, 1 something is, 2 it cannot be read. Notes say what is replayed other than recorded.
+    Unmatched messages, collectives that disagree, ambiguous communicators, impossible times, counts that
+    differ from the footer, truncated files. Exit code: 0 no error, 1 errors, 2 the trace cannot be read. Notes list
+    differences between replay and recording.
     """
     from odonata import trace_report as report
 
@@ -164,8 +164,8 @@ def trace_convert(
     """Write a program in files (docs/programs.md).
 
     From a trace (DUMPI, Chakra, OTF2, Nsight Systems, Darshan) or another program, or from a job of a
-    scenario, whatever it runs. It appears when it is complete, or not at all. What a trace does not say is
-    listed on standard error.
+    scenario. An incomplete program is never left behind. Information that the trace lacks is listed on
+    standard error.
     """
     from odonata import trace_report as report
 
@@ -250,8 +250,8 @@ def trace_merge(
 
     The result is a program in files.
 
-    Operations of each rank are in the order in which they began, on the clocks of both, and the rank computes
-    for as long as it was in none of them. What a trace does not say is listed on standard error.
+    Operations of each rank are in the order of their start, on the clocks of both; the rank computes between
+    them. Information that the trace lacks is listed on standard error.
     """
     from odonata import trace_merging as merging
     from odonata.wording import duration
@@ -295,10 +295,10 @@ def trace_repeat(
     ],
     as_json: Json = False,
 ) -> None:
-    """Write a trace that does several times what a trace does.
+    """Write a trace that repeats another.
 
-    What is between MPI_Init and MPI_Finalize is written N times. To replay a trace several times, the key
-    `repeat` of a job does without.
+    Calls between MPI_Init and MPI_Finalize are written N times. To replay a trace several times, use the key
+    `repeat` of a job instead.
     """
     from odonata import trace_report as report
 

@@ -36,7 +36,7 @@ def workload_check(
     ignore_unknown_backend: IgnoreUnknownBackend = False,
     as_json: Json = False,
 ) -> None:
-    """Say what is wrong with a program, and which options it has."""
+    """Check a program, and list its options."""
     from odonata import workload
 
     with reported(as_json, writes=False):
@@ -64,8 +64,8 @@ def workload_format(
 ) -> None:
     """Print a program in one layout: indentation, spaces, keywords in lower case.
 
-    Lines stay as they are broken, and comments where they are. What the program means does not change: its
-    words, numbers, strings and signs are the same.
+    Line breaks and comments stay in place. The meaning does not change: words, numbers, strings and signs
+    stay the same.
     """
     from odonata import workload
 
@@ -96,9 +96,9 @@ def workload_compile(
     ignore_unknown_backend: IgnoreUnknownBackend = False,
     as_json: Json = False,
 ) -> None:
-    """List every operation of every task, and whether all come to their end.
+    """List every operation of every task, and report whether all tasks finish.
 
-    There is no clock: timed loops have three passes, and one to warm up.
+    Without a clock, timed loops have three passes and one warm-up pass.
     """
     from odonata import workload
 

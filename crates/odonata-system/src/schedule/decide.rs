@@ -15,7 +15,7 @@ const SHORT_RUN: f64 = 3e6;
 const WINDOW_COST: f64 = 18.5;
 
 /// What sending a packet or a credit to another part costs more than inside of one, in events likewise. Measured on one thread
-/// (2026-11-28, `examples/interference.toml` in four parts): 7.1 million of them made 31.7 million events take 28 % longer.
+/// (2026-11-28, `examples/interference.toml` in four parts): 7.1 million of them made 31.7 million events take 28% longer.
 const CROSSING_COST: f64 = 1.25;
 
 /// Least expected factor over sequential for which the machine is divided among threads: they save a quarter of the time on the
@@ -84,7 +84,7 @@ impl Candidate {
 /// What was decided.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// Who handles the events; never [`Scheduler::Auto`].
+    /// The scheduler; never [`Scheduler::Auto`].
     pub scheduler: Scheduler,
     /// Threads of each process, at most.
     pub threads: u32,
@@ -165,7 +165,7 @@ fn auto(
         if speed_up >= WORTH {
             reasons.push(format!(
                 "windows are expected to be {speed_up:.1} times as fast as one part; the run measures it, and takes \
-                 more threads where they shorten the time on the clock by {:.0} % or more",
+                 more threads where they shorten the time on the clock by {:.0}% or more",
                 100.0 * ThreadTrial::LEAST_GAIN
             ));
             let decision = parallel(Scheduler::Conservative, situation, candidates, chosen, reasons)?;
@@ -308,7 +308,7 @@ fn window_in_words(situation: &Situation, one: &Candidate, threads: u32) -> Stri
     let events = one.events_of_a_window(situation.events_per_s);
     format!(
         "{} parts can influence each other after {} at the earliest; as much time holds about {} events, {} for each \
-         busy thread; agreeing on the next window costs as much as {WINDOW_COST}, and what crosses cuts as much as {:.0} % of \
+         busy thread; agreeing on the next window costs as much as {WINDOW_COST}, and what crosses cuts as much as {:.0}% of \
          them",
         one.parts,
         one.lookahead,
