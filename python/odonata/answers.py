@@ -140,7 +140,7 @@ class ServerSummary(TypedDict):
 class LostPart(TypedDict):
     """What a job lost to another, or to itself."""
 
-    culprit: Annotated[str, Field(description="The job that held what was waited for.")]
+    culprit: Annotated[str, Field(description="The job that held the resource.")]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
     kind: Annotated[str, Field(description="link, buffer, memory, space, device, metadata, lock or start.")]
     lost_s: Annotated[Number, Field(description="How much later the job ended for it.")]
@@ -176,7 +176,7 @@ class LostTime(TypedDict):
 class ChainShare(TypedDict):
     """What was lost by one job's fault at one place."""
 
-    culprit: Annotated[str, Field(description="The job that held what was waited for; empty: several.")]
+    culprit: Annotated[str, Field(description="The job that held the resource; empty: several.")]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
     kind: Annotated[str, Field(description="As in the table lost_time; elsewhere: at further places.")]
     place: Annotated[str, Field(description="link, server or metadata; empty: further places.")]
@@ -227,7 +227,7 @@ class Chain(TypedDict):
         list[LostPart],
         Field(description="By how much its job started later, by culprit; no part of lost_s."),
     ]
-    words: Annotated[str, Field(description="What was lost to whom, as a sentence.")]
+    words: Annotated[str, Field(description="The losses by culprit, as a sentence.")]
 
 
 @declared
@@ -256,7 +256,7 @@ class Waiting(TypedDict):
     victim: Annotated[str, Field(description="The job that waited.")]
     victim_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
     culprit: Annotated[
-        str, Field(description='The job that held what was waited for, or "a fault" (storage.faults).')
+        str, Field(description='The job that held the resource, or "a fault" (storage.faults).')
     ]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
 

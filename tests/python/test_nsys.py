@@ -144,7 +144,7 @@ def test_streams_wait_for_the_events_that_are_recorded(tmp_path):
     assert (third["after"], third["duration_ps"]) == ([0], (1500 + 500) * 1000)
     assert (first["after"], second["after"], fourth["after"]) == ([], [], [])
     assert "1 operations come after others of other streams, by events that are recorded" in said
-    assert "1 waits of streams for events whose record is not there, left out" in said
+    assert "1 waits of streams for unrecorded events, left out" in said
     assert "by their times alone" not in said
 
 
@@ -266,7 +266,7 @@ def test_sizes_that_are_not_recorded_are_said_and_reckoned_on_request_only(tmp_p
         unsized(where / f"{rank}.sqlite", time)
     assert odonata.trace_info(where)["nccl_kernels_without_size"] == {REDUCE: 2}
     program, said = converted(where, tmp_path / "a.program")
-    assert f"2 kernels of NCCL whose size is not recorded: {REDUCE} (2); --bytes-from-time" in said
+    assert f"2 NCCL kernels without a recorded size: {REDUCE} (2); --bytes-from-time" in said
     rows = [(row["kind"], row["duration_ps"]) for row in rows_of(program)]
     assert rows == [("compute", 10**6), ("compute", 5 * 10**6)]
     program, said = converted(where, tmp_path / "b.program", bytes_from_time="100 GB/s")

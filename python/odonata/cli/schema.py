@@ -70,7 +70,7 @@ def schema(
 
     with reported(False, writes=False):
         if tables and what != What.scenario:
-            raise InputError("there are no tables of it", key="--tables", expected="no WHAT")
+            raise InputError("it has no tables", key="--tables", expected="no WHAT")
         if python and (what != What.scenario or tables or markdown):
             raise InputError("only of the scenario", key="--python", expected="no other option")
     with open_pipe():

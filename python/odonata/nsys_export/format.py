@@ -154,8 +154,8 @@ def notes(job: Job) -> list[str]:
     if job.unsized:
         named = ", ".join(f"{name} ({count})" for name, count in sorted(job.unsized.items())[:MOST_NAMES])
         found.append(
-            f"{sum(job.unsized.values())} kernels of NCCL whose size is not recorded: {named}; "
-            "--bytes-from-time reckons that of collectives"
+            f"{sum(job.unsized.values())} NCCL kernels without a recorded size: {named}; "
+            "--bytes-from-time derives the size of collectives"
         )
     whole = job.took_ns.total() + job.not_used_ns.total()
     if job.counts["graph"]:
