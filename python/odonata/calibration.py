@@ -423,13 +423,13 @@ def _check_other_links(machine: Machine, settings: dict[str, str]) -> None:
     ]
     rate = measured.bytes / measured.latency_s
     raise InputError(
-        f"terminal links have no influence: {measured.bytes} B take {measured.latency_s * 1000000.0:.4g}"
-        f" us measured, and {simulated[largest] * 1000000.0:.4g} us with terminal links of "
+        f"terminal links have no influence: {measured.bytes} B take {measured.latency_s * 1e6:.4g}"
+        f" us measured, and {simulated[largest] * 1e6:.4g} us with terminal links of "
         "any bandwidth",
         file=str(machine.path),
         key=bandwidth.key,
         value="; ".join(others) or None,
-        expected=f"faster links on the path than the measured {rate / 1000000000.0:.3g} GB/s",
+        expected=f"faster links on the path than the measured {rate / 1e9:.3g} GB/s",
     )
 
 

@@ -93,7 +93,7 @@ class OutputFile:
         for path in inputs:
             if _same(self.target, path):
                 raise self._error(
-                    "that is read, and will not be replaced", "a file that the command does not read"
+                    "the path is an input, and is not replaced", "a file that the command does not read"
                 )
 
     @property

@@ -193,7 +193,7 @@ def test_nothing_that_is_read_is_ever_replaced(full):
     ):
         done = full(*arguments, "--force")
         assert (done.code, done.out) == (2, ""), (arguments, done)
-        assert "read" in done.err
+        assert "is an input" in done.err
         assert contents(full) == before
 
 

@@ -21,7 +21,7 @@ def test_check_tells_the_parts_and_what_they_cut(shell):
     parallel = shell("check", "scenario.toml", "--json", *settings).json["parallel"]
     # Simulated in well under a second: over before a second thread is of use.
     assert (parallel["asked"], parallel["scheduler"], parallel["threads"]) == ("auto", "sequential", 1)
-    assert any("too few for parts" in reason for reason in parallel["reasons"])
+    assert any("too few to gain from parts" in reason for reason in parallel["reasons"])
     division = parallel["division"]
     assert (division["used"], division["threads"]) == (False, 2)
     # Each of the five groups of 4 routers is a part.

@@ -65,7 +65,7 @@ def test_the_summary_has_no_columns_of_what_was_not_modelled(runs, capsys):
     flow = text(runs["flow"], capsys)
     assert "saturated" not in flow
     assert "packet p50" not in flow
-    assert "Not modelled" in flow
+    assert "Not modeled" in flow
     mixed = text(runs["mixed"], capsys)
     assert "job ranks messages time" in mixed
     assert "Hottest links" not in text(runs["analytic"], capsys)
