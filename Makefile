@@ -94,12 +94,13 @@ hop-costs: setup ## Instructions and cache misses per packet-hop, held against t
 	tests/valgrind/setup.sh
 	$(BIN)/python benches/hop_costs.py --check
 
-lint: setup ## Format, lints, types
+lint: setup ## Format, lints, types, plain English
 	cargo fmt --all --check
 	cargo clippy --release --workspace --all-targets --locked --quiet -- -D warnings
 	$(BIN)/ruff check python tests studies benches docs/site docs/figures
 	$(BIN)/ruff format --check python tests studies benches docs/site docs/figures
 	$(BIN)/mypy
+	$(BIN)/python tests/prose.py
 
 check: lint ## The same, generated docs, quick tests: run before a commit
 	@$(BIN)/python tests/run.py --quick
@@ -191,7 +192,9 @@ docs: setup ## Write anew what is made from the types: reference pages, odonata.
 	$(ODONATA) schema --python > scenario.py.new && mv scenario.py.new python/odonata/scenario.py
 	$(ODONATA) schema --markdown > docs/scenario.md.new && mv docs/scenario.md.new docs/scenario.md
 	$(ODONATA) schema --tables --markdown > docs/results.md.new && mv docs/results.md.new docs/results.md
+	$(BIN)/python docs/site/reference.py
 	$(BIN)/python tests/python/console_blocks.py
+	$(BIN)/python docs/figures/concepts.py
 
 readme: setup ## Run the commands of README.md once, and write its blocks of output whole from these runs
 	$(BIN)/python tests/python/console_blocks.py --fresh README.md

@@ -159,10 +159,10 @@ def unaccepted(rows: list[Row]) -> list[Rise]:
 
 
 def section(rows: list[Row]) -> str:
-    """The table of a page: the lowest cost of each case, the present one, and the rises between."""
+    """The table of a page: the lowest and the last cost of each case, and the sum of its accepted rises."""
     cases = dict.fromkeys(row["case"] for row in rows)
     lines = [
-        "| case | instructions per hop, lowest | last | above the lowest | accepted rises, added up |",
+        "| case | instructions per hop, lowest | last | above the lowest | sum of accepted rises |",
         "|---|---|---|---:|---:|",
     ]
     of_instructions = [(row, rise) for row, rise in accepted(rows) if rise.count == "instructions"]
@@ -176,18 +176,11 @@ def section(rows: list[Row]) -> str:
             f"| {now:.0f} ({last['date']}, {last['commit']}) "
             f"| {_percent(now / lowest - 1)} | {added:.0f} ({_percent(added / lowest)}) |"
         )
-    lines += ["", "| accepted | case | rise | feature | gain |", "|---|---|---|---|---|"]
-    for row, rise in accepted(rows):
-        lines.append(
-            f"| {row['date']}, {row['commit']} | `{rise.case}` "
-            f"| {rise.count.replace('_', ' ')} {rise.base:.1f} to {rise.value:.1f}, {_percent(rise.share)} "
-            f"| {row['feature']} | {row['gain']} |"
-        )
     return "\n".join(lines) + "\n"
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:+.1f} %"
+    return f"{100 * share:+.1f}%"
 
 
 #: Size of the chart, its margins, and a colour for each case.

@@ -20,7 +20,7 @@ from console_blocks import Place  # noqa: E402
 
 FIGURES = Path(__file__).parent
 
-#: Pictures of the report: colours, the heading at the top, size in pixels.
+#: Pictures of the report: colors, the heading at the top, size in pixels.
 REPORT = {
     "report.png": ("light", None, (1200, 900)),
     "report-machine.png": ("dark", "The machine", (1200, 820)),
@@ -36,8 +36,8 @@ def photograph(page: Path, folder: Path) -> None:
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for name, (colours, heading, (width, height)) in REPORT.items():
-            context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=colours)
+        for name, (colors, heading, (width, height)) in REPORT.items():
+            context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=colors)
             tab = context.new_page()
             tab.goto(page.as_uri())
             if heading is not None:
@@ -50,7 +50,7 @@ def photograph(page: Path, folder: Path) -> None:
 
 
 def smaller(picture: Path) -> None:
-    """Fewer colours where there is Pillow, which comes with matplotlib."""
+    """Fewer colors where there is Pillow, which comes with matplotlib."""
     from PIL import Image
 
     with Image.open(picture) as image:

@@ -29,13 +29,13 @@ ELSEWHERE = {
     "project/changelog.md": "CHANGELOG.md",
     "project/programs.md": "programs/README.md",
     "project/benches.md": "benches/README.md",
-    "project/study-mfnetsim.md": "studies/mfnetsim/README.md",
-    "project/study-mfnetsim-paper.md": "studies/mfnetsim/PAPER.md",
-    "project/study-cluster2017.md": "studies/cluster2017/README.md",
-    "project/study-trinity2017.md": "studies/trinity2017/README.md",
-    "project/study-tpds2016.md": "studies/tpds2016/README.md",
-    "project/study-gpcnet.md": "studies/gpcnet/README.md",
-    "project/study-theta.md": "studies/theta/README.md",
+    "project/studies.md": "studies/README.md",
+    **{
+        f"project/study-{page.parent.name}{'' if page.stem == 'README' else '-' + page.stem.lower()}.md": str(
+            page.relative_to(ROOT)
+        )
+        for page in sorted((ROOT / "studies").glob("*/[A-Z]*.md"))
+    },
     "project/digests.md": "tests/digests/README.md",
     "project/fuzz.md": "fuzz/README.md",
     "project/hostile.md": "tests/hostile/README.md",

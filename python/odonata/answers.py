@@ -140,7 +140,7 @@ class ServerSummary(TypedDict):
 class LostPart(TypedDict):
     """What a job lost to another, or to itself."""
 
-    culprit: Annotated[str, Field(description="The job that held what was waited for.")]
+    culprit: Annotated[str, Field(description="The job that held the resource.")]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
     kind: Annotated[str, Field(description="link, buffer, memory, space, device, metadata, lock or start.")]
     lost_s: Annotated[Number, Field(description="How much later the job ended for it.")]
@@ -165,8 +165,8 @@ class LostTime(TypedDict):
     parts: list[LostPart]
     """By culprit and kind, the largest first; they add up to lost_s."""
     before: list[LostPart]
-    """By culprit, what was lost before it started, by who it starts after or by its stage-in; they add up
-    to started_later_s."""
+    """By culprit, the loss before its start, because of earlier jobs or its stage-in; they add up to
+    started_later_s."""
     started_later_s: Number
     """How much later it started for that; no part of lost_s."""
     words: str
@@ -176,7 +176,7 @@ class LostTime(TypedDict):
 class ChainShare(TypedDict):
     """What was lost by one job's fault at one place."""
 
-    culprit: Annotated[str, Field(description="The job that held what was waited for; empty: several.")]
+    culprit: Annotated[str, Field(description="The job that held the resource; empty: several.")]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
     kind: Annotated[str, Field(description="As in the table lost_time; elsewhere: at further places.")]
     place: Annotated[str, Field(description="link, server or metadata; empty: further places.")]
@@ -227,7 +227,7 @@ class Chain(TypedDict):
         list[LostPart],
         Field(description="By how much its job started later, by culprit; no part of lost_s."),
     ]
-    words: Annotated[str, Field(description="What was lost to whom, as a sentence.")]
+    words: Annotated[str, Field(description="The losses by culprit, as a sentence.")]
 
 
 @declared
@@ -251,12 +251,12 @@ class ServerSkew(TypedDict):
 
 
 class Waiting(TypedDict):
-    """Who waited for whom."""
+    """Waits behind other traffic."""
 
     victim: Annotated[str, Field(description="The job that waited.")]
     victim_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
     culprit: Annotated[
-        str, Field(description='The job that held what was waited for, or "a fault" (storage.faults).')
+        str, Field(description='The job that held the resource, or "a fault" (storage.faults).')
     ]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
 
@@ -499,7 +499,7 @@ class LossSummary(TypedDict):
     dropped_bytes: Count
     """Bytes on devices of writes that were not acknowledged, and written again."""
     lost_reads_bytes: Count
-    """Bytes that it read as if nobody had written them: lost, or on a server that did not answer."""
+    """Lost bytes that it read as if never written: lost, or on a server that did not answer."""
 
 
 @declared

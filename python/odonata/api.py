@@ -53,7 +53,7 @@ def run(
         baselines: Run every job alone too, as ``run.baselines`` of the scenario says if this is None.
         processes: Runs that go on at the same time, this one and its baselines. Default: as many as there are
             cores that this process may use.
-        scheduler: Who handles the events: "auto", "sequential", "conservative" or "optimistic", as
+        scheduler: "auto", "sequential", "conservative" or "optimistic", as
             ``run.scheduler`` says if this is None. Results are the same with all.
         threads: Threads of the run, or "auto" for as many as there are cores; as ``run.threads`` says if this
             is None.
@@ -216,7 +216,7 @@ def compare(
 ) -> Comparison:
     """What differs between two results, or a result and one of its baselines.
 
-    That is settings, metrics of jobs, sums over links and servers, and who waited for whom. The keys are
+    That is settings, metrics of jobs, sums over links and servers, and interference. The keys are
     those of `odonata compare --json` (docs/results.md); a notebook shows it as a page.
 
     Args:

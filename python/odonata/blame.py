@@ -1,13 +1,12 @@
-"""Who slowed whom: the table `blame`, added up and put into words.
+"""Interference between jobs: the table `blame`, added up and put into words.
 
-Every wait is charged to the job that held what was waited for. On links the charge is in packet-seconds and
-is held against the time that all the victim's packets were in the network; at servers it is in
-request-seconds and is held against the time from request to acknowledgement, summed over the victim's I/O
-calls. At servers below the tier that ranks use, object servers among them, data that a job has written waits
-on its way down, for which no call waits any more: there a charge is held against all that its data waits.
+Every wait is charged to the job that held the resource. On links the charge is in packet-seconds, and its
+whole is the time of all the victim's packets in the network. At servers it is in request-seconds, and its
+whole is the time from request to acknowledgement, summed over the victim's I/O calls. Below the first tier,
+written data waits on its way down after its call has ended: there the whole is all its waiting time.
 
-What a fault has held up (resource "fault") is nobody's; words say "a fault". Waiting in a node's own network
-interface (place "nic") is before the network, and stays out of the words.
+Waits that a fault causes (resource "fault") belong to no job; words say "a fault". Waits in a node's own
+network interface (place "nic") come before the network, and stay out of the words.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from odonata.results import needed, offers
-from odonata.wording import share
+from odonata.wording import sentence_case, share
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,16 +44,27 @@ _AT_SERVERS = {"server": "servers", "file-system": "below", "metadata": "metadat
 #: The tier of the servers that ranks use.
 _FIRST_TIER = "storage"
 
-#: Who holds up what waits for a server that is away, stands still or is slow.
+#: The culprit of waits for a server that has failed, stands still or is slow.
 FAULT = "a fault"
 
 #: Share of the victim's time from which on a wait is worth a sentence.
 LEAST_SHARE = 0.01
 
-#: What is said of others, and of traffic that held itself up.
+#: Most sentences about other jobs, and about own traffic.
 MOST_FINDINGS = 8
 
 _TRAFFIC = {"mpi": "messages", "io": "I/O"}
+
+#: What traffic waits for at servers, by resource.
+_FOR = {
+    "device": "at the devices of",
+    "space": "for space at",
+    "memory": "for memory at",
+    "reserve": "for reserved blocks at",
+    "lock": "for locks at",
+    "thread": "for threads at",
+    "directory": "for directories at",
+}
 
 #: Columns of the table that are added up.
 _COLUMNS = (
@@ -103,7 +113,7 @@ class Finding:
 
     @property
     def share(self) -> float:
-        """Share of the victim's time that was waited; nobody waits longer than all of it."""
+        """Waited share of the victim's time, at most all of it."""
         return min(1.0, self.waited_s / self.whole_s) if self.at_most else self.waited_s / self.whole_s
 
     @property
@@ -111,47 +121,49 @@ class Finding:
         """Whether traffic held itself up."""
         return (self.culprit, self.culprit_class) == (self.victim, self.victim_class)
 
-    def words(self) -> str:
-        """The finding as a sentence."""
+    def words(self, *, pronoun: bool = False) -> str:
+        """The finding as a sentence without its period, with "it" for the victim if `pronoun`."""
+        subject, possessive = ("it", "its") if pronoun else (self.victim, f"{self.victim}'s")
+        if self.where == "network":
+            their, own = ("their", "each other") if self.victim_class == "mpi" else ("its", "its own packets")
+            whole = f"{their} time in the network waiting"
+            subject = f"{possessive} {_traffic(self.victim_class)}"
+            culprit = f"{self.culprit}'s {_traffic(self.culprit_class)}"
+        else:
+            whole, own, culprit = "its I/O time waiting", "its own requests", self.culprit
+            if self.where == "metadata":
+                whole, own = "its metadata time waiting", "its own calls"
+            elif not self.in_calls:
+                subject, whole, own = (
+                    f"{possessive} data on their way down",
+                    "their waiting time",
+                    "each other",
+                )
+            if self.culprit == self.victim:
+                culprit = own
+        behind = f"behind {own if self.own else culprit}"
+        if self.culprit == FAULT:
+            behind = f"because of {FAULT}"
         part = ("at most " if self.at_most else "") + share(self.share, 1.0)
-        if self.where == "servers":
-            place = f"at {self.places} of its {self.servers} servers ({self.resource})"
-            if self.servers == 1:
-                place = f"at its server ({self.resource})"
-            if self.culprit == self.victim:
-                return f"{self.victim} held up its own I/O: {part} of its I/O time, {place}"
-            return f"{self.culprit} delayed {self.victim} by {part} of its I/O time, {place}"
+        return sentence_case(f"{subject} spent {part} of {whole} {behind}, {self._place()}")
+
+    def _place(self) -> str:
+        """Where it waited, and for what there."""
+        if self.where == "network":
+            link = f"{self.most} ({self.most_place})"
+            return f"on {link}" if self.places == 1 else f"on {self.places} links, most on {link}"
         if self.where == "below":
-            servers = "1 server" if self.places == 1 else f"{self.places} servers"
-            place = f"at {servers} below its own ({self.resource})"
-            whole = "of its I/O time" if self.in_calls else "of what they waited there"
-            victim = self.victim if self.in_calls else f"{self.victim}'s data on their way down"
-            if self.culprit == self.victim:
-                own = "its own I/O" if self.in_calls else "its own data on their way down"
-                return f"{self.victim} held up {own}: {part} {whole}, {place}"
-            return f"{self.culprit} delayed {victim} by {part} {whole}, {place}"
-        if self.where == "metadata":
-            place = (
-                "at the metadata server"
-                if self.servers == 1
-                else f"at {self.places} of {self.servers} metadata servers"
-            )
-            place = f"{part} of its metadata calls' time, {place} ({self.resource})"
-            if self.culprit == self.victim:
-                return f"{self.victim} held up its own metadata calls: {place}"
-            return f"{self.culprit} delayed {self.victim} by {place}"
-        links = "1 link" if self.places == 1 else f"{self.places} links"
-        place = f"{part} of their time in the network, on {links}, most on {self.most} ({self.most_place})"
-        if self.places == 1:
-            place = f"{part} of their time in the network, on {self.most} ({self.most_place})"
-        victims = _traffic(self.victim_class)
-        if self.victim_class == "io":
-            place = place.replace(" their ", " its ")
-        if self.own:
-            return f"{self.victim} held itself up: its {victims} waited {place}"
-        if self.culprit == self.victim:
-            return f"{self.victim}'s {_traffic(self.culprit_class)} delayed its own {victims}: {place}"
-        return f"{self.culprit}'s {_traffic(self.culprit_class)} delayed {self.victim}'s {victims}: {place}"
+            servers = "1 server below its own" if self.places == 1 else f"{self.places} servers below its own"
+        elif self.where == "metadata":
+            some = f"all {self.places}" if self.places == self.servers else f"{self.places} of {self.servers}"
+            servers = "the metadata server" if self.servers == 1 else f"{some} metadata servers"
+        elif self.places == self.servers:
+            servers = "its server" if self.servers == 1 else f"all {self.servers} of its servers"
+        else:
+            servers = f"{self.places} of its {self.servers} servers"
+        if self.resource == "device" and self.places == 1:
+            return f"at the device of {servers}"
+        return f"{_FOR.get(self.resource, 'at')} {servers}"
 
     def as_dict(self) -> dict[str, Any]:
         """All parts, for machines."""
@@ -164,9 +176,9 @@ def measured(results: Results) -> bool:
 
 
 def estimate(results: Results) -> str | None:
-    """Of what waits at routers are estimated, in words; None if all are charged."""
+    """The source of estimated waits at routers, in words; None if all are charged."""
     packets = results.run.get("scenario", {}).get("run", {}).get("blame_sampling", 1)
-    return None if packets == 1 else f"waits at routers are estimated from those of one packet in {packets}"
+    return None if packets == 1 else f"waits at routers are estimated from one packet in {packets}"
 
 
 def matrix(
@@ -184,7 +196,7 @@ def matrix(
             raise ValueError(f"no {column} {value!r}; there are {', '.join(NAMES[column])}")
         table = table.filter(pc.equal(table[column], value))
     sums = table.group_by(["victim", "culprit"]).aggregate([("waited_s", "sum")]).to_pylist()
-    # Who is no job (unknown, as the run was cut short) comes after the jobs.
+    # Culprits that are no job (unknown, as the run was cut short) come after the jobs.
     culprits = [*jobs, *sorted({row["culprit"] for row in sums} - set(jobs))]
     waited = {(row["victim"], row["culprit"]): row["waited_s_sum"] for row in sums}
     return {victim: {culprit: waited.get((victim, culprit), 0.0) for culprit in culprits} for victim in jobs}
@@ -244,7 +256,7 @@ def servers_below(results: Results) -> frozenset[int]:
 def _servers_used(results: Results, lower: frozenset[int]) -> dict[str, int]:
     """How many storage servers each job uses; empty without the table that says so.
 
-    A job whose files do not go by who asks may use all.
+    A job whose layout does not depend on the asking rank may use all.
     """
     if not {"ranks", "servers"} <= set(results.tables):
         return {}
@@ -265,7 +277,7 @@ def _metadata_servers(results: Results) -> int:
 
 
 def findings(results: Results) -> list[Finding] | None:
-    """What is worth saying, the largest share first, what traffic did to itself last.
+    """The findings worth a sentence: the largest share first, waits behind own traffic last.
 
     None if the run did not measure blame.
     """
@@ -274,7 +286,7 @@ def findings(results: Results) -> list[Finding] | None:
     heavy = [
         found
         for found in totals(results)
-        # Nobody's name: the run ended before it was known whom the wait was for.
+        # Without a name, the run ended before the culprit was known.
         if found.culprit and found.whole_s > 0 and found.share >= LEAST_SHARE
     ]
     # What no call waits for comes behind what calls do.
@@ -289,18 +301,18 @@ def _traffic(name: str) -> str:
 
 
 def own_words(own: Sequence[Mapping[str, Any]]) -> str:
-    """What traffic did to itself, of all jobs, in one sentence.
+    """The waits of all jobs behind their own traffic, in one sentence.
 
     >>> own_words([{"victim": "milc", "victim_class": "mpi", "where": "network", "share": 0.2}])
-    "held up by themselves: milc's messages 20 % of their time in the network"
+    "Waits behind own traffic: milc's messages 20% of their time in the network"
     """
     parts = []
     for where, in_calls, whole in (
         ("network", True, "of their time in the network"),
-        ("servers", True, "of their calls, at servers"),
-        ("below", True, "of their calls, at servers below these"),
-        ("below", False, "of what their data wait there on their way down"),
-        ("metadata", True, "of their metadata calls"),
+        ("servers", True, "of its I/O time"),
+        ("below", True, "of its I/O time, at servers below"),
+        ("below", False, "of the waiting time of its data on their way down"),
+        ("metadata", True, "of its metadata time"),
     ):
         shares = [
             f"{found['victim']}'s {_traffic(found['victim_class'])} "
@@ -310,7 +322,7 @@ def own_words(own: Sequence[Mapping[str, Any]]) -> str:
         ]
         if shares:
             parts.append(f"{', '.join(shares)} {whole}")
-    return "held up by themselves: " + "; ".join(parts)
+    return "Waits behind own traffic: " + "; ".join(parts)
 
 
 def _finding(

@@ -76,8 +76,8 @@ PARAMETERS = {
         1e-15,
         1e-6,
         1e-11,
-        "messages below and above the eager threshold, and mpi.rendezvous_zero_copy = true: else it is "
-        "the same as bandwidth",
+        "messages below and above the eager threshold, and mpi.rendezvous_zero_copy = true; "
+        "otherwise it equals bandwidth",
     ),
     "bandwidth": Parameter(
         "network.links.terminal.bandwidth", lambda x: f"{x:.0f} B/s", 1e6, 1e13, 1e10, "large messages"
@@ -88,7 +88,7 @@ PARAMETERS = {
         1e-12,
         1e-3,
         1e-7,
-        "pairs of nodes with different numbers of routers between them: else it is the same as software",
+        ("pairs of nodes with different numbers of routers between them; otherwise it equals software"),
     ),
 }
 #: The parameter that is a step.
@@ -122,7 +122,7 @@ def read(path: Path, pair: tuple[int, int] = (0, 1)) -> list[Measurement]:
             f"cannot be read: {reason}", file=str(path), expected="measurements in CSV"
         ) from None
     except UnicodeDecodeError:
-        raise InputError("no text in UTF-8", file=str(path), expected="measurements in CSV") from None
+        raise InputError("not text in UTF-8", file=str(path), expected="measurements in CSV") from None
     if len(data) > LONGEST_FILE:
         raise InputError(f"more than {LONGEST_FILE} bytes", file=str(path), expected="measurements in CSV")
     reader = csv.DictReader(io.StringIO(text), skipinitialspace=True, strict=True)
@@ -148,28 +148,28 @@ def read(path: Path, pair: tuple[int, int] = (0, 1)) -> list[Measurement]:
                 continue
             size = _SIZE.fullmatch(cells["bytes"])
             if size is None or size[1].count(".") > 1 or size[1] == ".":
-                raise wrong("no size", "bytes", cells["bytes"], "such as 8, or 64 KiB")
+                raise wrong("not a size", "bytes", cells["bytes"], "such as 8, or 64 KiB")
             time = _TIME.fullmatch(cells["latency"])
             try:
                 latency = float(time[1]) * _TIMES[time[2]] if time else math.nan
             except ValueError:
                 latency = math.nan
             if not 0 < latency < 1e3:
-                raise wrong("no time", "latency", cells["latency"], 'half a round trip, such as "1.3 us"')
+                raise wrong("not a time", "latency", cells["latency"], 'half a round trip, such as "1.3 us"')
             ends = []
             for name, node in zip(("from", "to"), pair, strict=True):
                 if not re.fullmatch(r"[0-9]{0,9}", cells.get(name, "")):
-                    raise wrong("no node", name, cells[name], "its number")
+                    raise wrong("not a node", name, cells[name], "its number")
                 ends.append(int(cells.get(name) or node))
             bytes = round(float(size[1]) * _SIZES[size[2] or "B"])
             if bytes > 1 << 40:
-                raise wrong("no size that can be sent", "bytes", cells["bytes"], "at most 1024 GiB")
+                raise wrong("size out of range", "bytes", cells["bytes"], "at most 1024 GiB")
             named = (str(path), reader.line_num) if cells.get("from") or cells.get("to") else None
             found.append(Measurement(bytes, latency, (ends[0], ends[1]), named))
     except csv.Error as error:
-        raise wrong(f"no CSV: {error}", None, "", "cells between commas") from None
+        raise wrong(f"not CSV: {error}", None, "", "cells between commas") from None
     if not found:
-        raise wrong("there are no measurements", None, "", f"a line with {', '.join(COLUMNS)}, and rows")
+        raise wrong("no measurements", None, "", f"a line with {', '.join(COLUMNS)}, and rows")
     return found
 
 
@@ -184,7 +184,7 @@ class Machine:
                 f"cannot be read: {error.strerror}", file=str(scenario), expected="a scenario"
             ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"no TOML: {error}", file=str(scenario), expected="a scenario") from None
+            raise InputError(f"not TOML: {error}", file=str(scenario), expected="a scenario") from None
         graph = tables.get("machine", {}).get("graph", {})
         if isinstance(graph.get("file"), str):
             graph["file"] = os.path.join(scenario.resolve().parent, graph["file"])
@@ -303,7 +303,7 @@ def fit(
     for name in names:
         if name not in NAMES:
             raise InputError(
-                "there is no such parameter",
+                "no such parameter",
                 key="--fit",
                 value=repr(name),
                 expected=f"among {', '.join(NAMES)}",
@@ -328,8 +328,9 @@ def fit(
     without, best = tried[0][0], min(tried[1:], key=lambda one: one[0].residual)
     if max(best[0].residual, NOISE) ** 2 > SEEN * max(without.residual, NOISE) ** 2:
         raise InputError(
-            "the measurements show no step from one size to the next that a rendezvous would make: residual "
-            f"{100 * without.residual:.2f} % without a threshold, {100 * best[0].residual:.2f} % with one",
+            "the measurements show no step of a rendezvous between two sizes: residual "
+            f"{100 * without.residual:.2f}% without a threshold, {100 * best[0].residual:.2f}% "
+            "with one",
             key="--fit",
             value=EAGER,
             expected="parameters without eager, or sizes on both sides of the threshold",
@@ -385,7 +386,7 @@ def _smooth(
         for name, value, one in zip(names, done.x, parameters, strict=True):
             if value < math.log(one.least) + 0.01 and name != "bandwidth":
                 raise InputError(
-                    f"the machine is slower than what was measured even without {name}",
+                    f"the machine is slower than the measurements even without {name}",
                     key="--fit",
                     value=name,
                     expected="lower values of the other delays of the scenario",
@@ -395,7 +396,7 @@ def _smooth(
             _check_other_links(machine, settings(done.x))
         if bad:
             raise InputError(
-                f"the measurements do not determine {' and '.join(bad)}: other values fit as well",
+                f"the measurements do not determine {' and '.join(bad)}: other values fit equally well",
                 key="--fit",
                 value=", ".join(names),
                 expected="; ".join(f"for {name}: {PARAMETERS[name].needs}" for name in bad),
@@ -422,12 +423,13 @@ def _check_other_links(machine: Machine, settings: dict[str, str]) -> None:
     ]
     rate = measured.bytes / measured.latency_s
     raise InputError(
-        f"terminal links have no influence: {measured.bytes} B take {measured.latency_s * 1e6:.4g} us as "
-        f"measured, and {simulated[largest] * 1e6:.4g} us with terminal links of any bandwidth",
+        f"terminal links have no influence: {measured.bytes} B take {measured.latency_s * 1e6:.4g}"
+        f" us measured, and {simulated[largest] * 1e6:.4g} us with terminal links of "
+        "any bandwidth",
         file=str(machine.path),
         key=bandwidth.key,
         value="; ".join(others) or None,
-        expected=f"links on the way that are faster than what was measured, {rate / 1e9:.3g} GB/s",
+        expected=f"faster links on the path than the measured {rate / 1e9:.3g} GB/s",
     )
 
 

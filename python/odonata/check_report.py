@@ -21,7 +21,7 @@ def show(report: dict[str, Any], stream: TextIO | None = None, *, verbose: bool 
     Not `verbose`: what runs where, what it costs, and what looks wrong.
     """
     out = console(stream)
-    say(out, f"{report['name']}: the scenario is right", "")
+    say(out, f"{report['name']}: the scenario is valid", "")
     if not verbose:
         _show_short(out, report)
         return
@@ -71,8 +71,8 @@ def _show_short(out: Any, report: dict[str, Any]) -> None:
     if not report["routing"]["deadlock_free"]:
         wrong += routing(report["routing"])[1:]
     if wrong:
-        explain(out, "", "Looks wrong", *(f"- {one}" for one in wrong))
-    explain(out, "", "--verbose tells about the machine, its routing, traffic classes, parts and threads.")
+        explain(out, "", "Warnings", *(f"- {one}" for one in wrong))
+    explain(out, "", "--verbose adds the machine, its routing, traffic classes, parts and threads.")
 
 
 def _show_jobs(out: Any, jobs: list[dict[str, Any]]) -> None:
@@ -81,7 +81,7 @@ def _show_jobs(out: Any, jobs: list[dict[str, Any]]) -> None:
         show_table(out, _jobs(jobs))
         explain(out, *_counted(jobs))
     else:
-        explain(out, "no jobs: it cannot be run")
+        explain(out, "no jobs: nothing to run")
 
 
 def _fidelity(cost: dict[str, Any] | None) -> list[str]:
@@ -98,9 +98,9 @@ def _counted(jobs: list[dict[str, Any]]) -> list[str]:
 
     >>> job = {"name": "halo", "ranks": 128, "counted_ranks": 16, "counted_share": 0.0087, "at_least": False}
     >>> _counted([job])
-    ['traffic of halo: extrapolated from 0.87 % of the operations of 16 of its 128 ranks']
+    ['traffic of halo: extrapolated from 0.87% of the operations of 16 of its 128 ranks']
     >>> print(*_counted([job | {"at_least": True}]))
-    traffic of halo: a lower bound; 16 of its 128 ranks have more operations than were counted
+    traffic of halo: a lower bound; 16 of its 128 ranks have more operations than counted
     >>> _counted([job | {"counted_share": 1.0}])
     ['traffic of halo: extrapolated from 16 of its 128 ranks']
     >>> _counted([job | {"counted_share": 1.0, "counted_ranks": 128}])
@@ -109,9 +109,9 @@ def _counted(jobs: list[dict[str, Any]]) -> list[str]:
     lines = []
     for job in jobs:
         ranks = f"{job['counted_ranks']:,} of its {job['ranks']:,} ranks"
-        part = f"{digits(100 * job['counted_share'])} %"
+        part = f"{digits(100 * job['counted_share'])}%"
         if job["at_least"]:
-            said = f"a lower bound; {ranks} have more operations than were counted"
+            said = f"a lower bound; {ranks} have more operations than counted"
         elif job["counted_share"] < 1.0:
             whose = ranks if job["counted_ranks"] < job["ranks"] else "its ranks"
             said = f"extrapolated from {part} of the operations of {whose}"
@@ -121,11 +121,11 @@ def _counted(jobs: list[dict[str, Any]]) -> list[str]:
             continue
         lines.append(f"traffic of {job['name']}: {said}")
     more = len(lines) - _MOST_COUNTED
-    return lines if more <= 0 else [*lines[:_MOST_COUNTED], f"and of {more} more jobs likewise"]
+    return lines if more <= 0 else [*lines[:_MOST_COUNTED], f"and likewise for {more} more jobs"]
 
 
 def warning(warning: dict[str, Any]) -> str:
-    """Something that is probably not meant, in a line.
+    """A warning in a line.
 
     >>> warning({"key": "jobs.0.ranks", "message": "few ranks", "expected": "ranks = 72"})
     'jobs.0.ranks: few ranks; expected ranks = 72'
@@ -143,7 +143,7 @@ def _machine(report: dict[str, Any]) -> list[str]:
         *(
             [
                 f"bandwidth of all global cables: {digits(machine['global_to_terminal_bandwidth'])} "
-                "of that of all terminal cables"
+                "times that of all terminal cables"
             ]
             if machine["cables"][_CLASSES.index("global")]
             else []
@@ -152,7 +152,7 @@ def _machine(report: dict[str, Any]) -> list[str]:
             f"{cables(machine[key])} {state}"
             for key, state in (
                 ("failed_links", "failed"),
-                ("degraded_links", "with less than full bandwidth"),
+                ("degraded_links", "degraded"),
             )
             if machine[key]
         ),
@@ -206,12 +206,12 @@ def _traffic_class(one: dict[str, Any]) -> str:
 
     >>> one = {"name": "bulk", "share": 0.25, "priority": -1, "virtual_channels": [1, 2, 0, 0]}
     >>> _traffic_class(one | {"mpi": ["halo"], "io": []})
-    'bulk: at least 25 % of a link, priority -1, channels of its own: 1 terminal, 2 local; messages of halo'
+    'bulk: at least 25% of a link, priority -1, channels of its own: 1 terminal, 2 local; messages of halo'
     """
     kinds = (("mpi", "messages"), ("io", "I/O"))
     whose = [f"{what} of {_names(one[key])}" for key, what in kinds if one[key]]
     return (
-        f"{one['name']}: at least {100 * one['share']:.3g} % of a link, priority {one['priority']}, "
+        f"{one['name']}: at least {100 * one['share']:.3g}% of a link, priority {one['priority']}, "
         f"channels of its own: {_by_class(one['virtual_channels'])}; {', '.join(whose) or 'nobody names it'}"
     )
 
@@ -227,17 +227,17 @@ def _names(names: list[str]) -> str:
 
 
 def _congestion_control(control: dict[str, Any]) -> str:
-    """What is done about sources that fill the network."""
+    """The reaction to sources that fill the network."""
     threshold, interval, recovery = (control[key] for key in ("threshold", "interval", "recovery"))
     if control["kind"] == "ecn":
         return (
-            f"ecn: a port marks packets behind which more than {threshold} wait; a flow that hears of it "
-            f"loses {100 * control['decrease']:.3g} % of its rate, once in {interval} at most, and recovers "
-            f"in {recovery}"
+            f"ecn: a port marks packets with more than {threshold} queued behind them; a notified "
+            f"flow loses {100 * control['decrease']:.3g}% of its rate, at most once in {interval}"
+            f", and recovers in {recovery}"
         )
     return (
-        f"{control['kind']}: where more than {threshold} wait for the link to a node, its router gives those "
-        f"who send to it a rate, a new one every {interval} at most; they recover in {recovery}"
+        f"{control['kind']}: if more than {threshold} wait for the link to a node, its router "
+        f"limits the rate of the sources, at most once in {interval}; they recover in {recovery}"
     )
 
 
@@ -251,7 +251,7 @@ def _parallel(parallel: dict[str, Any]) -> list[str]:
 def _division(division: dict[str, Any]) -> str:
     parts = division["parts"]
     if len(parts) == 1:
-        return "The machine is one part."
+        return "The machine is a single part."
     routers, nodes = (_span([part[key] for part in parts]) for key in ("routers", "nodes"))
     shares = [part["share"] for part in parts]
     work = dict.fromkeys(share(one, 1) for one in (min(shares), max(shares)))
@@ -264,11 +264,11 @@ def _division(division: dict[str, Any]) -> str:
     if division["used"]:
         return f"{text}:"
     if division["lookahead_s"] is None:
-        return f"Divided, it would be {text}, and without influence on each other:"
+        return f"Divided, the machine would have {text}, independent of each other:"
     return (
-        f"Divided, it would be {text}; with windows of {duration(division['lookahead_s'])} and about "
-        f"{rate(division['events_per_window'])} events, {factor(division['speed_up'])} the speed of one part "
-        "is expected:"
+        f"Divided, the machine would have {text}; windows of {duration(division['lookahead_s'])}"
+        f" with about {rate(division['events_per_window'])} events, {factor(division['speed_up'])}"
+        " the speed of one part:"
     )
 
 
@@ -284,7 +284,7 @@ def _span(values: list[int]) -> str:
 
 def _cuts(cuts: list[dict[str, Any]]) -> Any:
     page = table("links", "cables", "cut", "share", "lookahead")
-    page.add_column("which is that of", justify="left")
+    page.add_column("source", justify="left")
     for cut in cuts:
         page.add_row(
             cut["class"],
@@ -308,7 +308,7 @@ _TIER_BOUNDS = {
 
 def _tiers(tiers: list[dict[str, Any]]) -> Any:
     page = table("tier", "servers", "nodes", "capacity", "drains at", "all I/O in")
-    page.add_column("bound by", justify="left")
+    page.add_column("limited by", justify="left")
     for tier in tiers:
         drains = tier["drain_rate"]
         page.add_row(
@@ -333,7 +333,7 @@ def _cost(cost: dict[str, Any]) -> list[str]:
     >>> cost = {"packets": 120e3, "packet_hops": 480e3, "events": 960e3, "events_per_cpu_s": 8e6}
     >>> cost |= {"fidelity": "packet"}
     >>> print(_cost(cost | {"cpu_s": 0.12, "runs": 0, "baselines": 0})[1])
-    time: about 120 ms on one core, if it does 8 M events a second (assumed: no run here has told yet)
+    time: about 120 ms on one core, at 8 M events per second (assumed: no run here yet)
     """
     if cost["fidelity"] in (run_fidelity.PACKET, run_fidelity.MIXED):
         counts = [f"{rate(cost['packets'])} packets", f"{rate(cost['packet_hops'])} packet-hops"]
@@ -343,69 +343,69 @@ def _cost(cost: dict[str, Any]) -> list[str]:
 
 
 def _time(cost: dict[str, Any]) -> list[str]:
-    """What it takes of the processor.
+    """The CPU time.
 
     >>> cost = {"cpu_s": 0.12, "events_per_cpu_s": 8e6, "runs": 3, "baselines": 0, "fidelity": "packet"}
     >>> print(*_time(cost))
-    time: about 120 ms on one core, at 8 M events a second, going by the last 3 runs with such routers here
+    time: about 120 ms on one core, at 8 M events per second, as in the last 3 runs with such routers here
     >>> print(_time(cost | {"baselines": 2})[1])
-    with 2 baselines, each job alone: about 240 ms of processor time
+    with 2 baselines, each job alone: about 240 ms of CPU time
     >>> _time(cost | {"cpu_s": 5e-7})
-    ['time: less than 100 ms on one core, beside the start of the program']
+    ['time: less than 100 ms on one core, plus startup']
     """
     speed = rate(cost["events_per_cpu_s"])
     alike = "with such routers" if cost["fidelity"] == run_fidelity.PACKET else "with such messages"
     known = {
-        0: f"if it does {speed} events a second (assumed: no run here has told yet)",
-        1: f"at {speed} events a second, going by the last run {alike} here",
+        0: f"at {speed} events per second (assumed: no run here yet)",
+        1: f"at {speed} events per second, as in the last run {alike} here",
     }
     # What flows cost depends on how many share links, which only the run finds out.
     if cost["fidelity"] in (run_fidelity.FLOW, run_fidelity.MIXED):
-        known[0] = "roughly: the cost of flows depends on how many share links"
-    last = f"at {speed} events a second, going by the last {cost['runs']} runs {alike} here"
+        known[0] = "roughly: the cost of flows depends on the sharing of links"
+    last = f"at {speed} events per second, as in the last {cost['runs']} runs {alike} here"
     if cost["cpu_s"] < _SHORT_S:
-        lines = [f"time: less than {duration(_SHORT_S)} on one core, beside the start of the program"]
+        lines = [f"time: less than {duration(_SHORT_S)} on one core, plus startup"]
     else:
         lines = [f"time: about {duration(cost['cpu_s'])} on one core, {known.get(cost['runs'], last)}"]
     if baselines := cost["baselines"]:
         # A packet is one of one job, so that all baselines together do what the run does.
         both = duration(2 * cost["cpu_s"])
-        lines.append(f"with {baselines} baselines, each job alone: about {both} of processor time")
+        lines.append(f"with {baselines} baselines, each job alone: about {both} of CPU time")
     return lines
 
 
-#: What sets how much memory there is.
+#: The limit of memory, in words.
 _BOUNDS = {
-    "free": "which is free here",
-    "control-group": "which this process's control group allows",
-    "address-space": "which the limit of the address space leaves",
-    "run.memory_limit": "which run.memory_limit allows",
+    "free": "free",
+    "control-group": "in this process's control group",
+    "address-space": "of address space",
+    "run.memory_limit": "of run.memory_limit",
 }
 
 
 def _memory(memory: dict[str, Any], baselines: int, cores: int | None = None) -> list[str]:
-    """What it takes of the memory, of which each of the `baselines` takes as much again at most.
+    """The memory; each of the `baselines` needs at most the same again.
 
     As many run at a time as there are `cores` (default: those of this computer), the run itself one of them.
 
     >>> item = {"what": "9 ranks of milc", "key": "jobs.0.ranks", "bytes": 2**30}
     >>> memory = {"bytes": 1.2 * 2**30, "available": 2**33, "bound": "free", "items": [item]}
     >>> print(_memory(memory, 0)[0])
-    memory: about 1.2 GiB, of 8 GiB which is free here; 1 GiB for 9 ranks of milc
+    memory: about 1.2 GiB, of 8 GiB free; 1 GiB for 9 ranks of milc
     >>> print(_memory(memory, 3, cores=2)[1])
-    with baselines, 2 runs at a time here: 2.4 GiB at most
+    with baselines, 2 parallel runs: at most 2.4 GiB
     """
     text = f"memory: about {size(memory['bytes'])}"
     if memory["available"] is not None:
         text += f", of {size(memory['available'])} {_BOUNDS[memory['bound']]}"
-    # What nobody needs to think about is left out.
+    # Small items are left out.
     large = [item for item in memory["items"] if item["bytes"] > memory["bytes"] / 10][:3]
     items = [f"{size(item['bytes'])} for {item['what']}" for item in large]
     lines = ["; ".join([text, ", ".join(items)]) if items else text]
     if baselines:
         together = min(cores or os.cpu_count() or 1, baselines + 1)
         most = size(together * memory["bytes"])
-        lines.append(f"with baselines, {together} runs at a time here: {most} at most")
+        lines.append(f"with baselines, {together} parallel runs: at most {most}")
     return lines
 
 

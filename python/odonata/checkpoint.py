@@ -145,7 +145,7 @@ class Checkpoints:
             failure = error
         (failed,) = group.least(group.size if failure is None else group.rank)
         if failure is not None and group.rank == failed:
-            self._warn(f"the run could not be saved, and goes on: {failure.strerror or failure}")
+            self._warn(f"the run could not be saved, and continues: {failure.strerror or failure}")
         return failed == group.size
 
     def _saved(self, number: int) -> Saved:

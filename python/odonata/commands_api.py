@@ -596,9 +596,7 @@ def init(
 
     target = Path(file)
     if os.path.lexists(target):
-        raise InputError(
-            "the file exists", key="file", value=str(target), expected="a name that is not taken"
-        )
+        raise InputError("the file exists", key="file", value=str(target), expected="an unused name")
     family = None
     if machine is not None:
         family, named = starter.parse_machine(machine)

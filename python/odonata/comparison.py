@@ -1,4 +1,4 @@
-"""What differs between two results: settings, metrics of jobs, links, servers, who waited for whom.
+"""Differences between two results: settings, metrics of jobs, links, servers, and interference.
 
 Keys of the scenario are dotted, and jobs are matched by name, not by position, so that a job that was added
 does not make all others look changed. Ratios are B / A. `comparison_page.py` shows it to people; `odonata

@@ -21,18 +21,18 @@ def show(found: Mapping[str, Any], least: float, stream: TextIO | None = None) -
     out = console(stream)
     for side in ("a", "b"):
         say(out, f"{side.upper()}: {_identity(found[side])}")
-    same = "equal, both measured the same" if found["equal_digests"] else "not equal"
+    same = "equal" if found["equal_digests"] else "different"
     explain(out, f"Digests: {same}.")
     if found["a"]["version"] != found["b"]["version"]:
         explain(out, f"Versions of odonata: A {found['a']['version']}, B {found['b']['version']}.")
-    _section(out, "Scenario", _scenario(found["scenario"]), "the same")
-    which = f"changes of {digits(100 * least)} % and more" if least > 0 else "all metrics"
-    none = "no change" if found["jobs_in_both"] else "none is in both, by its name; nothing is compared"
+    _section(out, "Scenario", _scenario(found["scenario"]), "no change")
+    which = f"changes of {digits(100 * least)}% and more" if least > 0 else "all metrics"
+    none = "no change" if found["jobs_in_both"] else "no common job, so none is compared"
     _section(out, f"Jobs ({which})", _metrics(found["jobs"], "job"), none)
-    _section(out, f"Links, sums ({which})", _metrics(found["links"], "class"), "no change")
+    _section(out, f"Links by class, sums ({which})", _metrics(found["links"], "class"), "no change")
     _section(out, f"Storage servers, sums ({which})", _metrics(found["servers"], None), "no change")
     if found["blame"] is not None:
-        _section(out, f"Who waited for whom ({which})", _blame(found["blame"]), "no change")
+        _section(out, f"Interference between jobs ({which})", _blame(found["blame"]), "no change")
 
 
 def _identity(side: dict[str, Any]) -> str:

@@ -55,7 +55,7 @@ def preset(name: str) -> str:
         alike += difflib.get_close_matches(name.lower(), known, n=1)
         alike += [models[one] for one in difflib.get_close_matches(name.lower(), models, n=1)]
         raise InputError(
-            "there is no such device",
+            "no such device",
             key="DEVICE",
             value=repr(name),
             expected=expected,
@@ -86,7 +86,7 @@ def show_bench(report: dict[str, Any]) -> None:
     kind = next(iter(report["device"]))
     records = f"{figures['accesses']:,} accesses of {workload['record']} in {workload['file']}"
     rates = f"{figures['iops']:,.2f} accesses/s, {figures['bandwidth_mb_s']:,.2f} MB/s"
-    names = {"mean": "mean", "min": "least", "p50": "median", "p95": "95 %", "p99": "99 %", "max": "most"}
+    names = {"mean": "mean", "min": "least", "p50": "median", "p95": "95%", "p99": "99%", "max": "most"}
     latencies = ", ".join(f"{name} {latency[key]:,.1f}" for key, name in names.items())
     say(
         out,
@@ -95,7 +95,7 @@ def show_bench(report: dict[str, Any]) -> None:
         f"latency    in us: {latencies}",
     )
     if figures["flush_s"] > 0:
-        say(out, f"flush      {figures['flush_s']:.6g} s at the end, counted")
+        say(out, f"flush      {figures['flush_s']:.6g} s at the end, included")
 
 
 def show_fit(fitted: dict[str, Any]) -> None:
@@ -129,14 +129,14 @@ def _read(path: Path, key: str, expected: str) -> str:
         content = foreign.read_bytes(path, LONGEST_FILE)
         if len(content) <= LONGEST_FILE:
             return content.decode("utf-8-sig")
-        problem = f"it has more than {LONGEST_FILE:,} bytes"
+        problem = f"more than {LONGEST_FILE:,} bytes"
     except OSError as error:
         if not is_mistake(error):
             error.filename = str(path)
             raise
-        problem = f"it cannot be read: {error.strerror}"
+        problem = f"cannot be read: {error.strerror}"
     except UnicodeDecodeError as error:
-        problem = f"it is not UTF-8 text (byte {error.start})"
+        problem = f"not UTF-8 text (byte {error.start})"
     raise InputError(problem, file=str(path), expected=expected)
 
 
@@ -166,14 +166,14 @@ def _measurements(text: str, path: Path) -> tuple[list[dict[str, Any]], list[int
                     try:
                         row[name] = float(cell) if name == "iops" else int(cell)
                     except ValueError:
-                        raise wrong("no number", name, repr(cell), "a number") from None
+                        raise wrong("not a number", name, repr(cell), "a number") from None
             if row:
                 rows.append(row)
                 lines.append(reader.line_num)
     except csv.Error as error:
-        raise wrong(f"no CSV: {error}", None, None, "cells between commas") from None
+        raise wrong(f"not CSV: {error}", None, None, "cells between commas") from None
     if not rows:
-        raise wrong("there are no measurements", None, None, f"a line with {', '.join(COLUMNS)}, and rows")
+        raise wrong("no measurements", None, None, f"a line with {', '.join(COLUMNS)}, and rows")
     return rows, lines
 
 

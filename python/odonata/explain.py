@@ -1,4 +1,4 @@
-"""The chain that ends a job: who waited for whom, where, when and how long, from the table `lost_time_path`.
+"""The chain of waits that ends a job, with culprits, places and times, from the table `lost_time_path`.
 
 The end of a rank is followed backwards: what it had lost by then it lost in its last wait, or had inherited
 from the wait that this one stems from, of this rank or of the one whose message it waited for. What slack has
@@ -178,9 +178,9 @@ class Explanation:
         groups = [group.words(self.job) for group in all_groups if group.lost_s >= self.least_s]
         rest_s = sum(group.lost_s for group in all_groups if group.lost_s < self.least_s)
         if rest_s > 0:
-            groups.append(f"{duration(rest_s)} in other ways")
+            groups.append(f"{duration(rest_s)} elsewhere")
         if self.earlier_s > 0:
-            since = "the waits that are kept" if self.iteration is None else "that"
+            since = "the recorded waits" if self.iteration is None else "that"
             groups.append(f"{duration(self.earlier_s)} before {since}")
         return [
             f"{subject} ended at {duration(self.end_s)} with rank {self.rank}; "
@@ -266,10 +266,10 @@ def of_jobs(
     """
     if not measured(results):
         raise InputError(
-            "the run has kept no waits",
+            "the run recorded no waits",
             key="run.lost_time_path",
             value="0",
-            expected="a run with run.lost_time = true and run.lost_time_path = 1000, say",
+            expected="a run with run.lost_time = true and, for example, run.lost_time_path = 1000",
             hint="odonata run SCENARIO --set run.lost_time=true --set run.lost_time_path=1000",
         )
     jobs: list[str] = needed(results, "jobs", ("job",))["job"].to_pylist()
@@ -277,7 +277,7 @@ def of_jobs(
         near = [one for one in jobs if one.lower() == job.lower()]
         near += difflib.get_close_matches(job, jobs, n=1)
         raise InputError(
-            "there is no such job",
+            "no such job",
             key="--job",
             value=job,
             expected=", ".join(jobs),
@@ -307,16 +307,16 @@ def _missing(job: str, rank: int | None, iteration: int | None) -> InputError:
     """Nothing of this is kept."""
     if iteration is not None:
         return InputError(
-            f"no wait at the end of that iteration is kept of {job}",
+            f"no recorded wait of {job} at the end of that iteration",
             key="--iteration",
             value=str(iteration),
-            expected="an iteration that its program marks, and run.lost_time_path large enough to reach back",
+            expected="an iteration that the program marks, with run.lost_time_path large enough",
         )
     if rank is not None:
         return InputError(
-            f"no wait of that rank is kept of {job}", key="--rank", value=str(rank), expected="a rank"
+            f"no recorded wait of that rank of {job}", key="--rank", value=str(rank), expected="a rank"
         )
-    return InputError(f"no wait of {job} is kept", key="--job", value=job, expected="a job with a program")
+    return InputError(f"no recorded wait of {job}", key="--job", value=job, expected="a job with a program")
 
 
 _Waits = dict[tuple[int, int], Wait]

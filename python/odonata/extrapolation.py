@@ -87,7 +87,7 @@ def find(task: runner.Task, tolerance: float) -> ExtrapolationAnswer:
     """See `extrapolate`."""
     if not 0 < tolerance < 1:
         raise InputError(
-            "no such tolerance", key="tolerance", value=str(tolerance), expected="between 0 and 1"
+            "the tolerance is out of range", key="tolerance", value=str(tolerance), expected="between 0 and 1"
         )
     resolved = task.scenario()
     repeated = [_repeated(job, resolved["run"], task) for job in resolved["jobs"]]
@@ -135,7 +135,7 @@ def _repeated(job: Mapping[str, Any], run: Mapping[str, Any], task: runner.Task)
     """Where `job` says how often it repeats itself; None: it ends with others."""
     key = f"jobs.{job['entry']}"
     if run.get("time_limit") is not None:
-        problem = "a run that ends at a time has as many iterations as come until then"
+        problem = "a run with an end time has no fixed number of iterations"
         value = str(run["time_limit"])
         raise InputError(problem, file=task.path, key="run.time_limit", value=value, expected="none")
     if job["until"]:
@@ -151,7 +151,7 @@ def _repeated(job: Mapping[str, Any], run: Mapping[str, Any], task: runner.Task)
                 return Repeated(f"{key}.workload.{kind}.{name}", times)
     expected = "jobs.repeat, or a workload with iterations, above 1; or jobs.until"
     raise InputError(
-        f'job "{job["name"]}" does not repeat itself',
+        f'''job "{job["name"]}" has no repetitions''',
         file=task.path,
         line=_line_of_job(task.text, int(job["entry"])),
         key=key,
@@ -265,7 +265,7 @@ def show(found: Any, stream: TextIO | None = None) -> None:
     from odonata.tiers import time_text
 
     out = console(stream)
-    page = table("job", "iterations", "simulated", "each", "time", "may be off", "MPI", "I/O", left=1)
+    page = table("job", "iterations", "simulated", "each", "time", "uncertain", "MPI", "I/O", left=1)
     for job in found["jobs"]:
         page.add_row(
             job["job"],
@@ -273,7 +273,7 @@ def show(found: Any, stream: TextIO | None = None) -> None:
             "-" if job["simulated"] is None else f"{job['simulated']:,}",
             time_text(job["iteration_s"]),
             time_text(job["elapsed_s"]),
-            "-" if job["error"] is None else f"{100 * job['error']:.2f} %",
+            "-" if job["error"] is None else f"{100 * job['error']:.2f}%",
             time_text(job["mpi_s"]),
             time_text(job["io_s"]),
         )
@@ -281,9 +281,9 @@ def show(found: Any, stream: TextIO | None = None) -> None:
     if found["steady"]:
         say(
             out,
-            f"{100 * found['skipped']:.1f} % of the iterations were skipped; the end agrees with the rest",
+            f"{100 * found['skipped']:.1f}% of the iterations were skipped; the end agrees with the rest",
         )
     elif found["skipped"] == 0 and found["runs"][-1] == 1.0:
-        say(out, "no part is steady, or jobs do not end together: all iterations were run")
+        say(out, "no steady part, or jobs end at different times: all iterations were run")
     else:
-        say(out, f"the last run ended as {found['outcome']}: nothing can be said of the rest")
+        say(out, f"the last run ended as {found['outcome']}: no extrapolation")

@@ -192,11 +192,11 @@ class ResultFolder:
             hint = f"choose another{' with -o' if self._key == '--out' else ''}"
             if self._marker is not None and self._replaceable():
                 hint += ", or replace it with --force"
-            raise self._error(f"the {self._kind} folder exists", "a name that is not taken", hint)
+            raise self._error(f"the {self._kind} folder exists", "an unused name", hint)
         assert self._marker is not None
         if not self._replaceable():
             raise self._error(
-                f"what is there is not a {self._kind}, and will not be replaced",
+                f"the existing folder is not a {self._kind}, and is not replaced",
                 f"a folder that holds {self._marker}, or none",
                 "choose another name",
             )
@@ -204,7 +204,7 @@ class ResultFolder:
         for path in inputs:
             if there in (place := path.resolve(), *place.parents):
                 raise self._error(
-                    f"{path} is read, and lies in what is to be replaced", "a folder without it"
+                    f"{path} is an input, and lies in the folder to replace", "a folder without it"
                 )
 
     def _replaceable(self) -> bool:

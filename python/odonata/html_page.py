@@ -18,7 +18,7 @@ from odonata.terminal import Recorder
 if TYPE_CHECKING:
     from odonata.scenario_table import ScenarioTable
 
-#: Of all that is shown. Colours are those of the notebook, so that it looks right in the dark too.
+#: Of all that is shown. Colors are those of the notebook, so that it looks right in the dark too.
 _STYLE = """\
 <style>
 .odonata { max-width: 70em; line-height: 1.4 }

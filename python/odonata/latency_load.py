@@ -163,7 +163,7 @@ def load_sweep(
         max_samples: Most periods (booksim: in all; steady: measured).
         latency_threshold: Mean latency of a saturated network: booksim a time or clock cycles, steady a
             multiple of that of the idle network.
-        precision: steady: half-width of the 95 % confidence interval, relative. Default: 0.02.
+        precision: steady: half-width of the 95% confidence interval, relative. Default: 0.02.
         saturation: Search the saturation point down to this tolerance.
         overrides: Settings that replace those of the scenario, by dotted key.
         seed: Replaces the scenario's seed.

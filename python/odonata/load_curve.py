@@ -174,7 +174,7 @@ def _measured(
         raise
     except ValueError:  # it says which type of the core's did not match, which helps nobody
         raise InputError(
-            "a parameter of the method cannot be read",
+            "invalid parameter of the method",
             key="--sample-period, --latency-threshold",
             value=", ".join(f"{key} {value}" for key, value in method.items() if key != "method"),
             expected='times such as "500 ns", or whole numbers of clock cycles',

@@ -43,7 +43,7 @@ class Request:
             )
         if self.workers is not None and self.workers < 1:
             raise InputError(
-                "no process to run in", key="--processes", value=str(self.workers), expected="1 or more"
+                "no process to run", key="--processes", value=str(self.workers), expected="1 or more"
             )
 
 

@@ -69,7 +69,7 @@ def _remarks(report: dict[str, Any]) -> list[str]:
     elif low is not None:
         remarks.append(f"not saturated up to {low:.4g} of the terminal link's bandwidth")
     if report["outcome"] == "interrupted":
-        remarks.append("interrupted: loads that had not ended are missing")
+        remarks.append("interrupted: unfinished loads are missing")
     reasons = [
         f"- {point['offered']:.4g}: {point['reason']}" for point in report["points"] if point["reason"]
     ]

@@ -1,7 +1,7 @@
-"""How much later each job ended because of what it waited for: the table `lost_time`, in words.
+"""How much later each job ended because of its waits: the table `lost_time`, in words.
 
-The time that a job lost to others, taken from its own, predicts how long it takes alone; where the run has
-baselines, the truth stands beside it. By how much it *started* later, after other jobs, is told apart.
+A job's time minus its loss to other jobs predicts its time alone; baselines give the measured one. A later
+*start*, after other jobs, is reported apart.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from odonata.results import needed, offers
-from odonata.wording import duration
+from odonata.wording import duration, sentence_case
 
 if TYPE_CHECKING:
     from odonata.results import Results
@@ -23,12 +23,12 @@ _COLUMNS = ("victim", "culprit", "culprit_class", "kind", "lost_s")
 
 _WHAT = {
     "link": "on links",
-    "buffer": "behind full buffers",
-    "memory": "at servers' memory",
-    "space": "at servers' space",
-    "device": "at servers' devices",
+    "buffer": "for buffer space",
+    "memory": "for memory at servers",
+    "space": "for space at servers",
+    "device": "at the devices of servers",
     "metadata": "at metadata servers",
-    "lock": "for locks on files",
+    "lock": "for file locks",
 }
 
 #: The kind of what was lost before a job started.
@@ -95,7 +95,7 @@ class Lost:
 
     def _lost_words(self) -> str:
         if not self.parts:
-            return f"{self.job} lost nothing"
+            return sentence_case(f"{self.job} lost nothing")
         others = [
             f"{duration(part.lost_s)} to {_whose(part)} {_WHAT.get(part.kind, part.kind)}"
             for part in self.parts
@@ -103,11 +103,11 @@ class Lost:
         ]
         own_s = sum(part.lost_s for part in self.parts if part.culprit == self.job)
         shares = [*others, *([f"{duration(own_s)} to itself"] if own_s > 0 else [])]
-        text = f"{self.job} lost {duration(self.lost_s)}: {', '.join(shares)}"
+        text = sentence_case(f"{self.job} lost {duration(self.lost_s)}: {', '.join(shares)}")
         if self.others_s > 0 or self.alone_s is not None:
-            text += f"; alone it would take {duration(self.predicted_s)}"
+            text += f"; predicted time alone: {duration(self.predicted_s)}"
         if self.alone_s is not None:
-            text += f" (it does take {duration(self.alone_s)})"
+            text += f" (measured: {duration(self.alone_s)})"
         return text
 
     def as_dict(self) -> dict[str, Any]:
@@ -121,8 +121,8 @@ class Lost:
 
 
 def started_later(before: tuple[Part, ...]) -> str:
-    """How much later a job started, and by whose fault."""
-    shares = (f"{duration(part.lost_s)} to {_whose(part)}" for part in before)
+    """How much later a job started, by cause."""
+    shares = (f"{duration(part.lost_s)} because of {_whose(part)}" for part in before)
     return f"it started {duration(_sum(before))} later: {', '.join(shares)}"
 
 
@@ -135,13 +135,13 @@ def _whose(part: Part) -> str:
 
 
 def measured(results: Results) -> bool:
-    """Whether the run found out what jobs lost."""
+    """Whether the run measured lost time."""
     run = results.run.get("scenario", {}).get("run", {})
     return bool(run.get("lost_time")) and offers(results, NAME)
 
 
 def of_jobs(results: Results) -> list[Lost] | None:
-    """What each job lost, in the order of the jobs; None if the run did not find out."""
+    """The loss of each job, in the order of the jobs; None if the run did not measure it."""
     if not measured(results):
         return None
     parts: dict[str, list[Part]] = {}
@@ -165,7 +165,7 @@ def _lost(job: str, elapsed_s: float, alone_s: float | None, parts: list[Part]) 
 
 
 def _alone(results: Results) -> dict[str, float]:
-    """How long each job takes alone that has a baseline which came to its end."""
+    """The time alone of each job whose baseline completed."""
     if not results.run.get("baselines"):
         return {}
     times = {}

@@ -93,7 +93,7 @@ class OutputFile:
         for path in inputs:
             if _same(self.target, path):
                 raise self._error(
-                    "that is read, and will not be replaced", "a file that the command does not read"
+                    "the path is an input, and is not replaced", "a file that the command does not read"
                 )
 
     @property
@@ -140,15 +140,15 @@ class OutputFile:
             self._stream = True
             return
         if kind is not None and not stat.S_ISREG(kind):
-            raise self._error("what is there is no file")
+            raise self._error("the path is not a file")
         if os.path.lexists(self.target):
             if not self._replace:
-                raise self._error("the file exists", "a name that is not taken", "replace it with --force")
+                raise self._error("the file exists", "an unused name", "replace it with --force")
             if kind is not None and not os.access(self.target, os.W_OK):
                 raise self._error("the file may not be written")
         folder = Path(os.path.realpath(self.target)).parent
         if not folder.is_dir():
-            raise self._error(f"there is no folder {self.target.parent}", "a file in a folder that exists")
+            raise self._error(f"no folder {self.target.parent}", "a file in a folder that exists")
         if not os.access(folder, os.W_OK | os.X_OK):
             raise self._error(f"no file can be made in the folder {self.target.parent}")
 

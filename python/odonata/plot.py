@@ -151,7 +151,7 @@ def latency_cdf(
     if axes is None:
         axes = figure(6.5, 4.2).subplots()
     baselines = {job: values(run).get(job, {}) for job, run in results.baselines.items()} if alone else {}
-    colours = _colours()
+    colors = _colors()
     for number, job in enumerate(names):
         if jobs and job not in jobs:
             continue
@@ -164,7 +164,7 @@ def latency_cdf(
             xs, shares = cumulative(measured[of])
             ys = [1 - share for share in shares[:-1]] if tail else shares
             label = _plain(f"{job}{suffix}")
-            axes.plot(xs[: len(ys)], ys, style, color=colours[number % len(colours)], label=label)
+            axes.plot(xs[: len(ys)], ys, style, color=colors[number % len(colors)], label=label)
     # Some take no time at all: ranks of one node.
     axes.set_xscale(
         "log" if axes.dataLim.x0 > 0 else "symlog", **({} if axes.dataLim.x0 > 0 else {"linthresh": 1e-9})
@@ -282,8 +282,8 @@ def _title(axes: Any, results: Results, more: str = "") -> None:
         axes.set_title(f"{name}{more}", parse_math=False)
 
 
-def _colours() -> list[str]:
-    """The colours that lines have by themselves."""
+def _colors() -> list[str]:
+    """The colors that lines have by themselves."""
     import matplotlib
 
     found: list[str] = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]

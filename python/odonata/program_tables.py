@@ -1,4 +1,4 @@
-"""Writes the tables of a program in files (docs/programs.md), operation by operation.
+"""Writes the tables of a program in files (docs/program-format.md), operation by operation.
 
 For converters whose operations come rank by rank and are too many for generators, which
 `odonata.operations.write` takes.
@@ -19,7 +19,7 @@ from odonata.errors import InputError
 
 #: Rows of a row group.
 ROWS = 1 << 16
-#: Operations that one may name in `after` (docs/programs.md).
+#: Operations that one may name in `after` (docs/program-format.md).
 MOST_AFTER = 4
 #: Largest number in a row.
 LARGEST = (1 << 63) - 1

@@ -25,15 +25,15 @@ def line(now: Progress, before: Progress | None) -> str:
     """One line that says it all, baselines included; rates are those since `before`.
 
     >>> line(Progress(2.0, 1.5e-3, 24_000_000, 0, 9_000_000, 0, fraction=0.5), None)
-    '50 % | simulated 1.5 ms | 12 M events/s | 4.5 M packet-hops/s | 2 s left'
+    '50% | simulated 1.5 ms | 12 M events/s | 4.5 M packet-hops/s | 2 s left'
     """
     span = now.wall_s - (before.wall_s if before else 0.0)
     events = now.events - (before.events if before else 0)
     hops = now.packet_hops - (before.packet_hops if before else 0)
     parts = [f"simulated {duration(now.simulated_s)}"]
     if now.whole is not None:
-        # Not 100 % before the last baseline has ended.
-        parts.insert(0, f"{math.floor(100 * now.whole) if now.baselines else round(100 * now.whole)} %")
+        # Not 100% before the last baseline has ended.
+        parts.insert(0, f"{math.floor(100 * now.whole) if now.baselines else round(100 * now.whole)}%")
     if span > 0:
         parts += [f"{rate(events / span)} events/s", f"{rate(hops / span)} packet-hops/s"]
     if now.left_s is not None:
@@ -45,10 +45,10 @@ def baselines_line(now: Progress) -> str:
     """One line about the jobs that run alone.
 
     >>> baselines_line(Progress(2.0, 0.0, 0, 0, 0, 0, None, baselines={"milc": 1.0, "noise": 0.25}))
-    'alone: milc 100 %, noise 25 %'
+    'alone: milc 100%, noise 25%'
     """
     shares = (
-        f"{job} {'?' if share is None else f'{100 * share:.0f} %'}" for job, share in now.baselines.items()
+        f"{job} {'?' if share is None else f'{100 * share:.0f}%'}" for job, share in now.baselines.items()
     )
     return "alone: " + ", ".join(shares)
 

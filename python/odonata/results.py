@@ -260,7 +260,7 @@ class Results:
     def blame_matrix(
         self, *, resource: str | None = None, place: str | None = None, victim_class: str | None = None
     ) -> dict[str, dict[str, float]]:
-        """Who waited for whom: victim -> culprit -> seconds waited, over all jobs.
+        """Waits: victim -> culprit -> seconds waited, over all jobs.
 
         Waits are summed over packets on links, over messages at network interfaces and over requests at
         servers (docs/results.md, table `blame`); only a choice of places keeps these apart. The culprit ""
@@ -298,7 +298,7 @@ class Results:
     def explain(
         self, *, job: str | None = None, rank: int | None = None, iteration: int | None = None
     ) -> ExplainAnswer:
-        """The chain of waits that ended each job: who waited for whom, where, when, how long, by whose fault.
+        """The chain of waits that ended each job: rank, place, time, length and culprit of each.
 
         The keys are those of `odonata explain --json` (docs/results.md).
 
@@ -321,7 +321,7 @@ class Results:
         return explain.collect(self, job=job, rank=rank, iteration=iteration)
 
     def summary(self) -> Summary:
-        """What matters: who took how long, what for, where it was crowded, who slowed whom.
+        """The summary: times of jobs, busiest links and servers, interference between jobs.
 
         The keys are those of `odonata summary --json` (docs/results.md); a notebook shows it as a page.
 

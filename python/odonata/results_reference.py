@@ -38,18 +38,16 @@ the table [slowdown](#slowdown).
 OUTCOMES = {
     "completed": (
         0,
-        "All that was asked for was done: programs have ended and left nothing behind, sources have sent "
-        "what they were to send, everything that was sent was delivered.",
+        "All work is done: programs ended without leftovers, sources sent all their "
+        "messages, every message was delivered.",
     ),
     "time-limit": (
         0,
-        "The time limit of the scenario came first; detail says what was done until then of what was asked "
-        "for.",
+        "The time limit of the scenario came first; detail states the finished and unfinished work.",
     ),
     "time-overflow": (
         3,
-        "Simulated time came to its end, 2^62 ps (53 days), and something was due later; detail names who "
-        "waits for what.",
+        "An event lies beyond the end of simulated time, 2^62 ps (53 days); detail names the waiting ranks.",
     ),
     "interrupted": (130, "The user stopped the run."),
     "out-of-memory": (

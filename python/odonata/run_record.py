@@ -192,7 +192,7 @@ class Run(TypedDict):
     outcome: str
     """How the run ended: see below."""
     detail: str | None
-    """The same in words where there is more to say (who waits, what was not done, what is missing), else
+    """The same in words (waiting ranks, unfinished or missing work) where there is more to say, else
     null."""
     digest: str
     """Hash over everything that was measured. Equal digests, equal results, whatever ran them."""

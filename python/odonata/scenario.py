@@ -443,8 +443,8 @@ class JobClasses(Table):
 
 
 class Milc(Table):
-    """Communication of MILC's solver: per iteration, twice an exchange with 8 neighbours in a 4-D torus,
-    then two all-reduces of 8 B. The defaults are the MFNetSim case study.
+    """Communication of MILC's solver: per iteration, twice an exchange with 8 neighbors in a 4-D torus, then
+    two all-reduces of 8 B. The defaults are the MFNetSim case study.
     """
 
     compute: Time = "25 ns"
@@ -459,11 +459,11 @@ class Milc(Table):
     """Iterations of the solver."""
 
     message: Bytes = "486 KiB"
-    """Size of the message to one neighbour, e.g. "497664 B"; 1.5 L^4 bytes for L^4 lattice sites per rank."""
+    """Size of the message to one neighbor, e.g. "497664 B"; 1.5 L^4 bytes for L^4 lattice sites per rank."""
 
 
 class Nekbone(Table):
-    """Communication of Nekbone: for each polynomial order two conjugate gradient solves with 26-neighbour
+    """Communication of Nekbone: for each polynomial order two conjugate gradient solves with 26-neighbor
     exchanges in a 3-D mesh and all-reduces of 8 B. The defaults are the MFNetSim case study.
     """
 
@@ -492,7 +492,7 @@ class CollectiveIo(Table):
     """Buffer of each, at least 1 B: what it collects and writes at once."""
 
 CheckpointFile = Literal["shared", "per-rank"]
-"""Who writes to which file.
+"""How ranks share files.
 
 `shared`: All ranks to one file per checkpoint (N-1).
 
@@ -509,7 +509,7 @@ file of its own from offset 0.
 `strided`: Record `k` of rank `r` at `(k ranks + r)` times the size of a record: the ranks take turns (N-1
 strided).
 
-`zero`: Everybody at offset 0, as the MFNetSim runs ask of their storage.
+`zero`: Every rank at offset 0, as in the MFNetSim runs.
 """
 
 
@@ -531,7 +531,7 @@ class Checkpoint(Table):
     """Whether all ranks write to one file, or each to its own."""
 
     fsync: bool = False
-    """Whether every rank synchronises its file (`fsync`) after its writes, and goes on when that is
+    """Whether every rank synchronizes its file (`fsync`) after its writes, and goes on when that is
     committed (`storage.sync`). Default: false.
     """
 
@@ -613,7 +613,7 @@ class Stencil(Table):
     """Sweeps over the grid."""
 
     message: Bytes = "1 MB"
-    """Size of the message to one neighbour, e.g. "1 MB"."""
+    """Size of the message to one neighbor, e.g. "1 MB"."""
 
     wrap: bool = True
     """Whether the grid is a torus."""
@@ -641,7 +641,7 @@ class Amg(Table):
     """Levels of a cycle, 2 to 7. The last one is on one rank and sends nothing."""
 
     message: Bytes = "12800 B"
-    """Size of the message to a neighbour on the finest level, e.g. "12800 B"; 8 n^2 bytes for n^3 points per
+    """Size of the message to a neighbor on the finest level, e.g. "12800 B"; 8 n^2 bytes for n^3 points per
     rank. Messages of coarser levels are in proportion.
     """
 
@@ -717,7 +717,7 @@ class FillBoundary(Table):
     """Points along each edge of a box."""
 
     repetitions: Annotated[int, Field(ge=0)] = 25
-    """For each width, exchanges with all 26 neighbours, and as many with those across faces only."""
+    """For each width, exchanges with all 26 neighbors, and as many with those across faces only."""
 
 
 class CrystalRouter(Table):
@@ -746,7 +746,7 @@ Barrier = Literal["auto", "dissemination", "recursive-doubling", "double-ring", 
 
 `auto`: As the library chooses.
 
-`dissemination`: In round k everybody signals rank + 2^k.
+`dissemination`: In round k every rank signals rank + 2^k.
 
 `recursive-doubling`: Signals over distances 1, 2, 4, ...
 
@@ -976,7 +976,7 @@ Allgather = Literal["auto", "recursive-doubling", "bruck", "ring", "neighbor-exc
 
 `ring`: Block by block around a ring.
 
-`neighbor-exchange`: Neighbours swap two blocks at a time; where the ranks are odd: as `auto`.
+`neighbor-exchange`: Neighbors swap two blocks at a time; where the ranks are odd: as `auto`.
 """
 
 
@@ -1005,7 +1005,7 @@ ReduceScatter = Literal["auto", "recursive-halving", "pairwise", "ring", "recurs
 
 `recursive-halving`: Halves, quarters, ... are exchanged and reduced.
 
-`pairwise`: Everybody gives each its block, one after the other.
+`pairwise`: Every rank sends each other rank its block, one after the other.
 
 `ring`: Block by block around a ring.
 
@@ -1540,7 +1540,7 @@ class CheckpointRestart(Table):
     """Whether all ranks write to one file, or each to its own."""
 
     fsync: bool = False
-    """Whether a checkpoint is complete only when every rank has synchronised its file (`fsync`), and it is
+    """Whether a checkpoint is complete only when every rank has synchronized its file (`fsync`), and it is
     committed (`storage.sync`). Default: false.
     """
 
@@ -1672,7 +1672,7 @@ class MdtestParameters(Table):
     """
 
     sync: bool = False
-    """Whether a file is synchronised after it was written (-y)."""
+    """Whether a file is synchronized after it was written (-y)."""
 
     tests: list[MdtestTest] | None = None
     """What is done (-C, -T, -E, -r): "create", "stat", "read", "remove". Default: all."""
@@ -1897,7 +1897,7 @@ class Permutation(Table):
     """
 
 Reach = Literal["faces", "box"]
-"""Which ranks of a grid are neighbours.
+"""Which ranks of a grid are neighbors.
 
 `faces`: Those across a face: up to 2 per dimension.
 
@@ -1905,7 +1905,7 @@ Reach = Literal["faces", "box"]
 """
 
 Turn = Literal["random", "in-order"]
-"""Which neighbour gets the next message.
+"""Which neighbor gets the next message.
 
 `random`: Each with equal probability.
 
@@ -1914,7 +1914,7 @@ Turn = Literal["random", "in-order"]
 
 
 class Neighbours(Table):
-    """Synthetic traffic to the neighbours on a grid of ranks; sources do not wait for the network."""
+    """Synthetic traffic to the neighbors on a grid of ranks; sources do not wait for the network."""
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
@@ -1970,7 +1970,7 @@ class Neighbours(Table):
     """
 
     reach: Reach = "faces"
-    """Which ranks are neighbours."""
+    """Which ranks are neighbors."""
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
     """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
@@ -1987,7 +1987,7 @@ class Neighbours(Table):
     """Which of them gets the next message."""
 
     wrap: bool | None = None
-    """Whether the grid is a torus; if not, ranks at its border have fewer neighbours. Default: true."""
+    """Whether the grid is a torus; if not, ranks at its border have fewer neighbors. Default: true."""
 
 
 class HotSpot(Table):
@@ -2976,10 +2976,10 @@ class Workload(Choice):
     """What a job does: exactly one of these, with its parameters, e.g. `{ milc = {} }`."""
 
     milc: Milc | None = None
-    """MILC's solver: nearest neighbours in a 4-D torus, small all-reduces."""
+    """MILC's solver: nearest neighbors in a 4-D torus, small all-reduces."""
 
     nekbone: Nekbone | None = None
-    """Nekbone: 26 neighbours in a 3-D mesh, small all-reduces."""
+    """Nekbone: 26 neighbors in a 3-D mesh, small all-reduces."""
 
     checkpoint: Checkpoint | None = None
     """Periodic checkpoints to a common file."""
@@ -2991,15 +2991,15 @@ class Workload(Choice):
     """Halo exchange on a grid of 1 to 4 dimensions."""
 
     amg: Amg | None = None
-    """AMG: V-cycles of an algebraic multigrid solver, nearest neighbours in a 3-D mesh on every level."""
+    """AMG: V-cycles of an algebraic multigrid solver, nearest neighbors in a 3-D mesh on every level."""
 
     multigrid: Multigrid | None = None
-    """Multigrid: a V-cycle of a geometric multigrid solver on boxes, periodic, with neighbours across the
+    """Multigrid: a V-cycle of a geometric multigrid solver on boxes, periodic, with neighbors across the
     diagonal.
     """
 
     fill_boundary: FillBoundary | None = Field(default=None, validation_alias="fill-boundary", serialization_alias="fill-boundary")
-    """FillBoundary: exchange of ghost cells of boxes with 26 neighbours."""
+    """FillBoundary: exchange of ghost cells of boxes with 26 neighbors."""
 
     crystal_router: CrystalRouter | None = Field(default=None, validation_alias="crystal-router", serialization_alias="crystal-router")
     """Crystal router: many-to-many messages by recursive halving."""
@@ -3071,7 +3071,7 @@ class Workload(Choice):
     """Synthetic traffic: each rank to one other."""
 
     neighbours: Neighbours | None = None
-    """Synthetic traffic: to the neighbours on a grid of 1 to 4 dimensions."""
+    """Synthetic traffic: to the neighbors on a grid of 1 to 4 dimensions."""
 
     hot_spot: HotSpot | None = Field(default=None, validation_alias="hot-spot", serialization_alias="hot-spot")
     """Synthetic traffic: a share of it to few ranks, the rest to all others alike."""
@@ -3107,7 +3107,7 @@ class Workload(Choice):
     """Synthetic traffic: to the rank so many further on."""
 
     grid: Grid | None = None
-    """Synthetic traffic: to the same place at another router of a grid: neighbour, diagonal, transpose, ..."""
+    """Synthetic traffic: to the same place at another router of a grid: neighbor, diagonal, transpose, ..."""
 
     badperm_yarc: BadpermYarc | None = Field(default=None, validation_alias="badperm-yarc", serialization_alias="badperm-yarc")
     """Synthetic traffic: from the rows of a square to its columns, bad for a flattened butterfly."""
@@ -3158,7 +3158,7 @@ class Job(Table):
     """
 
     io: JobFiles | None = None
-    """The job's files: where they are, who else has them, and what a write waits for."""
+    """The job's files: their place, the jobs that share them, and the completion of writes."""
 
     io_weight: Annotated[float, Field(ge=0.001, le=1000)] | None = None
     """Share of the storage servers where they are shared by weight (`storage.manager.sharing = "weighted"`),
@@ -3366,7 +3366,7 @@ class FailedLink(Table):
 
 class FatTree(Table):
     """A fat tree: of routers with `radix` ports, by `levels` and `oversubscription` (a folded Clos network);
-    a k-ary n-tree (`k` and `n`; F. Petrini, M. Vanneschi, IPPS 1997); or an extended generalised fat tree
+    a k-ary n-tree (`k` and `n`; F. Petrini, M. Vanneschi, IPPS 1997); or an extended generalized fat tree
     XGFT(h; m_1, ..., m_h; w_1, ..., w_h) (`down` and `up`; S. Öhring et al., IPPS 1995), with parallel
     cables where `parallel` says so (E. Zahavi, 2010). Nodes are level 0; the pods of the top level are
     its groups.
@@ -3476,7 +3476,7 @@ host.
 
 
 class RailOptimized(Table):
-    """A rail-optimised cluster: hosts of several GPUs with a NIC each, which is on the leaf switch of the
+    """A rail-optimized cluster: hosts of several GPUs with a NIC each, which is on the leaf switch of the
     GPU's number; every GPU is a node. Links in a host are `local`, from NIC to leaf `column`, from leaf
     to spine `global`.
     """
@@ -3539,7 +3539,7 @@ class Machine(Table):
     """Cables between routers that carry nothing. Default: none."""
 
     fat_tree: FatTree | None = Field(default=None, validation_alias="fat-tree", serialization_alias="fat-tree")
-    """A fat tree: an extended generalised fat tree, or a k-ary n-tree."""
+    """A fat tree: an extended generalized fat tree, or a k-ary n-tree."""
 
     graph: Graph | None = None
     """Any graph, from a file."""
@@ -3556,7 +3556,7 @@ class Machine(Table):
     """A PolarFly: a graph of diameter two with one shortest path between any two routers."""
 
     rail_optimized: RailOptimized | None = Field(default=None, validation_alias="rail-optimized", serialization_alias="rail-optimized")
-    """A rail-optimised cluster of GPU hosts: NVLink or its like in a host, a leaf switch for each GPU of a
+    """A rail-optimized cluster of GPU hosts: NVLink or its like in a host, a leaf switch for each GPU of a
     host, spines above.
     """
 
@@ -4364,7 +4364,7 @@ class ListedParts(Table):
     """The first router of each part, rising from 0; a part ends where the next one begins."""
 
 Scheduler = Literal["auto", "sequential", "conservative", "optimistic"]
-"""Who handles the events. Results are the same with all.
+"""The scheduler. All give equal results.
 
 `auto`: Conservative where threads are expected to save a quarter of the time on the clock, else
 sequential; `odonata check` says which and why. The run measures how many threads save as much, and takes
@@ -4479,8 +4479,8 @@ class Run(Table):
     """
 
     scheduler: Scheduler = "auto"
-    """Who handles the events: "auto", "sequential", "conservative" or "optimistic". Results depend neither
-    on this nor on `threads`, `parts` and `optimism`.
+    """The scheduler: "auto", "sequential", "conservative" or "optimistic". Results depend neither on this
+    nor on `threads`, `parts` and `optimism`.
     """
 
     series_interval: Time | None = None
@@ -4518,7 +4518,7 @@ LostReads = Literal["error", "below"]
 
 `error`: The run ends with the outcome `storage-failed`.
 
-`below`: They are read as bytes that nobody has written: from the tier below, or as input that was there
+`below`: They are read as bytes that were never written: from the tier below, or as input that was there
 before. They are counted.
 """
 
@@ -4774,9 +4774,9 @@ class Fault(Table):
     """How long. Default: to the end of the run, for what is slow or fails."""
 
 Sharing = Literal["fifo", "round-robin", "weighted"]
-"""Who is next where jobs wait for a server: for space, for memory, for a device.
+"""The order in which waiting jobs are served: for space, memory or a device.
 
-`fifo`: Who has come first, whoever it is.
+`fifo`: First come, first served, across all jobs.
 
 `round-robin`: Jobs in turn, a request or a piece each.
 
@@ -4808,7 +4808,7 @@ class FileSystem(Table):
     """
 
     sharing: Sharing = "fifo"
-    """Who is next where jobs wait for an object server."""
+    """The order in which waiting jobs are served by an object server."""
 
 
 class Locks(Table):
@@ -4834,7 +4834,7 @@ back).
 """
 
 Unwritten = Literal["exists-below", "error"]
-"""What a read of bytes is that nobody has written.
+"""The result of reading bytes that were never written.
 
 `exists-below`: A read like others: the input was there before.
 
@@ -4873,10 +4873,10 @@ class Manager(Table):
     """Blocks of one request that may be in flight together, at least 1."""
 
     sharing: Sharing = "fifo"
-    """Who is next where jobs wait for space, memory or a device."""
+    """The order in which waiting jobs get space, memory or a device."""
 
     unwritten: Unwritten = "exists-below"
-    """What a read of bytes is that nobody has written. `"error"` needs `extents`."""
+    """The result of reading bytes that were never written. `"error"` needs `extents`."""
 
 Distribution = Literal["by-file", "by-directory"]
 """Which metadata server has a file.
@@ -5024,8 +5024,8 @@ class Policy(Table):
 
     blocks_in_flight: Annotated[int, Field(ge=1, le=4096)] = 8
     """Blocks of a server that are on their way down, or on their way to its device from below, at once; 1 to
-    4,096. They have memory of their own beside `manager.memory`, so that what makes room never waits for
-    those who need it.
+    4,096. They have memory of their own beside `manager.memory`, so that requests that free memory never
+    wait for it.
     """
 
     drain: DrainPolicy = "immediately"
@@ -5064,7 +5064,7 @@ FileKind = Literal["input", "output", "checkpoint", "scratch"]
 
 `checkpoint`: State that a job can be resumed from.
 
-`scratch`: Data that nobody needs after the job.
+`scratch`: Data that is not needed after the job.
 """
 
 
@@ -5081,7 +5081,7 @@ class Rule(Table):
     """Files of these kinds; servers of scenarios know no kinds yet. Default: of any kind."""
 
 SyncDepth = Literal["device", "below"]
-"""What the synchronisation of a file (`fsync`) waits for.
+"""What the synchronization of a file (`fsync`) waits for.
 
 `device`: Until all that was acknowledged of the file is on devices of the servers that have it, volatile
 caches written out.
@@ -5172,7 +5172,7 @@ class Storage(Table):
     """Which servers a file is on; jobs may have their own (`jobs.io.layout`)."""
 
     locks: Locks | None = None
-    """Locks on ranges of files. Default: none, whoever writes what."""
+    """Locks on ranges of files. Default: none."""
 
     manager: Manager = Field(default_factory=Manager)
     """What a server does with a request."""

@@ -18,7 +18,7 @@ from odonata.results_reference import GENERATED, cell
 _INTRO = """\
 # Scenario
 
-A scenario is a TOML file. `odonata check FILE` says whether it is right and what it means; `--set KEY=VALUE`
+A scenario is a TOML file. `odonata check FILE` validates and explains it; `--set KEY=VALUE`
 replaces any setting from the command line, by its dotted key (`--set network.routing.algorithm=minimal`,
 `--set jobs.0.ranks=64`, or by name, `--set jobs.solver.ranks=64`). Unknown keys are errors. `odonata schema`
 prints the JSON Schema that this page is made from; editors complete and check scenarios with it.

@@ -177,7 +177,7 @@ def parse_job(text: str) -> Job:
             hint=f"did you mean {alike[0]}?" if alike else None,
         )
     if separator and not (number.isdecimal() and int(number) > 0):
-        raise InputError("no number of ranks", key="--job", value=text, expected="such as stencil:64")
+        raise InputError("not a number of ranks", key="--job", value=text, expected="such as stencil:64")
     return Job(workload, int(number) if separator else None)
 
 
@@ -220,7 +220,7 @@ def scenario(wanted: Starter, file: str) -> str:
     preset = _preset(wanted)
     if wanted.machine is None and "machine" not in preset:
         raise InputError(
-            "this preset has no machine" if wanted.preset else "there is no machine",
+            "this preset has no machine" if wanted.preset else "the machine is missing",
             key="--preset" if wanted.preset else "--machine",
             value=wanted.preset,
             expected=f"--machine with one of {', '.join(MACHINES)}",
@@ -279,7 +279,7 @@ def _of_options(error: InputError, wanted: Starter) -> InputError:
         key="--job",
         value=job.workload if job.ranks is None else f"{job.workload}:{job.ranks}",
         expected=error.expected,
-        hint="machines of the starter are small: write it with fewer ranks, and let both grow in the file"
+        hint="machines of the starter are small: use fewer ranks, then enlarge both in the file"
         if wanted.preset is None
         else error.hint,
     )
@@ -288,14 +288,14 @@ def _of_options(error: InputError, wanted: Starter) -> InputError:
 def sweep(jobs: Sequence[Job], scenario_file: str, file: str) -> str:
     """The text of a sweep file over a scenario that was written here: placements and seeds."""
     lines = [
-        "# A sweep: the scenario at several points of its keys, with several seeds each. What has run is not",
-        "# run again.",
+        ("# A sweep: the scenario at several points, with several seeds each. Finished runs are not"),
+        "# repeated.",
         "#",
         f"#   odonata sweep {file}",
         "",
         f"scenario = {toml_text.value_text(scenario_file)}",
         _line("seeds", 5, "of every point; more give narrower confidence intervals"),
-        _line("baselines", len(jobs) > 1, "every job alone too: what sharing the machine costs it"),
+        _line("baselines", len(jobs) > 1, "also every job alone, for slowdowns"),
         "",
         "# Values that go together; under [grid] every combination would be a point.",
         "[zip]",
@@ -333,10 +333,10 @@ def _preset(wanted: Starter) -> dict[str, Any]:
 def _head(wanted: Starter, file: str) -> Iterator[str]:
     yield "# A scenario: a machine, its storage, and the jobs that share them."
     yield "#"
-    yield f"#   odonata check {file}    what can be known before the run: does it fit, what will it cost"
-    yield f"#   odonata run {file}      runs it, and prints a summary"
+    yield f"#   odonata check {file}    validates it and estimates its cost"
+    yield f"#   odonata run {file}      runs it and prints a summary"
     yield "#"
-    yield "# Lines that are commented out show defaults. docs/scenario.md has all keys. Quantities are a"
+    yield "# Commented lines show defaults. docs/scenario.md has all keys. Quantities are a"
     yield "# number and a unit; KiB, MiB, GiB are powers of 1024, kB, MB, GB of 1000."
     yield ""
     yield _line("name", wanted.name)
@@ -348,9 +348,7 @@ def _head(wanted: Starter, file: str) -> Iterator[str]:
     yield ""
     yield "[run]"
     several = len(wanted.jobs) > 1
-    yield _line(
-        "baselines", several, "every job alone too, on the same nodes: who is slowed, and by how much"
-    )
+    yield _line("baselines", several, "also every job alone, on the same nodes, for slowdowns")
     yield from _optional("Run", {"time_limit": "10 ms", "series_interval": "1 ms"})
 
 
@@ -385,7 +383,7 @@ def _storage(preset: dict[str, Any], wanted: bool) -> Iterator[str]:
     if not wanted:
         return
     yield ""
-    yield "# Storage servers (burst buffers) are nodes of the machine, which jobs do not get."
+    yield "# Storage servers (burst buffers) are nodes of the machine that jobs do not use."
     yield "[storage]"
     yield _line("nodes", {"per_group": 1}, "one in every group")
     yield ""
@@ -403,7 +401,9 @@ def _metadata(preset: dict[str, Any], wanted: bool) -> Iterator[str]:
     if not wanted or "metadata" in preset.get("storage", {}):
         return
     yield ""
-    yield "# Metadata servers answer calls for names and attributes; without them such calls take no time."
+    yield (
+        "# Metadata servers answer calls for names and attributes; without them, these calls take no time."
+    )
     yield "[storage.metadata]"
     yield _line("nodes", {"per_group": 1, "position": "last"}, "one in every group")
     yield from _keys("Metadata", {}, skip=("nodes",))

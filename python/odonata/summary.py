@@ -1,6 +1,6 @@
-"""What matters of a run, as data: who took how long, what for, where it was crowded, and who slowed whom.
+"""The summary of a run as data: times of jobs, busiest links and servers, and interference between jobs.
 
-It reads only what was written, so that it works on old results too. `summary_page.py` shows it to people;
+It reads only the results, so it works on old ones too. `summary_page.py` shows it to people;
 `odonata summary --json` prints it as it is. Its keys are declared in `answers.py`.
 """
 
@@ -217,7 +217,7 @@ def _server_skew(results: Results) -> ServerSkew | None:
 
 
 def _losses(results: Results) -> list[LossSummary]:
-    """Jobs whose requests were not answered in time, or that lost something."""
+    """Jobs with timeouts or losses."""
     # Results of before know nothing of it.
     if not set(_LOSSES) & set(results.table("jobs").schema.names):
         return []

@@ -13,7 +13,7 @@ from odonata import blame, run_fidelity, summary, workload_page
 from odonata.terminal import console, explain, say, show_table, table
 from odonata.wording import MUCH, SIDE_BY_SIDE, duration, factor, rate, share, size
 
-#: From so many times the mean on the busiest storage server is worth a word, as it is to `odonata check`.
+#: The busiest storage server is worth a line from this many times the mean on, here and in `odonata check`.
 SKEW = 4.0
 
 
@@ -21,7 +21,7 @@ def show(page: Mapping[str, Any], stream: TextIO | None = None, *, ending: bool 
     """Prints a summary, as `summary.collect` made it, to `stream` (default: standard output).
 
     Args:
-        ending: With what there is to say of the outcome; whoever says that elsewhere leaves it out.
+        ending: Whether to print the details of the outcome, too.
     """
     out = console(stream)
     explain(out, _heading(page))
@@ -32,7 +32,7 @@ def show(page: Mapping[str, Any], stream: TextIO | None = None, *, ending: bool 
     if page["can_deadlock"]:
         explain(
             out,
-            'The routing can deadlock: network.routing.deadlock_check is "warn". This cycle can fill: '
+            'The routing can deadlock (network.routing.deadlock_check = "warn"). This cycle can fill: '
             f"{' -> '.join(page['deadlock_cycle'])}.",
         )
     _section(out, "Jobs", _jobs(page["jobs"], mixed=page["fidelity"] == run_fidelity.MIXED))
@@ -44,10 +44,10 @@ def show(page: Mapping[str, Any], stream: TextIO | None = None, *, ending: bool 
     _findings(out, page["blame"], page["blame_estimate"])
     _lost_time(out, page["lost_time"])
     _section(out, "Latency", _latencies(page["jobs"]))
-    _section(out, f"Hottest links (busiest {summary.TOP}, routers' side)", _links(page["links"]))
+    _section(out, f"Busiest links of routers ({summary.TOP})", _links(page["links"]))
     _section(out, f"Busiest storage servers ({summary.TOP})", _servers(page["servers"]))
     explain(out, *skewed(page), *lost(page))
-    _section(out, "Staged in and out", _stages(page["stages"]))
+    _section(out, "Staging", _stages(page["stages"]))
     explain(out, *draining(page))
     _ending(out, page)
 
@@ -110,15 +110,15 @@ def _factor(found: dict[str, float | None] | None) -> str:
 
 def _missing(page: Mapping[str, Any]) -> list[str]:
     if page["single_job"]:
-        return ["", "There is one job only: it is its own baseline."]
-    lines = [f"no comparison for {job}, alone: {ending}" for job, ending in page["failed_baselines"].items()]
+        return ["", "A single job is its own baseline."]
+    lines = [f"No baseline for {job}: alone, {ending}" for job, ending in page["failed_baselines"].items()]
     return ["", *lines] if lines else []
 
 
 def _findings(out: Console, findings: list[dict[str, Any]] | None, estimate: str | None) -> None:
     if findings is None:
         return
-    explain(out, "", "Who slowed whom" + (f" ({estimate})" if estimate else ""))
+    explain(out, "", "Interference between jobs" + (f" ({estimate})" if estimate else ""))
     own = [finding for finding in findings if finding["own"]]
     for finding in findings:
         if not finding["own"]:
@@ -126,12 +126,12 @@ def _findings(out: Console, findings: list[dict[str, Any]] | None, estimate: str
     if own:
         explain(out, f"- {blame.own_words(own)}")
     if not findings:
-        explain(out, "Nobody waited for anybody for as much as 1 % of the time.")
+        explain(out, "No traffic spent 1% of its time or more waiting.")
 
 
 def _lost_time(out: Console, jobs: list[dict[str, Any]] | None) -> None:
     if jobs:
-        explain(out, "", "What jobs lost by waiting", *(f"- {job['words']}" for job in jobs))
+        explain(out, "", "Lost time", *(f"- {job['words']}" for job in jobs))
 
 
 def _latencies(jobs: list[dict[str, Any]]) -> Table:
@@ -183,7 +183,7 @@ def _servers(servers: list[dict[str, Any]]) -> Table:
 
 
 def _stages(stages: list[dict[str, Any]]) -> Table:
-    page = table("job", "asked for", "brought", "in", "taken out", "in", left=1)
+    page = table("job", "requested", "staged in", "time", "staged out", "time", left=1)
     for stage in stages:
         page.add_row(
             stage["job"],
@@ -197,10 +197,10 @@ def _stages(stages: list[dict[str, Any]]) -> Table:
 
 
 def skewed(page: Mapping[str, Any]) -> list[str]:
-    """That few storage servers did most of the work, if they did.
+    """A line if few storage servers did most of the work.
 
     >>> skewed({"server_skew": {"servers": 230, "used": 8, "most_over_mean": 28.75}})
-    ['8 of 230 storage servers were used; the busiest moved 28.8 times the mean of all.']
+    ['8 of 230 storage servers were used; the busiest moved 28.8 times the mean.']
     >>> skewed({"server_skew": {"servers": 8, "used": 8, "most_over_mean": 1.2}})
     []
     """
@@ -209,38 +209,38 @@ def skewed(page: Mapping[str, Any]) -> list[str]:
         return []
     return [
         f"{skew['used']:,} of {skew['servers']:,} storage servers were used; the busiest moved "
-        f"{factor(skew['most_over_mean'])[:-1]} times the mean of all."
+        f"{factor(skew['most_over_mean'])[:-1]} times the mean."
     ]
 
 
 def lost(page: Mapping[str, Any]) -> list[str]:
-    """What servers that failed, or did not answer in time, cost jobs.
+    """The cost of failed servers and timeouts to each job.
 
     >>> counts = {"timeouts": 3, "retries": 2, "rerouted_bytes": 0, "lost_bytes": 2048, "lost_reads_bytes": 0}
     >>> lines = lost({"losses": [{"job": "a", **counts}]})[0].split(". ")
     >>> lines[0]
-    'a: 3 requests were not answered in time; 2 were sent again, 0 B went to other servers'
+    'a: 3 requests timed out; 2 were retried, and 0 B went to other servers'
     >>> lines[1]
-    '2 KiB that it had written were lost.'
+    'It lost 2 KiB of written data.'
     >>> lost({"losses": []})
     []
     """
     lines = []
     for loss in page["losses"]:
         line = (
-            f"{loss['job']}: {loss['timeouts']:,} requests were not answered in time; {loss['retries']:,} "
-            f"were sent again, {size(loss['rerouted_bytes'])} went to other servers."
+            f"{loss['job']}: {loss['timeouts']:,} requests timed out; {loss['retries']:,} were retried, "
+            f"and {size(loss['rerouted_bytes'])} went to other servers."
         )
         if loss["lost_bytes"]:
-            line += f" {size(loss['lost_bytes'])} that it had written were lost."
+            line += f" It lost {size(loss['lost_bytes'])} of written data."
         if loss["lost_reads_bytes"]:
-            line += f" It read {size(loss['lost_reads_bytes'])} as if nobody had written them."
+            line += f" It read {size(loss['lost_reads_bytes'])} of lost data as if never written."
         lines.append(line)
     return lines
 
 
 def draining(page: Mapping[str, Any]) -> list[str]:
-    """What the time after the last job does to the shares of the summary `page`, if it does anything.
+    """The effect of the time after the last job on the shares of the summary `page`, if there is one.
 
     >>> draining({"servers": [{"busy_share": 0.3}], "simulated_s": 8.0, "after_jobs_s": 5.0})[0][:52]
     'The last job ended after 3 s, and servers drained fo'
@@ -251,15 +251,15 @@ def draining(page: Mapping[str, Any]) -> list[str]:
     return [
         f"The last job ended after {duration(page['simulated_s'] - after_s)}, and servers drained for "
         "another "
-        f"{duration(after_s)}: busy is a share of both, and what they did then is part of it."
+        f"{duration(after_s)}: busy is a share of both times."
     ]
 
 
 def overlapping(page: Mapping[str, Any]) -> str:
-    """What is said where shares of a job's time add up to clearly more than all of it.
+    """A note if shares of a job's time add up to clearly more than all of it.
 
     >>> overlapping({"jobs": [{"compute_share": 0.7, "mpi_share": 0.9, "io_share": None}]})[:44]
-    ' What a rank does side by side counts for ea'
+    ' Concurrent activities of a rank each count '
     >>> overlapping({"jobs": [{"compute_share": 0.7, "mpi_share": 0.3, "io_share": 0.0}]})
     ''
     """
@@ -270,7 +270,7 @@ def overlapping(page: Mapping[str, Any]) -> str:
 
 def _ending(out: Console, page: Mapping[str, Any]) -> None:
     if page["not_modelled"]:
-        explain(out, "", "Not modelled", *(f"- {line}" for line in page["not_modelled"]))
+        explain(out, "", "Not modeled", *(f"- {line}" for line in page["not_modelled"]))
     explain(out, "", _legend(page) + overlapping(page))
     if page["results"] is not None:
         say(out, f"Tables: {page['results']}/*.parquet    run: {page['results']}/run.json")
@@ -278,12 +278,12 @@ def _ending(out: Console, page: Mapping[str, Any]) -> None:
 
 
 def _legend(page: Mapping[str, Any]) -> str:
-    """What the headings of the tables that are shown mean."""
+    """The meaning of the headings of the shown tables."""
     parts = ["compute, in MPI, in I/O: share of a rank's time, mean over ranks"]
     if page["links"] or page["servers"]:
         parts.append("busy: share of the simulated time")
     if any(link["saturation_s"] is not None for link in page["links"]):
-        parts.append("saturated: time in which packets found the buffers full")
+        parts.append("saturated: time during which packets found the next buffer full")
     if page["links"]:
         parts.append("r3>n12: from router 3 to node 12")
     return "; ".join(parts) + "."

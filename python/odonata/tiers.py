@@ -101,8 +101,8 @@ def compare(
         tiers = [tier for tier in TIERS if tier != "mixed" or _is_mixed(task)]
     check(tiers)
     if "mixed" in tiers and _is_mixed(task) is False:
-        expected = "jobs whose fidelity differs"
-        raise InputError("no job has a fidelity of its own", key="tiers", value="mixed", expected=expected)
+        expected = "jobs with different fidelity"
+        raise InputError("all jobs have the same fidelity", key="tiers", value="mixed", expected=expected)
     answers = []
     for number, tier in enumerate(tiers, 1):
         with progress(f"{tier}, tier {number} of {len(tiers)}") as report:
@@ -137,9 +137,9 @@ def check(tiers: Sequence[str]) -> None:
     """Raises an `InputError` unless all are tiers, each once."""
     for tier in tiers:
         if tier not in TIERS:
-            raise InputError("no such tier", key="tiers", value=tier, expected=", ".join(TIERS))
+            raise InputError("no such model", key="tiers", value=tier, expected=", ".join(TIERS))
     if not tiers or len(set(tiers)) < len(tiers):
-        raise InputError("each tier once", key="tiers", value=", ".join(tiers), expected=", ".join(TIERS))
+        raise InputError("each model once", key="tiers", value=", ".join(tiers), expected=", ".join(TIERS))
 
 
 def _is_mixed(task: runner.Task) -> bool | None:
@@ -288,7 +288,7 @@ def show(found: Any, stream: TextIO | None = None) -> None:
             say(out, f"{tier['tier']}: ended as {tier['outcome']}")
         if tier["left_out"]:
             # Its cost is in the CPU time of the tiers that have it.
-            say(out, f"{tier['tier']}: without {', '.join(tier['left_out'])}, which it cannot tell")
+            say(out, f"{tier['tier']}: without {', '.join(tier['left_out'])}, which it does not model")
 
 
 def time_text(seconds: float | None) -> str:
@@ -302,4 +302,4 @@ def time_text(seconds: float | None) -> str:
 
 
 def _part(off: float | None) -> str:
-    return "" if off is None else f"{100 * off:+.1f} %"
+    return "" if off is None else f"{100 * off:+.1f}%"

@@ -395,7 +395,7 @@ class ProgramCheck(TypedDict):
     errors: list[ProgramError]
     """What is wrong with it:"""
     warnings: list[str]
-    """What looks wrong."""
+    """Settings that are probably mistakes."""
     parameters: list[ProgramParameter]
     """Its options:"""
 
@@ -447,7 +447,7 @@ class ProgramRecord(TypedDict):
     verdict: str
     """accept; reject: it is no program; abort: it fails with this command line."""
     warnings: NotRequired[list[str]]
-    """What looks wrong."""
+    """Settings that are probably mistakes."""
     reason: NotRequired[str]
     """Why it was refused, in a word."""
     error_line: NotRequired[Count | None]
@@ -502,7 +502,7 @@ class NotTakenOver(TypedDict):
     value: str
     """Its value."""
     reason: str
-    """Why it is not taken over."""
+    """Why it is not imported."""
 
 
 @declared

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from odonata.tool_answers import MergedTraces
 
 PS = 1e12
-#: Largest number of a file (docs/programs.md).
+#: Largest number of a file (docs/program-format.md).
 LARGEST_FILE = 1 << 63
 #: Longest clock of a rank.
 LONGEST_PS = 4.32e18

@@ -174,7 +174,7 @@ class KeptFolder(ResultFolder):
         super().__exit__(kind, error, trace)
         saved = self._checkpoints.latest()
         if error is not None and saved is not None:
-            error.add_note(f"the run is {standing(saved)}; go on with --resume")
+            error.add_note(f"the run is {standing(saved)}; continue with --resume")
 
     def _make(self) -> Path:
         self._lock = hold(self._place / LOCK)
@@ -216,22 +216,22 @@ def _refuse_unfinished(place: Path, target: Path, *, replace: bool, resume: bool
         return
     saved = _checkpoints(place, None).latest()
     raise InputError(
-        "a run of this name is unfinished",
+        "an unfinished run has this name",
         key="--out",
         value=str(target),
-        expected="a name that is not taken",
+        expected="an unused name",
         hint=("" if saved is None else f"it is {standing(saved)}: ")
-        + "go on with --resume, or begin anew with --force",
+        + "continue with --resume, or start again with --force",
     )
 
 
 def _in_use(target: Path) -> InputError:
     return InputError(
-        "another process is at this run",
+        "another process works on this run",
         key="--out",
         value=str(target),
-        expected="a name that is not taken",
-        hint="wait for its end, or choose another name with -o",
+        expected="an unused name",
+        hint="wait for its end, or choose another folder with -o",
     )
 
 
@@ -239,9 +239,9 @@ def standing(saved: Saved) -> str:
     """How far a run has come.
 
     >>> standing(Saved(Path("1"), simulated_s=0.012, fraction=0.4))
-    'saved at 12 ms, 40 % of it'
+    'saved at 12 ms, 40% of it'
     """
-    share = "" if saved.fraction is None else f", {100 * saved.fraction:.0f} % of it"
+    share = "" if saved.fraction is None else f", {100 * saved.fraction:.0f}% of it"
     return f"saved at {duration(saved.simulated_s)}{share}"
 
 
@@ -254,10 +254,10 @@ def _resumed(
     except InputError as error:
         if error.file is None or Path(error.file).parent != saved.folder:
             raise
-        hint = "begin anew with --force"
+        hint = "start again with --force"
         changes = _changes(task, place)
         if changes:
-            hint = f"changed: {changes}; change it back, or {hint}"
+            hint = f"changed: {changes}; undo the change, or {hint}"
         raise InputError(
             f"the run cannot be resumed: {error.message}",
             file=error.file,

@@ -1,4 +1,4 @@
-"""Numbers as people read them: three significant digits and a fitting unit."""
+"""Numbers for people: three significant digits and a fitting unit."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ _COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 #: Parts of a rank's time that add up to more than this share of it are explained, as follows.
 MUCH = 1.02
-SIDE_BY_SIDE = "What a rank does side by side counts for each: parts may add up to more than its time."
+SIDE_BY_SIDE = (
+    "Concurrent activities of a rank each count in full, so parts may add up to more than its time."
+)
 
 #: A space at which no line ends.
 UNBROKEN = "\N{NO-BREAK SPACE}"
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kKMGTP]i?B(?:/s)?|B(?:/s)?|[mun\u00b5p]?s|min|h|[kMG])(?!\w))")
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[kKMGTP]i?B(?:/s)?|B(?:/s)?|[mun\u00b5p]?s|min|h|[kMG])(?!\w))")
 
 
 def with_units(text: str) -> str:
     """`text` whose numbers stay on the line of their units.
 
-    >>> with_units("9 % of 12 ms, on 3 links, at 25 GiB/s").split(" ")
-    ['9\\xa0%', 'of', '12\\xa0ms,', 'on', '3', 'links,', 'at', '25\\xa0GiB/s']
+    >>> with_units("9% of 12 ms, on 3 links, at 25 GiB/s").split(" ")
+    ['9%', 'of', '12\\xa0ms,', 'on', '3', 'links,', 'at', '25\\xa0GiB/s']
     """
     return _BEFORE_UNIT.sub(UNBROKEN, text)
 
@@ -77,7 +79,7 @@ def size(count: float | None) -> str:
 
 
 def setting_size(count: float) -> str:
-    """A size as somebody has written it: with the unit, binary or decimal, in which it is short.
+    """A size as in a scenario: with the unit, binary or decimal, that makes it short.
 
     >>> setting_size(400e6), setting_size(2**20), setting_size(1.5e9), setting_size(1000)
     ('400 MB', '1 MiB', '1.5 GB', '1 kB')
@@ -106,12 +108,21 @@ def share(part: float, whole: float) -> str:
     """`part` of `whole` in per cent.
 
     >>> share(1, 4), share(1, 0), share(0.0001, 1)
-    ('25 %', '-', '<1 %')
+    ('25%', '-', '<1%')
     """
     if whole <= 0:
         return "-"
     percent = 100 * part / whole
-    return "<1 %" if 0 < percent < 0.5 else f"{percent:.0f} %"
+    return "<1%" if 0 < percent < 0.5 else f"{percent:.0f}%"
+
+
+def sentence_case(text: str) -> str:
+    """`text` with a capital first letter.
+
+    >>> sentence_case("training took 3 s"), sentence_case("3 links")
+    ('Training took 3 s', '3 links')
+    """
+    return text[:1].upper() + text[1:]
 
 
 def factor(ratio: float) -> str:

@@ -1,4 +1,4 @@
-"""What workloads with a report of their own say, for people: a part of the page of a run's summary."""
+"""The reports of workloads for people: a part of the page of a run's summary."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _KIB = 2**10
 
 
 def sections(page: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
-    """Title and table of each part of the summary `page` that has something to say."""
+    """Title and table of each part of the summary `page` that has rows."""
     if page["ior"]:
         several = sum(len(access["repetitions"]) for access in page["ior"])
         if several <= MOST_REPETITIONS:
-            yield "IOR, each repetition", _repetitions(page["ior"])
-        yield "IOR, over all repetitions (MiB/s)", _ior(page["ior"])
+            yield "IOR, by repetition", _repetitions(page["ior"])
+        yield "IOR, all repetitions (MiB/s)", _ior(page["ior"])
     if page["mdtest"]:
-        yield "mdtest, over all iterations (operations/s)", _mdtest(page["mdtest"])
+        yield "mdtest, all iterations (operations/s)", _mdtest(page["mdtest"])
     if page["checkpoint_restart"]:
         yield "Checkpoint and restart", _restarts(page["checkpoint_restart"])
-        yield "Interval between checkpoints", _intervals(page["checkpoint_restart"])
+        yield "Checkpoint interval", _intervals(page["checkpoint_restart"])
     if page["training"]:
-        yield "Training: steps, and waits for samples (stall)", _training(page["training"])
+        yield "Training: steps and stalls (waits for samples)", _training(page["training"])
     if page["nccl"]:
         yield "NCCL collectives, as nccl-tests prints them", _nccl(page["nccl"])
 
@@ -118,7 +118,7 @@ def _restarts(jobs: list[dict[str, Any]]) -> Table:
 
 
 def _intervals(jobs: list[dict[str, Any]]) -> Table:
-    page = table("job", "interval", "optimum, first order", "higher order", "a checkpoint takes")
+    page = table("job", "interval", "optimum, first order", "higher order", "time of a checkpoint")
     for job in jobs:
         page.add_row(
             job["job"],

@@ -5,7 +5,7 @@
     study.py scales     five of them with more and larger blocks
     study.py whole      one of them with the whole checkpoint of 1 TB
     study.py daly       a job that fails and restarts, at five intervals between checkpoints
-    study.py page       README.md and its figures anew, from what --store has kept
+    study.py page       README.md, APPENDIX.md and figures anew, from what --store has kept
 
 What has been run by the same build is not run again; after Ctrl-C the same command goes on. Results go to
 results/cluster2017/NAME, verdicts to claims.csv in there.
@@ -19,7 +19,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cluster2017_study import daly, figures, measures, page
-from study_tools import command, verdicts
+from study_tools import command, pages, verdicts
 
 SWEEPS = ("quick", "full", "scales", "whole", "daly")
 #: Sweeps that are held against no claim, but compared with each other.
@@ -55,11 +55,10 @@ def main() -> int:
 
 
 def write_page() -> None:
-    """README.md and figures."""
+    """README.md, APPENDIX.md and figures."""
     runs, completions = measures.read(page.DATA, "full")
     figures.draw(page.FIGURES, runs, completions)
-    page.PAGE.write_text(page.text(), encoding="utf-8")
-    print(f"written: {page.PAGE}")
+    pages.write(page.texts())
 
 
 if __name__ == "__main__":

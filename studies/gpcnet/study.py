@@ -2,7 +2,7 @@
 
     study.py quick      the canaries beside all congestors, under each congestion control: minutes
     study.py full       the map as well
-    study.py page       README.md and its figure anew, from what --store has kept
+    study.py page       README.md, APPENDIX.md and the figure anew, from what --store has kept
 
 Results go to results/gpcnet: a row per run in rows.parquet, verdicts in claims.csv.
 
@@ -17,15 +17,14 @@ from pathlib import Path
 # First: it puts what all studies share on the module path.
 from gpcnet_study import cells, figures, measures, page  # isort: skip
 
-from study_tools import command, verdicts
+from study_tools import command, pages, verdicts
 
 
 def main() -> int:
     arguments = parse()
     if arguments.what == "page":
         figures.draw(page.FIGURES, page.stored())
-        page.PAGE.write_text(page.text(), encoding="utf-8")
-        print(f"written: {page.PAGE}")
+        pages.write(page.texts())
         return 0
     wanted = [*cells.gpcnet(), *(cells.victim_map() if arguments.what == "full" else ())]
     rows = []

@@ -4,7 +4,7 @@
     paper.py rand-min-wkld2 ...     mixes by name: placement-routing-workload
 
 Besides, one mix is run as it was published, with its baselines, to tell devices from network
-(results/mfnetsim-paper/published). The column "with artefacts" takes what compare.py has left in
+(results/mfnetsim-paper/published). The column "with artifacts" takes what compare.py has left in
 results/mfnetsim (`compare.py all`); it runs none of that.
 
 Results go to results/mfnetsim-paper/RUN, the verdicts to results/mfnetsim-paper/claims.md and .csv. Results
@@ -48,7 +48,7 @@ def main() -> int:
     for table in [claim_report.verdicts(judged), *claim_report.splits(paper, published)]:
         print(table.text())
     print(claim_report.overview(judged).text())
-    print(f"without the artefacts: {claim_report.names(paper)}; with them: {claim_report.names(published)}")
+    print(f"without the artifacts: {claim_report.names(paper)}; with them: {claim_report.names(published)}")
     if len(published) < len(runs.PAPER.names):
         print("make study-mfnetsim RUNS=all computes the rest of those with them")
     print(f"written: {arguments.out / 'claims.md'} and .csv")

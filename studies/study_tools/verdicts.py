@@ -54,6 +54,16 @@ def _counted(judged: Sequence[Judged]) -> str:
     )
 
 
+def tally(judged: Sequence[Judged]) -> Table:
+    """How many claims hold, by whose they are, for Markdown."""
+    rows = []
+    for kind in Kind:
+        verdicts = [one.verdict for one in judged if one.claim.kind == kind]
+        if verdicts:
+            rows.append([kind, *(str(verdicts.count(verdict)) for verdict in Verdict)])
+    return Table("", ["", *(str(verdict) for verdict in Verdict)], rows)
+
+
 def overview(judged: Sequence[Judged]) -> Table:
     """One line per claim, for a terminal."""
     rows = [
@@ -67,6 +77,16 @@ def by_kind(judged: Sequence[Judged]) -> list[Judged]:
     """Claims of the paper first, checks of our own last."""
     kinds = list(Kind)
     return sorted(judged, key=lambda one: kinds.index(one.claim.kind))
+
+
+def short(judged: Sequence[Judged]) -> Table:
+    """What each claim says, and its verdict, for Markdown."""
+    rows = [
+        [one.claim.says, one.claim.source, f"**{one.verdict}**", share(one.answer.values)]
+        for one in by_kind(judged)
+    ]
+    header = ["claim", "in", "verdict", "cases as claimed"]
+    return Table("", header, rows, left=len(header))
 
 
 def table(judged: Sequence[Judged]) -> Table:

@@ -2,7 +2,7 @@
 
     study.py quick      pairs of nodes, pairing of up to 512 nodes: a minute
     study.py full       pairing of up to 2,048 nodes, bandwidth by ranks, bisection of 6 and 8 groups: minutes
-    study.py page       README.md and its figure anew, from what --store has kept
+    study.py page       README.md, APPENDIX.md and the figure anew, from what --store has kept
 
 Results go to results/theta: a row per test in times.parquet, verdicts in claims.csv.
 
@@ -17,7 +17,7 @@ from pathlib import Path
 # First: it puts what all studies share on the module path.
 from theta_study import figures, page, runs  # isort: skip
 
-from study_tools import command, verdicts
+from study_tools import command, pages, verdicts
 from theta_study import published
 from theta_study.machine import DISTANCES, VARIANTS
 from theta_study.runs import Time
@@ -62,8 +62,7 @@ def main() -> int:
     arguments = command.parse(str(__doc__), ("quick", "full"), Path("results/theta"))
     if arguments.what == "page":
         figures.draw(page.FIGURES, page.stored())
-        page.PAGE.write_text(page.text(), encoding="utf-8")
-        print(f"written: {page.PAGE}")
+        pages.write(page.texts())
         return 0
     times = []
     wanted = list(tests(arguments.what))

@@ -8,7 +8,7 @@
                         a program with all its ranks and bytes on a dragonfly; --minutes stops it, saved,
                         and the same command goes on with it
     study.py processes  all ranks and fewer bytes, by one process and by two under MPI (docs/mpi.md)
-    study.py page       README.md and its figures anew, from what --store has kept
+    study.py page       README.md, APPENDIX.md and figures anew, from what --store has kept
 
 What has been run by the same build is not run again; after Ctrl-C the same command goes on. Results go to
 results/tpds2016, verdicts to claims.csv in there.
@@ -25,7 +25,7 @@ from pathlib import Path
 # First: it puts what all studies share on the module path.
 from tpds2016_study import bluegene, bluegene_load, cost, figures, full, measures, page, processes  # isort: skip
 
-from study_tools import command, verdicts
+from study_tools import command, pages, verdicts
 
 import odonata
 
@@ -42,8 +42,7 @@ def main() -> int:
     arguments = command.parse(str(__doc__), names, Path("results/tpds2016"), minutes=True)
     if arguments.what == "page":
         figures.draw(page.FIGURES, *page.figure_data())
-        page.PAGE.write_text(page.text(), encoding="utf-8")
-        print(f"written: {page.PAGE}")
+        pages.write(page.texts())
         return 0
     if arguments.what in full.CASES:
         return at_full_size(arguments)

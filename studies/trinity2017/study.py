@@ -9,7 +9,7 @@
     study.py merged-large  the same with up to 8,192 nodes, N-N read, and N-N write by 2,048
     study.py cabling    the same under the other two cablings, N-N write
     study.py logs FILE...  Darshan logs replayed on phase II, alone and two at once
-    study.py page       README.md and its figure anew, from what --store has kept
+    study.py page       README.md, APPENDIX.md and the figure anew, from what --store has kept
 
 What has been run by the same build is not run again; after Ctrl-C the same command goes on. Results go to
 results/trinity2017/NAME.
@@ -26,7 +26,7 @@ from pathlib import Path
 from trinity2017_study import logs, measures, page  # isort: skip
 
 import matplotlib
-from study_tools import command, verdicts
+from study_tools import command, pages, verdicts
 
 #: The smaller runs of phase II, of which nothing is kept.
 QUICK = "quick"
@@ -64,12 +64,11 @@ def replay(files: list[Path], *, store: bool) -> None:
 
 
 def write_page() -> None:
-    """README.md and its figure."""
+    """README.md, APPENDIX.md and the figure."""
     # The same drawing is the same file.
     with matplotlib.rc_context({"svg.hashsalt": "trinity2017"}):
         page.figure(page.stored()).savefig(page.FIGURES / "trinity2017.svg", metadata={"Date": None})
-    page.PAGE.write_text(page.text(), encoding="utf-8")
-    print(f"written: {page.PAGE}")
+    pages.write(page.texts())
 
 
 if __name__ == "__main__":

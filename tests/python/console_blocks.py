@@ -47,7 +47,7 @@ SHOWN = ("examples", "programs", "studies", "tests")
 VARIES = re.compile(
     r"in [\d.]+ (?:ms|s|min) \(as packets, [\d.]+ [kM] packet-hops per CPU-second\)"
     # How many threads a run took, and why.
-    r"|^\d+ threads?(?: for \d+ % of the events)?: .*$"
+    r"|^\d+ threads?(?: for \d+% of the events)?: .*$"
     r"|runs? in [\d.]+ (?:ms|s|min)"
     # The last column of load-sweep.
     r"|(?<= \d{4})  +[\d.]+ m?s$|(?<= \d{5})  +[\d.]+ m?s$|(?<=packets) +CPU$"

@@ -342,12 +342,12 @@ def test_whatever_progress_json_has_become_the_run_can_be_resumed(killed, server
         file.write_bytes(content)
         refused = Shell(killed.folder, server)("run", "scenario.toml", "-o", "out")
         assert refused.code == 2, refused
-        assert "a run of this name is unfinished" in refused.err
+        assert "an unfinished run has this name" in refused.err
         assert "it is saved at" in refused.err
     file.write_bytes(b"{}")
     done = killed("run", "scenario.toml", "-o", "out", "--baselines", "--resume")
     assert done.code == 0, done
-    assert done.err.startswith("goes on: saved at 0 s")
+    assert done.err.startswith("resumes: saved at 0 s")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Who slowed whom: the table blame in words and as a matrix."""
+"""Interference between jobs: the table blame in words and as a matrix."""
 
 import io
 import tomllib
@@ -32,7 +32,7 @@ ROWS = [
     ("milc", "mpi", "milc", "mpi", "link", "terminal", "r1>n4", -1, 2.5),
     # Before the network: not part of the time in it, and not in the words.
     ("milc", "mpi", "cosmoflow", "io", "link", "nic", "n4>r1", -1, 40.0),
-    # Less than 1 %.
+    # Less than 1%.
     ("milc", "mpi", "checkpoint", "io", "link", "local", "r1>r2", -1, 0.4),
     # Cut short by the end of the run.
     ("checkpoint", "io", "", "", "link", "local", "r9>r2", -1, 3.0),
@@ -60,31 +60,35 @@ def results(rows=ROWS, run=None):
 
 
 def test_a_wait_at_a_link_of_any_class_counts():
-    """Of 50 packet-seconds 4 at a cable between chassis: 8 %."""
+    """Of 50 packet-seconds 4 at a cable between chassis: 8%."""
     row = ("milc", "mpi", "cosmoflow", "io", "link", "column", "r1>r9", -1, 4.0)
     found = blame.findings(results([row]))
     assert [finding.words() for finding in found] == [
-        "cosmoflow's I/O delayed milc's messages: 8 % of their time in the network, on r1>r9 (column)"
+        "Milc's messages spent 8% of their time in the network waiting behind cosmoflow's I/O, "
+        "on r1>r9 (column)"
     ]
     assert results([row]).blame_matrix(place="column")["milc"]["cosmoflow"] == 4.0
 
 
 def test_what_matters_is_said_the_heaviest_first():
     assert [found.words() for found in blame.findings(results())] == [
-        "checkpoint delayed cosmoflow by 41 % of its I/O time, at 2 of its 8 servers (device)",
-        "checkpoint's I/O delayed its own messages: 30 % of their time in the network, on r9>r2 (local)",
-        "cosmoflow's I/O delayed milc's messages: 12 % of their time in the network, on 2 links, "
+        "Cosmoflow spent 41% of its I/O time waiting behind checkpoint, at the devices of 2 of its 8 servers",
+        "Checkpoint's messages spent 30% of their time in the network waiting behind checkpoint's I/O, "
+        "on r9>r2 (local)",
+        "Milc's messages spent 12% of their time in the network waiting behind cosmoflow's I/O, on 2 links, "
         "most on r3>r7 (global)",
-        "cosmoflow held up its own I/O: 6 % of its I/O time, at 1 of its 8 servers (device)",
-        "milc held itself up: its messages waited 5 % of their time in the network, on r1>n4 (terminal)",
+        "Cosmoflow spent 6% of its I/O time waiting behind its own requests, "
+        "at the device of 1 of its 8 servers",
+        "Milc's messages spent 5% of their time in the network waiting behind each other, "
+        "on r1>n4 (terminal)",
     ]
 
 
 def test_what_traffic_did_to_itself_is_one_sentence():
     own = [found.as_dict() for found in blame.findings(results()) if found.own]
     assert blame.own_words(own) == (
-        "held up by themselves: milc's messages 5 % of their time in the network; "
-        "cosmoflow's I/O 6 % of their calls, at servers"
+        "Waits behind own traffic: milc's messages 5% of their time in the network; "
+        "cosmoflow's I/O 6% of its I/O time"
     )
 
 
@@ -100,12 +104,12 @@ def test_of_a_run_that_was_interrupted_nobody_waited_more_than_all_the_time():
     found = blame.findings(results([("milc", "mpi", "cosmoflow", "io", "link", "local", "r1>r2", -1, 53.5)]))
     assert (found[0].share, found[0].waited_s, found[0].at_most) == (1.0, 53.5, True)
     assert found[0].words() == (
-        "cosmoflow's I/O delayed milc's messages: at most 100 % of their time in the network, on r1>r2 "
-        "(local)"
+        "Milc's messages spent at most 100% of their time in the network waiting behind cosmoflow's I/O, "
+        "on r1>r2 (local)"
     )
     own = blame.findings(results([("milc", "mpi", "milc", "mpi", "link", "local", "r1>r2", -1, 53.5)]))
     assert blame.own_words([one.as_dict() for one in own]) == (
-        "held up by themselves: milc's messages at most 100 % of their time in the network"
+        "Waits behind own traffic: milc's messages at most 100% of their time in the network"
     )
 
 
@@ -117,7 +121,7 @@ def test_a_share_of_a_job_that_has_not_ended_is_an_upper_bound():
     )
     tables = {name: unfinished.table(name) for name in unfinished.tables} | {"jobs": jobs}
     found = blame.findings(Results(unfinished.run, tables))
-    assert "milc's messages: at most 10 % of their time" in found[0].words()
+    assert "Milc's messages spent at most 10% of their time" in found[0].words()
 
 
 def test_servers_are_counted_of_those_that_the_job_uses():
@@ -126,7 +130,9 @@ def test_servers_are_counted_of_those_that_the_job_uses():
     tables = {name: lone.table(name) for name in lone.tables}
     tables["ranks"] = pa.table({"job": ["cosmoflow"], "server": [3]})
     found = blame.findings(Results(lone.run, tables))
-    assert found[0].words() == "checkpoint delayed cosmoflow by 30 % of its I/O time, at its server (device)"
+    assert found[0].words() == (
+        "Cosmoflow spent 30% of its I/O time waiting behind checkpoint, at the device of its server"
+    )
 
 
 def test_data_on_its_way_down_waits_for_a_part_of_all_that_it_waits_there_and_a_read_in_its_call():
@@ -139,14 +145,15 @@ def test_data_on_its_way_down_waits_for_a_part_of_all_that_it_waits_there_and_a_
     ]
     found = blame.findings(results(rows))
     assert [finding.words() for finding in found] == [
-        "checkpoint delayed cosmoflow by 20 % of its I/O time, at 1 server below its own (device)",
-        "cosmoflow delayed checkpoint's data on their way down by 80 % of what they waited there, at 2 "
-        "servers below its own (device)",
-        "checkpoint held up its own data on their way down: 20 % of what they waited there, at 1 server "
-        "below its own (device)",
+        "Cosmoflow spent 20% of its I/O time waiting behind checkpoint, "
+        "at the device of 1 server below its own",
+        "Checkpoint's data on their way down spent 80% of their waiting time behind cosmoflow, "
+        "at the devices of 2 servers below its own",
+        "Checkpoint's data on their way down spent 20% of their waiting time behind each other, "
+        "at the device of 1 server below its own",
     ]
     assert blame.own_words([finding.as_dict() for finding in found if finding.own]) == (
-        "held up by themselves: checkpoint's I/O 20 % of what their data wait there on their way down"
+        "Waits behind own traffic: checkpoint's I/O 20% of the waiting time of its data on their way down"
     )
 
 
@@ -171,7 +178,7 @@ def test_a_fault_is_nobodys_and_named():
     ]
     found = blame.findings(results(rows))
     assert [finding.words() for finding in found] == [
-        "a fault delayed cosmoflow by 30 % of its I/O time, at 1 of its 8 servers (fault)"
+        "Cosmoflow spent 30% of its I/O time waiting because of a fault, at 1 of its 8 servers"
     ]
     assert results(rows).blame_matrix(resource="fault")["cosmoflow"][""] == 3.0
 
@@ -274,7 +281,7 @@ def test_a_sample_of_packets_says_about_what_all_say_and_that_it_is_one(tmp_path
         done = odonata.run(scenario, tmp_path / str(packets), overrides=run)
         rows = [row for row in done.rows("blame") if row["place"] != "nic"]
         at_routers[packets] = sum(row["waited_s"] for row in rows)
-        estimate = "waits at routers are estimated from those of one packet in 4"
+        estimate = "waits at routers are estimated from one packet in 4"
         page = io.StringIO()
         summary_page.show(done.summary(), page)
         assert (estimate in " ".join(page.getvalue().split())) == (packets == 4)

@@ -93,7 +93,7 @@ def test_a_hop_is_told_from_software_by_pairs_of_different_distance(tmp_path, sh
         ("bandwidth", (0, 8), "do not determine bandwidth"),
         ("software,bandwidth", (0, 8), "2 measurements do not determine 2 parameters"),
         ("software,eager", (0, 8, 64, 512), "show no step"),
-        ("magic", SIZES, "there is no such parameter"),
+        ("magic", SIZES, "no such parameter"),
     ],
 )
 def test_what_the_data_cannot_determine_is_refused(tmp_path, shell, fit, sizes, words):
@@ -107,7 +107,7 @@ def test_a_machine_that_is_slower_without_software_is_told(tmp_path, shell):
     measure(tmp_path, {"mpi.send_delay": "300 ns"}, error=lambda number: -0.5)
     refused = shell("calibrate", "measured.csv", "machine.toml", "--fit", "software")
     assert refused.code == 2
-    assert "slower than what was measured even without software" in refused.err
+    assert "slower than the measurements even without software" in refused.err
 
 
 def test_slow_links_on_the_way_are_named_where_terminal_links_have_no_influence(tmp_path, shell):
@@ -119,7 +119,7 @@ def test_slow_links_on_the_way_are_named_where_terminal_links_have_no_influence(
     assert "terminal links have no influence: 1048576 B take" in said
     assert "--> machine.toml key network.links.terminal.bandwidth" in said
     assert "network.links.local.bandwidth is 5 GB/s" in said
-    assert "faster than what was measured, 7." in said
+    assert "faster links on the path than the measured 7." in said
 
 
 def test_nodes_that_there_are_not_are_said_of_the_option_or_the_row(tmp_path, shell):
@@ -146,15 +146,15 @@ def test_nodes_that_there_are_not_are_said_of_the_option_or_the_row(tmp_path, sh
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("bytes,latency\n8,1.3\n", "no time"),
-        ("bytes,latency\neight,1 us\n", "no size"),
+        ("bytes,latency\n8,1.3\n", "not a time"),
+        ("bytes,latency\neight,1 us\n", "not a size"),
         ("bytes,speed\n8,1 us\n", "unknown column"),
         ("bytes\n8\n", "a column is missing"),
-        ("bytes,latency\n", "there are no measurements"),
+        ("bytes,latency\n", "no measurements"),
         ("bytes,latency\n8,1 us,3\n", "more cells than columns"),
-        ("bytes,latency,from,to\n8,1 us,x,1\n", "no node"),
-        ("bytes,latency\n8,1e9 s\n", "no time"),
-        ("bytes,latency\n9999999 GiB,1 s\n", "no size that can be sent"),
+        ("bytes,latency,from,to\n8,1 us,x,1\n", "not a node"),
+        ("bytes,latency\n8,1e9 s\n", "not a time"),
+        ("bytes,latency\n9999999 GiB,1 s\n", "size out of range"),
     ],
 )
 def test_measurements_that_are_none_are_refused_with_their_line(tmp_path, shell, text, words):

@@ -277,7 +277,7 @@ def test_control_dependencies_order_where_all_of_them_can_be_kept(tmp_path):
     assert (itself.order, itself.by_control) == ([0, 1], False)
     assert "1 on the node itself" in itself.notes[0]
     lost = graph(node(1, COMP, us=1, calls=(9,)), node(2, COMP, us=1))
-    assert "1 of 1 control dependencies are on nodes that are not there" in lost.notes[0]
+    assert "1 of 1 control dependencies are on missing nodes" in lost.notes[0]
     against = graph(node(1, COMP, us=1, calls=(2,)), node(2, COMP, after=(1,), us=1))
     assert (against.order, against.by_control) == ([0, 1], False)
     assert "contradict" in against.notes[0]
@@ -318,7 +318,7 @@ def test_members_that_call_different_collectives_are_refused(shell, tmp_path):
 
 def test_ranks_without_a_file_and_folders_with_several_traces_are_named(shell, trace):
     (trace / "job.1.et").unlink()
-    assert "error: graph: rank 1: there is no file of this rank" in shell("trace", "lint", str(trace)).out
+    assert "error: graph: rank 1: the file of this rank is missing" in shell("trace", "lint", str(trace)).out
     chakra.write(trace, [[node(1, COMP)]], "other")
     done = shell("trace", "info", str(trace))
     assert done.code == 2

@@ -236,7 +236,7 @@ def test_a_mistake_is_told_with_what_there_is_instead(workload, key, said):
 
 def test_the_examples_of_the_page_are_right(tmp_path):
     page = (ROOT / "docs/programs.md").read_text()
-    section = page[page.index("## Without a program") : page.index("## In Python")]
+    section = page[page.index("## Ready-made workloads") : page.index("## Programs in Python")]
     (toml,) = re.findall(r"```toml\n(.*?)```", section, flags=re.DOTALL)
     machine = "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 8\nnodes_per_router = 4\n"
     path = tmp_path / "page.toml"

@@ -225,9 +225,12 @@ def test_every_point_is_right_and_all_compute_nodes_have_a_job(name):
 # The page
 
 
-def test_the_page_is_what_its_data_say():
+def test_the_pages_are_what_their_data_say():
     """If not: `make study-cluster2017 WHAT=page`."""
-    assert page.PAGE.read_text(encoding="utf-8") == page.text()
+    texts = page.texts()
+    assert {path.name for path in texts} == {"README.md", "APPENDIX.md"}
+    for path, text in texts.items():
+        assert path.read_text(encoding="utf-8") == text, path
 
 
 def test_every_claim_that_does_not_hold_is_explained():

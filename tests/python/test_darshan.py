@@ -188,7 +188,7 @@ def test_bytes_and_operations_of_every_file_are_those_of_the_log(shell, log, tmp
     out = tmp_path / "x.program"
     done = shell("trace", "convert", str(log), str(out))
     assert done.code == 0, done.err
-    assert "not known: who did what of 1 records" in done.err
+    assert "not known: the ranks of 1 records" in done.err
     origin = json.loads((out / "origin.json").read_text())
     files = {file["name"]: file for file in origin["files"]}
     shared = files["/scratch/shared"]

@@ -135,13 +135,3 @@ def test_files_of_the_examples_stand_in_pages_once_each():
     for page in PAGES:
         titles = re.findall(r'^```\w+ title="([^"]+)"', page.read_text(encoding="utf-8"), re.MULTILINE)
         assert len(titles) == len(set(titles)), page
-
-
-@pytest.mark.parametrize("page", [ROOT / "docs/operations.md", ROOT / "docs/api.md"], ids=name)
-def test_pages_that_the_site_fills_name_the_commands_that_show_their_content(page):
-    text = page.read_text(encoding="utf-8")
-    modules = re.findall(r"^::: (\S+)$", text, re.MULTILINE)
-    assert modules
-    assert "`make site`" in text
-    for module in modules:
-        assert f"    python -m pydoc {module}\n" in text

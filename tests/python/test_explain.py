@@ -125,7 +125,7 @@ def test_the_sentence_adds_up_and_the_chain_says_who_waited_for_whom():
 
 
 def test_places_where_hardly_anything_was_lost_are_not_named():
-    """Of 10 s 0.05 s, and less than the simulator tells apart, at two links: less than 1 %."""
+    """Of 10 s 0.05 s, and less than the simulator tells apart, at two links: less than 1%."""
 
     def lost(link, lost_s):
         return loss("milc", "mpi", "link", "link", link, f"r{link} > r9", lost_s)
@@ -146,7 +146,7 @@ def test_a_rank_an_iteration_and_what_is_no_longer_kept():
     (short,) = explain.of_jobs(results([wait for wait in WAITS if wait[0][0] != 0]))
     assert (short.lost_s, short.earlier_s) == (12.0, 4.0)
     assert sum(share.lost_s for share in short.shares) + short.earlier_s == short.lost_s
-    assert "4 s before the waits that are kept" in short.words()[0]
+    assert "4 s before the recorded waits" in short.words()[0]
 
 
 def test_an_iteration_is_told_since_the_end_of_the_one_before():
@@ -167,10 +167,10 @@ def test_an_iteration_is_told_since_the_end_of_the_one_before():
 @pytest.mark.parametrize(
     ("asked", "problem"),
     [
-        ({"job": "nobody"}, "there is no such job"),
-        ({"rank": 9}, "no wait of that rank is kept"),
-        ({"iteration": 5}, "no wait at the end of that iteration is kept"),
-        ({"job": "milc", "iteration": 5}, "no wait at the end of that iteration is kept"),
+        ({"job": "nobody"}, "no such job"),
+        ({"rank": 9}, "no recorded wait of that rank"),
+        ({"iteration": 5}, "no recorded wait of any job at the end of that iteration"),
+        ({"job": "milc", "iteration": 5}, "no recorded wait of milc at the end of that iteration"),
     ],
 )
 def test_what_is_not_there_is_said(asked, problem):
@@ -186,7 +186,7 @@ def test_a_job_by_nearly_its_name_is_told_the_name():
 
 
 def test_without_waits_it_is_said_how_to_keep_them():
-    with pytest.raises(InputError, match="has kept no waits"):
+    with pytest.raises(InputError, match="recorded no waits"):
         explain.of_jobs(results(kept=0))
 
 

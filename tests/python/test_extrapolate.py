@@ -108,7 +108,7 @@ def test_a_job_that_does_not_repeat_itself_is_named_with_its_line(tmp_path):
     told = launcher.run([*ODONATA, "extrapolate", "s.toml"], cwd=tmp_path)
     assert told.returncode == 2
     said = " ".join(told.stderr.split())
-    assert 'job "once" does not repeat itself --> s.toml:8 8 | [[jobs]] key jobs.1' in said
+    assert 'job "once" has no repetitions --> s.toml:8 8 | [[jobs]] key jobs.1' in said
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_lost_time_is_left_out_where_no_message_waits():
     assert alone["tiers"][0]["left_out"] == ["run.lost_time"]
     out = io.StringIO()
     sides.show(found, out)
-    assert "flow: without run.lost_time, which it cannot tell" in " ".join(out.getvalue().split())
+    assert "flow: without run.lost_time, which it does not model" in " ".join(out.getvalue().split())
     # What it needs in packets is still said.
     refused = by_tier(odonata.fidelity({**SCENARIO, "run": {"blame": False, "lost_time": True}}))
     assert "run.blame" in refused["packet"]["refused"]
@@ -102,7 +102,7 @@ def test_every_tier_says_how_far_it_is():
     out = io.StringIO()
     with ProgressLine(out, title="packet, tier 2 of 2") as line:
         line(dataclasses.replace(told["packet, tier 2 of 2"][-1], wall_s=11.0))
-    assert out.getvalue().startswith("packet, tier 2 of 2 | 100 % | simulated ")
+    assert out.getvalue().startswith("packet, tier 2 of 2 | 100% | simulated ")
 
 
 def two_jobs(**of_second):
@@ -143,7 +143,7 @@ def test_a_job_by_the_analytic_model_beside_packets_is_mixed_too():
 
 
 def test_mixed_needs_jobs_that_differ():
-    with pytest.raises(odonata.InputError, match="no job has a fidelity of its own"):
+    with pytest.raises(odonata.InputError, match="all jobs have the same fidelity"):
         odonata.fidelity(two_jobs(), tiers=["packet", "mixed"])
     assert list(by_tier(odonata.fidelity(two_jobs(), tiers=None))) == ["packet", "flow", "analytic"]
 
@@ -164,9 +164,9 @@ def test_what_is_wrong_whatever_the_tier_is_an_error():
     with pytest.raises(odonata.InputError) as caught:
         odonata.fidelity({"machine": {"dragonfly": {"grups": 5}}})
     assert caught.value.key == "machine.dragonfly.grups"
-    with pytest.raises(odonata.InputError, match="no such tier"):
+    with pytest.raises(odonata.InputError, match="no such model"):
         odonata.fidelity(SCENARIO, tiers=["exact"])
-    with pytest.raises(odonata.InputError, match="each tier once"):
+    with pytest.raises(odonata.InputError, match="each model once"):
         odonata.fidelity(SCENARIO, tiers=["flow", "flow"])
 
 

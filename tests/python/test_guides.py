@@ -10,7 +10,8 @@ from conftest import ROOT
 import odonata
 
 GUIDES = {
-    name: (ROOT / f"docs/{name}.md").read_text() for name in ("networks", "routing", "router", "load-sweep")
+    name: (ROOT / f"docs/{name}.md").read_text()
+    for name in ("networks", "machines", "routing", "router", "load-sweep")
 }
 
 
@@ -59,7 +60,7 @@ def test_counts_behind_a_machine_are_those_of_describe(shell):
         )
         assert counts.groups()[:3] == expected, text
         compared += 1
-    assert compared == 9
+    assert compared == 10
 
 
 def test_the_histogram_of_the_tutorial_is_one_of_shares(small):

@@ -100,7 +100,7 @@ def test_an_mfnetsim_run_is_the_scenario_of_its_study(tmp_path, shell):
         (tmp_path / name).write_text(text)
     done = shell("import", "dally.conf", "jobs.conf", "nodes.conf", "-o", "run.toml")
     assert done.code == 0, done.err
-    assert "not taken over: surprise = 17: no counterpart" in done.err
+    assert "not imported: surprise = 17: no counterpart" in done.err
     text = (tmp_path / "run.toml").read_text()
     assert "# - surprise = 17: no counterpart" in text
     assert 'bandwidth = "4.7 GiB/s"  # global_bandwidth' in text
@@ -133,7 +133,7 @@ def test_the_file_of_global_cables_says_the_arrangement(tmp_path):
     assert 'arrangement = "relative"  # compared with all cables of the file' in text
     wrong = [(*relative[0][:1], 9), *relative[1:]]
     (tmp_path / "inter").write_bytes(b"".join(struct.pack("<ii", *pair) for pair in wrong))
-    with pytest.raises(InputError, match="no arrangement of global ports has these cables"):
+    with pytest.raises(InputError, match="no arrangement of global ports gives these cables"):
         files.load([path])
 
 
@@ -172,7 +172,7 @@ def test_what_the_scenario_would_refuse_is_said_of_the_configuration(tmp_path, s
     assert refused.code == 2
     said = " ".join(refused.err.split())
     assert "--> dally.conf key machine.dragonfly.groups" in said
-    assert "machine.dragonfly.groups of the scenario is from: num_groups" in said
+    assert "machine.dragonfly.groups of the scenario comes from: num_groups" in said
     assert "run.toml" not in said
 
 
@@ -235,16 +235,19 @@ def test_json_has_the_scenario_and_what_is_not_taken_over(tmp_path, shell):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("topology = anynet; network_file = x;", "no counterpart that is the same"),
+        ("topology = anynet; network_file = x;", "no exact counterpart"),
         ("topology = torus; routing_function = chaos;", "this routing has no counterpart"),
-        ("topology = torus; k 8;", "this is no setting of BookSim"),
+        ("topology = torus; k 8;", "not a setting of BookSim"),
         ("topology = torus; routing_function = dim_order; k = eight;", "not a number"),
-        ('PARAMS { modelnet_order = ( "simplenet" ); }', "no network that has a counterpart"),
-        ('PARAMS { modelnet_order = ( "torus" ; }', "this is no configuration of CODES"),
-        ('PARAMS { modelnet_order = ( "torus" ); n_dims = "2"; dim_length = "4"; }', "not as many lengths"),
+        ('PARAMS { modelnet_order = ( "simplenet" ); }', "no network with a counterpart"),
+        ('PARAMS { modelnet_order = ( "torus" ; }', "not a configuration of CODES"),
+        (
+            'PARAMS { modelnet_order = ( "torus" ); n_dims = "2"; dim_length = "4"; }',
+            "the number of lengths differs",
+        ),
         ("300 milc\n", "no network configuration among the files"),
         ("1 2 3\n", "no network configuration among the files"),
-        ("", "of no kind that is known"),
+        ("", "unknown kind of file"),
     ],
 )
 def test_what_cannot_be_taken_over_is_refused_with_the_place(tmp_path, shell, content, words):
@@ -264,7 +267,7 @@ def test_files_that_do_not_fit_together_are_refused(tmp_path, shell):
     assert "nodes of no jobs" in shell("import", "dally.conf", "nodes.conf").err
     assert "a second file" in shell("import", "dally.conf", "jobs.conf", "jobs.conf").err
     (tmp_path / "short.conf").write_text("1 2\n3 4\n5 6\n")
-    assert "more ranks than its line" in shell("import", "dally.conf", "jobs.conf", "short.conf").err
+    assert "more ranks than nodes in its line" in shell("import", "dally.conf", "jobs.conf", "short.conf").err
 
 
 def test_damaged_configurations_are_refused_or_taken_and_nothing_else():

@@ -33,20 +33,21 @@ def results(asked=True, rows=ROWS):
 def test_a_sentence_says_what_was_lost_to_whom_and_adds_up():
     milc, halo, checkpoint = lost_time.of_jobs(results())
     assert milc.words() == (
-        "milc lost 40 s: 31 s to checkpoint's I/O at servers' devices, 6 s to halo's messages on links, "
-        "3 s to itself; alone it would take 63 s"
+        "Milc lost 40 s: 31 s to checkpoint's I/O at the devices of servers, "
+        "6 s to halo's messages on links, 3 s to itself; predicted time alone: 63 s"
     )
     assert (milc.lost_s, milc.others_s, milc.predicted_s) == (40.0, 37.0, 63.0)
     assert sum(part.lost_s for part in milc.parts) == milc.lost_s
-    assert halo.words() == "halo lost 500 ms: 500 ms to itself"
-    assert checkpoint.words() == "checkpoint lost nothing"
+    assert halo.words() == "Halo lost 500 ms: 500 ms to itself"
+    assert checkpoint.words() == "Checkpoint lost nothing"
 
 
 def test_what_was_lost_before_a_start_is_told_apart():
     rows = [*ROWS, ("checkpoint", "halo", "mpi", "start", 2.0), ("checkpoint", "milc", "io", "start", 3.0)]
     checkpoint = lost_time.of_jobs(results(rows=rows))[2]
     assert checkpoint.words() == (
-        "checkpoint lost nothing; it started 5 s later: 3 s to milc's I/O, 2 s to halo's messages"
+        "Checkpoint lost nothing; it started 5 s later: "
+        "3 s because of milc's I/O, 2 s because of halo's messages"
     )
     assert (checkpoint.lost_s, checkpoint.predicted_s, checkpoint.started_later_s) == (0, 80.0, 5.0)
 

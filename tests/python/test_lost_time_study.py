@@ -40,13 +40,13 @@ def test_errors_are_shares_of_the_time_alone():
     assert (one.slowdown, one.error) == (pytest.approx(0.5), pytest.approx(0.1))
     others = [dataclasses.replace(one, predicted_s=value) for value in (0.99, 1.02, 1.3)]
     said = table.verdict([one, *others], False)
-    # Sorted: 1 %, 2 %, 10 %, 30 %.
-    assert said == "median 6.0 % (goal: at most 2 %, missed), largest +30.0 % (a of *x*), 4 jobs"
+    # Sorted: 1%, 2%, 10%, 30%.
+    assert said == "6.0% | at most 2%: missed | +30.0% (a of *x*) | 4"
     # Nobody holds up one that takes as long alone.
     alone = dataclasses.replace(one, together_s=1.0, predicted_s=1.0)
     assert table.verdict([one, *others, alone], False) == said
     adaptive = [dataclasses.replace(of, adaptive=True) for of in others[:2]]
-    assert table.verdict(adaptive, True).startswith("median 1.5 % (goal: at most 5 %, kept)")
+    assert table.verdict(adaptive, True).startswith("1.5% | at most 5%: kept |")
 
 
 def test_the_page_is_what_its_data_say():

@@ -327,7 +327,7 @@ def test_every_claim_holds_where_things_are_as_the_paper_says():
 
 def test_no_claim_about_a_difference_holds_where_there_is_none():
     judged = claim_report.judge(eight(like_paper=True), eight(like_paper=False))
-    holding = {j.claim.key for j in judged if j.artefacts.verdict == Verdict.HOLDS}
+    holding = {j.claim.key for j in judged if j.artifacts.verdict == Verdict.HOLDS}
     # What is left are the claims that nothing changes, and that random jobs have more routers: they have.
     assert holding == {
         "checkpoint-short-messages",
@@ -345,7 +345,7 @@ def test_no_claim_about_a_difference_holds_where_there_is_none():
 def test_claims_about_absent_runs_are_not_computed():
     judged = claim_report.judge([], eight(like_paper=True)[:1])
     assert {j.without.verdict for j in judged} == {Verdict.UNKNOWN}
-    verdicts = {j.claim.key: j.artefacts.verdict for j in judged}
+    verdicts = {j.claim.key: j.artifacts.verdict for j in judged}
     assert verdicts["cosmoflow-io"] == verdicts["random-faster"] == Verdict.UNKNOWN
     assert verdicts["cosmoflow-contiguous"] == Verdict.HOLDS
 
@@ -361,12 +361,12 @@ def test_page_and_table_hold_every_claim_and_number(tmp_path):
         whose = {Kind.PAPER: "the paper's", Kind.OWN: "our own"}[claim.kind]
         assert f"| {claim.says} | {whose} | {claim.source} | {claim.number} |" in page
         assert f"- `{claim.key}`: {claim.rule}" in page
-        assert {row["artefacts"] for row in rows if row["claim"] == claim.key} == {"with", "without"}
+        assert {row["artifacts"] for row in rows if row["claim"] == claim.key} == {"with", "without"}
     assert "cosmoflow waited, of its I/O time, at servers: checkpoint" in page
     (value,) = [
         row["value"]
         for row in rows
-        if (row["claim"], row["run"], row["quantity"], row["artefacts"])
+        if (row["claim"], row["run"], row["quantity"], row["artifacts"])
         == ("cosmoflow-io", "rand-par-wkld2", "together", "without")
     ]
     assert float(value) == pytest.approx(750.0)
@@ -385,8 +385,8 @@ def test_the_page_about_the_paper_lists_every_claim():
     for kind, name in whose.items():
         for verdict in (Verdict.HOLDS, Verdict.PART, Verdict.NOT):
             cells = [line.split(" | ") for line in listed if line.split(" | ")[1] == name]
-            without, artefacts = (sum(of[column].strip("*") == verdict for of in cells) for column in (4, 6))
-            assert f"| {kind} | {verdict} | {without} | {artefacts} |" in page
+            without, artifacts = (sum(of[column].strip("*") == verdict for of in cells) for column in (4, 6))
+            assert f"| {kind} | {verdict} | {without} | {artifacts} |" in page
 
 
 # Device or network
@@ -494,12 +494,12 @@ def test_the_whole_study_on_short_jobs(shorter, monkeypatch, capfd):
     out = shorter / "out"
     assert command(monkeypatch, "--out", out, "--published", shorter / "none") == 0
     text = capfd.readouterr()
-    assert "without the artefacts: all 8 runs; with them: 0 of 8 runs" in text.out
+    assert "without the artifacts: all 8 runs; with them: 0 of 8 runs" in text.out
     assert text.err.count(": running") == 8
     with (out / "claims.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {row["verdict"] for row in rows if row["artefacts"] == "with"} == {Verdict.UNKNOWN}
-    assert Verdict.UNKNOWN not in {row["verdict"] for row in rows if row["artefacts"] == "without"}
+    assert {row["verdict"] for row in rows if row["artifacts"] == "with"} == {Verdict.UNKNOWN}
+    assert Verdict.UNKNOWN not in {row["verdict"] for row in rows if row["artifacts"] == "without"}
     # Under contiguous placement and minimal routing the jobs share nothing.
     for case in paper.with_baselines(["cont-min-wkld2", "cont-min-wkld3"], out):
         for job in case.jobs:

@@ -64,12 +64,12 @@ def test_a_killed_run_goes_on_to_the_results_of_one_without_a_break(mpi, shell, 
     before = shell.files()
     refused = run(mpi, shell, 2)
     assert refused.code == 2
-    assert refused.err.count("error: a run of this name is unfinished") == 1
-    assert "go on with --resume" in refused.err
+    assert refused.err.count("error: an unfinished run has this name") == 1
+    assert "continue with --resume" in refused.err
     assert shell.files() == before
     done = run(mpi, shell, 2, "--resume", "--json")
     assert done.code == 0, done.err
-    assert done.err.count("goes on: saved at") == 1
+    assert done.err.count("resumes: saved at") == 1
     answer = json.loads(done.out)
     assert (answer["digest"], answer["scheduler"]) == (whole.run["digest"], scheduler)
     assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "scenario.toml"]
@@ -83,7 +83,7 @@ def test_resume_begins_where_there_is_nothing_to_go_on_from(mpi, shell, whole):
     shell.write(LONG_SHARED)
     done = run(mpi, shell, 2, "--resume")
     assert done.code == 0, done.err
-    assert done.err.count("begins: nothing to go on from") == 1
+    assert done.err.count("starts: no snapshot to resume from") == 1
     assert digest(shell) == whole.run["digest"]
 
 
@@ -101,7 +101,7 @@ def test_another_number_of_processes_goes_on_to_the_same_results(
     assert files_of_the_newest(shell) == [f"{process}.snapshot" for process in range(saved)]
     done = run(mpi, shell, resumed, "--resume", "--json")
     assert done.code == 0, done.err
-    assert done.err.count("goes on: saved at") == 1
+    assert done.err.count("resumes: saved at") == 1
     answer = json.loads(done.out)
     assert (answer["digest"], answer["scheduler"]) == (whole.run["digest"], scheduler)
     again = odonata.load(shell.folder / "out")
@@ -161,7 +161,7 @@ def test_a_snapshot_that_one_process_lacks_is_refused(mpi, shell, whole):
         assert refused.err.count("error: ") == 1
         assert said in refused.err
         assert "1.snapshot" in refused.err
-        assert "begin anew with --force" in refused.err
+        assert "start again with --force" in refused.err
         assert shell.files() == before
     shell.write(LONG_SHARED)
     assert run(mpi, shell, 2, "--force", "-q").code == 0
@@ -203,7 +203,7 @@ def test_a_snapshot_that_does_not_fit_on_the_disk_of_one_process_costs_a_warning
     resource.prlimit(underway.pid(1), resource.RLIMIT_FSIZE, (65536, 65536))
     code, said = underway.end()
     assert code == 0, said
-    assert "the run could not be saved, and goes on: File too large" in said
+    assert "the run could not be saved, and continues: File too large" in said
     assert digest(shell) == whole.run["digest"]
     assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "scenario.toml"]
 

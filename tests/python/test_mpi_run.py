@@ -48,7 +48,7 @@ def test_summary_is_shown_once(mpi, shell):
         (None, [], "the scenario cannot be read"),
         (SMALL, ["--baselines"], "run.baselines"),
         (SMALL, ["--set", "run.threads=none"], "run.threads"),
-        (SMALL, ["-o", ""], "no name for the result folder"),
+        (SMALL, ["-o", ""], "the result folder has no name"),
     ],
 )
 def test_wrong_input_is_said_once_and_nothing_is_written(mpi, shell, text, options, said):

@@ -144,7 +144,7 @@ def test_streams_wait_for_the_events_that_are_recorded(tmp_path):
     assert (third["after"], third["duration_ps"]) == ([0], (1500 + 500) * 1000)
     assert (first["after"], second["after"], fourth["after"]) == ([], [], [])
     assert "1 operations come after others of other streams, by events that are recorded" in said
-    assert "1 waits of streams for events whose record is not there, left out" in said
+    assert "1 waits of streams for unrecorded events, left out" in said
     assert "by their times alone" not in said
 
 
@@ -195,8 +195,8 @@ def test_graphs_that_are_recorded_as_a_whole_take_their_time(tmp_path):
     assert found["gpu_time_not_used_ns"] == {"GPU_VIDEO_ENGINE_WORKLOAD": 3 * ms}
     program, said = converted(path, tmp_path / "x.program")
     assert sum(row["duration_ps"] for row in rows_of(program)) == 22 * ms * 1000
-    assert "2 launches of CUDA graphs, recorded as a whole (20 ms, 80.0 % of the GPUs' time)" in said
-    assert "tables that are not used: GPU_VIDEO_ENGINE_WORKLOAD (3 ms, 12.0 %)" in said
+    assert "2 launches of CUDA graphs, recorded as a whole (20 ms, 80.0% of the GPUs' time)" in said
+    assert "tables that are not used: GPU_VIDEO_ENGINE_WORKLOAD (3 ms, 12.0%)" in said
     notes = [finding["text"] for finding in odonata.trace_lint(path)]
     assert any("launches of CUDA graphs" in text for text in notes)
 
@@ -266,7 +266,7 @@ def test_sizes_that_are_not_recorded_are_said_and_reckoned_on_request_only(tmp_p
         unsized(where / f"{rank}.sqlite", time)
     assert odonata.trace_info(where)["nccl_kernels_without_size"] == {REDUCE: 2}
     program, said = converted(where, tmp_path / "a.program")
-    assert f"2 kernels of NCCL whose size is not recorded: {REDUCE} (2); --bytes-from-time" in said
+    assert f"2 NCCL kernels without a recorded size: {REDUCE} (2); --bytes-from-time" in said
     rows = [(row["kind"], row["duration_ps"]) for row in rows_of(program)]
     assert rows == [("compute", 10**6), ("compute", 5 * 10**6)]
     program, said = converted(where, tmp_path / "b.program", bytes_from_time="100 GB/s")

@@ -147,7 +147,7 @@ def test_files_that_are_missing_or_cut_are_errors_that_name_them(shell, anchor, 
     (copy / "traces.def").unlink()
     done = shell("trace", "info", str(copy / "traces.otf2"))
     assert done.code == 2
-    assert "traces.def, the definitions of the archive, is not beside it" in done.err
+    assert "traces.def, the definitions of the archive, is missing beside it" in done.err
     assert "No such file" in shell("trace", "lint", str(copy / "none.otf2")).err
 
 

@@ -25,7 +25,7 @@ def results(tmp_path_factory, server):
 
 
 def on_a_terminal(shell, width, *arguments):
-    """What the command prints on a terminal of this width, without colours."""
+    """What the command prints on a terminal of this width, without colors."""
     ours, theirs = pty.openpty()
     environment = os.environ | {"COLUMNS": str(width), "TERM": "xterm"}
     with launcher.start(
@@ -246,9 +246,7 @@ def test_the_time_after_the_last_job_is_told(shell):
 def test_no_line_of_a_sentence_ends_between_a_number_and_its_unit(width):
     written = io.StringIO()
     console = Console(file=written, width=width)
-    sentence = (
-        "- it waited 9 % of 12.5 ms, on 3 links at 25 GiB/s, of which 1.2 us, 3 s and 4 KiB are its own"
-    )
+    sentence = "- it waited 9% of 12.5 ms, on 3 links at 25 GiB/s, of which 1.2 us, 3 s and 4 KiB are its own"
     terminal.explain(console, sentence)
     lines = written.getvalue().splitlines()
     assert " ".join(line.strip() for line in lines) == sentence

@@ -193,7 +193,7 @@ def test_nothing_that_is_read_is_ever_replaced(full):
     ):
         done = full(*arguments, "--force")
         assert (done.code, done.out) == (2, ""), (arguments, done)
-        assert "read" in done.err
+        assert "is an input" in done.err
         assert contents(full) == before
 
 
@@ -208,7 +208,7 @@ def test_a_scenario_in_the_folder_that_is_to_be_replaced_is_kept(full):
     for scenario in ("out/small.toml", "g.toml"):
         done = full("run", scenario, "-o", "out", "--force")
         assert (done.code, done.out) == (2, "")
-        assert "is read, and lies in what is to be replaced" in done.err
+        assert "is an input, and lies in the folder to replace" in done.err
         assert contents(full) == before
 
 
@@ -236,7 +236,7 @@ def test_devices_and_pipes_are_written_to_as_they_are(full):
     assert done.err == "error: No space left on device (/dev/full); nothing was written\n"
     done = full("describe", "small.toml", "--export", "ring")
     assert done.code == 2
-    assert "what is there is no file" in done.err
+    assert "the path is not a file" in done.err
 
 
 def test_force_is_for_something(full):

@@ -21,7 +21,7 @@ def test_check_tells_the_parts_and_what_they_cut(shell):
     parallel = shell("check", "scenario.toml", "--json", *settings).json["parallel"]
     # Simulated in well under a second: over before a second thread is of use.
     assert (parallel["asked"], parallel["scheduler"], parallel["threads"]) == ("auto", "sequential", 1)
-    assert any("too few for parts" in reason for reason in parallel["reasons"])
+    assert any("too few to gain from parts" in reason for reason in parallel["reasons"])
     division = parallel["division"]
     assert (division["used"], division["threads"]) == (False, 2)
     # Each of the five groups of 4 routers is a part.
@@ -46,9 +46,9 @@ def test_check_reads_like_this(shell):
     at = lines.index("Parallel")
     assert lines[at + 1] == "conservative, on 2 threads:"
     assert lines[at + 3] == "- run.scheduler asks for the conservative scheduler"
-    assert "- 5 parts can influence each other after 300 ns at the earliest; as much time holds" in done.out
+    assert "- 5 parts affect each other after 300 ns at the earliest; a window of that length has" in done.out
     assert "5 parts of 4 routers and 8 nodes, each with " in done.out
-    assert "global      20   20  100 %     300 ns  credits" in lines
+    assert "global      20   20   100%     300 ns  credits" in lines
 
 
 def test_a_cut_inside_of_groups_is_shown_with_its_lookahead(shell):
@@ -206,7 +206,7 @@ def test_bench_measures_every_scheduler_on_every_number_of_threads(shell):
 
 def test_a_run_that_measured_its_threads_says_which_it_took(shell, small):
     """Planted: the small run is too short to measure. What it measured stands under the first line."""
-    why = "1 thread: 2 took 3 % less time on the clock (25 % less would pay) and 71 % more CPU time"
+    why = "1 thread: 2 took 3% less elapsed time (25% less would pay) and 71% more CPU time"
     assert json.loads(shell("summary", str(small), "--json").out)["threads"] is None
     folder = shell.folder / "measured"
     shutil.copytree(small, folder)

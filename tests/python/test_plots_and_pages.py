@@ -188,13 +188,13 @@ def test_a_notebook_shows_a_summary_as_the_command_prints_it(runs, small, shell)
     # Of lists a page has no dashes, and headings of tables stand on one line.
     for word in printed.replace("- ", "").split():
         assert word in shown, word
-    assert "Who slowed whom" in shown
+    assert "Interference between jobs" in shown
     assert results.summary()["jobs"][0]["job"] == "halo"
 
 
 def test_a_notebook_shows_checks_descriptions_comparisons_and_presets(runs):
     for answer, said in [
-        (odonata.check(TRAFFIC), "the scenario is right Machine 16 nodes"),
+        (odonata.check(TRAFFIC), "the scenario is valid Machine 16 nodes"),
         (odonata.describe("theta", routing=True), "free of deadlock"),
         (odonata.compare(runs[0], runs[1]), "seed"),
         (odonata.preset("theta"), "Argonne National Laboratory"),

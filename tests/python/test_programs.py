@@ -1,4 +1,4 @@
-"""Programs in Python and in files: the examples of docs/programs.md, the commands, errors, digests."""
+"""Programs in Python and in files: examples of the guide and of the format, commands, errors, digests."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from reference_traces import TRACES
 import odonata
 from odonata import operations as ops
 
-PAGE = (ROOT / "docs/programs.md").read_text()
+PAGE = "".join((ROOT / f"docs/{name}.md").read_text() for name in ("programs", "program-format"))
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 TORUS = {"machine": {"torus": {"dims": [4, 4]}}}
 DRAGONFLY = {

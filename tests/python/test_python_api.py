@@ -186,8 +186,8 @@ def test_mistakes_are_told_in_the_words_of_python(call, key, said, tmp_path, mon
 
 def test_texts_of_the_command_become_those_of_python():
     spoken = python_errors.spoken
-    assert spoken("go on with --resume, or begin anew with --force") == (
-        "go on with resume=True, or begin anew with force=True"
+    assert spoken("continue with --resume, or start again with --force") == (
+        "continue with resume=True, or start again with force=True"
     )
     assert spoken("--latency-threshold") == "latency_threshold"
     assert spoken("--incomplete reads what there is of it; odonata trace lint says what is wrong") == (

@@ -1,13 +1,18 @@
 """Reference pages and Parquet schemas say what the core says."""
 
+import importlib.util
 import json
+import re
 from collections import Counter
 
 import pyarrow.parquet as pq
+import pytest
+import typer
 from conftest import ROOT, SMALL
 
 import odonata
 from odonata import _core, json_reference, json_types, run_record, slowdown
+from odonata.cli import app
 from odonata.cli.run import exit_code
 from odonata.results_reference import OUTCOMES, documentation, tables_page
 from odonata.scenario_reference import scenario_page
@@ -21,6 +26,47 @@ def test_the_page_of_the_scenario_is_current():
 def test_the_page_of_the_results_is_current():
     """If not: `make docs`."""
     assert (ROOT / "docs/results.md").read_text() == tables_page(documentation())
+
+
+def site_reference():
+    """The module that writes the pages of commands and of Python."""
+    spec = importlib.util.spec_from_file_location("site_reference", ROOT / "docs/site/reference.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("page", ["commands", "api", "operations"])
+def test_the_pages_of_commands_and_of_python_are_current(page):
+    """If not: `make docs`."""
+    assert (ROOT / f"docs/{page}.md").read_text() == site_reference().PAGES[page]()
+
+
+def test_the_page_of_commands_has_every_command_and_option():
+    page = (ROOT / "docs/commands.md").read_text()
+
+    def missing(command, path):
+        if command.hidden:
+            return
+        if f"## `{path}`\n" not in page:
+            yield path
+        section = page.partition(f"## `{path}`\n")[2].partition("\n## ")[0]
+        yield from (
+            flag
+            for option in command.params
+            for flag in option.opts
+            if flag.startswith("--") and not re.search(rf"{flag}\b", section)
+        )
+        for name, below in getattr(command, "commands", {}).items():
+            yield from missing(below, f"{path} {name}")
+
+    assert list(missing(typer.main.get_command(app), "odonata")) == []
+
+
+def test_examples_and_sections_of_docstrings_become_markdown():
+    text = "One.\n\nArgs:\n    size: Bytes,\n        at least 1.\n\n>>> half(2)  # doctest: +SKIP\n1.0"
+    expected = "One.\n\n**Args**\n\n- `size`: Bytes,\n  at least 1.\n\n```pycon\n>>> half(2)\n1.0\n```\n"
+    assert site_reference().described(text) == expected
 
 
 def test_keys_that_many_tables_have_stand_once():

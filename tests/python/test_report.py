@@ -20,6 +20,7 @@ import odonata
 from odonata import InputError, Results
 from odonata.report import jobs, latency, network, page, several, single, sweep, verdict, waits
 from odonata.report.contents import Contents
+from odonata.wording import duration
 
 #: With blame and time series, and a job whose name would be trouble if it were taken for HTML or a template.
 TROUBLE = "<script>alert(1)</script>{{7*7}}"
@@ -118,12 +119,16 @@ def test_the_verdict_names_the_job_that_was_slowed_most(report, results):
     ratios = {job: metrics["elapsed"].ratio for job, metrics in results.slowdown().items()}
     most = max(ratios, key=ratios.__getitem__)
     lead = html.unescape(re.search(r'<p class="lead">(.*?)</p>', report.text)[1])
-    assert lead.startswith(f"{most} was slowed most: ")
-    assert f", {ratios[most]:.2f}x as long as alone." in lead
+    elapsed = results.slowdown()[most]["elapsed"]
+    times = [duration(s).replace(" ", "\N{NO-BREAK SPACE}") for s in (elapsed.together, elapsed.alone)]
+    said = (
+        f"{most.capitalize()} slowed down most: it took {times[0]}, {ratios[most]:.2f}x its {times[1]} alone."
+    )
+    assert lead.startswith(said)
     # No line ends between a number and its unit.
     said = re.search(r'<ul class="said">(.*?)</ul>', report.text, re.DOTALL)[1]
-    assert "\N{NO-BREAK SPACE}%" in said
-    assert not re.search(r"\d (%|[kKMGT]i?B|[mun]?s)\b|\d %", lead + said)
+    assert re.search(r"\d%", lead + said)
+    assert not re.search(r"\d (%|[kKMGT]i?B|[mun]?s)\b|\d[ \N{NO-BREAK SPACE}]%", lead + said)
 
 
 def test_the_matrix_of_waits_is_the_table_blame(report, results):
@@ -189,7 +194,7 @@ workload = { nccl = { bytes = "1 MB", gpus_per_host = 1, compute = "300 us" } }
     )
     done = shell("run", "ring.toml", "-o", "ring")
     assert done.code == 0, done.err
-    said = "What a rank does side by side counts for each"
+    said = "Concurrent activities of a rank each count in full"
     assert said in " ".join(done.out.split())
     results = odonata.load(shell.folder / "ring")
     job = results.summary()["jobs"][0]
@@ -303,18 +308,18 @@ def test_what_is_between_iterations_is_said_to_count_for_the_second(report, serv
     chart = next(block for block in blocks if block.id == "jobs-iterations")
     times = chart.traces[0]["y"]
     assert times[2] > 20 * max(times[0], times[1], times[3])
-    assert "counts for the second. So it is between the phases of solver." in chart.caption
+    assert "counts for the second. The same applies between the phases of solver." in chart.caption
     # The axis has the iterations, and half a one on both sides.
     assert chart.layout["xaxis"]["range"] == [-0.5, 3.5]
     assert "between the phases" not in report.text
 
 
-def test_classes_of_links_have_colours_that_are_told_apart():
-    colours = [network._COLOURS[name] for name in network.CLASSES]
-    assert len(set(colours)) == len(colours)
+def test_classes_of_links_have_colors_that_are_told_apart():
+    colors = [network._COLORS[name] for name in network.CLASSES]
+    assert len(set(colors)) == len(colors)
     # 1 and 4 of the palette are two oranges, 0 and 5 two blues.
-    assert not {1, 4} <= set(colours)
-    assert not {0, 5} <= set(colours)
+    assert not {1, 4} <= set(colors)
+    assert not {0, 5} <= set(colors)
 
 
 def test_traffic_over_time_adds_up(report, results):
@@ -435,15 +440,17 @@ def test_an_interrupted_run_says_that_it_did_not_complete(small):
     tables = {name: results.table(name) for name in results.tables}
     text = html.unescape(Results(run, tables).report())
     assert "The run did not complete: interrupted: by Ctrl-C." in text
-    assert "all numbers are those until then" in text
+    assert "all numbers stop there" in text
 
 
 def test_not_every_result_holds_the_scenario(small):
     results = odonata.load(small)
     tables = results.in_memory()._tables
-    assert "does not hold the scenario" in Results(results.run | {"written": None}, tables).report()
+    assert (
+        "does not contain the original scenario" in Results(results.run | {"written": None}, tables).report()
+    )
     run = {key: value for key, value in results.run.items() if key != "written"}
-    assert "does not hold the scenario" in Results(run, tables).report()
+    assert "does not contain the original scenario" in Results(run, tables).report()
 
 
 @pytest.mark.parametrize(
@@ -455,7 +462,7 @@ def test_any_machine_has_a_report(machine):
     results = odonata.run(tomllib.loads(text))
     found = Page(results.report())
     assert len(found.data["machine-map"]["data"]["x"]) == results.table("routers").num_rows
-    assert verdict.headline(Contents(results)) == "a had the machine for itself."
+    assert verdict.headline(Contents(results)) == "A had the machine to itself."
 
 
 SLOW = "network.links.global.bandwidth=1 GB/s"
@@ -508,7 +515,7 @@ def test_a_sweep_is_shown_with_its_axes(shell, tmp_path):
     assert list(data["rows"]) == ["job", "jobs.a.load", "placement", "elapsed_s"]
     assert len(data["rows"]["job"]) == 24
     pq.write_table(pa.table({"x": [1]}), tmp_path / "other.parquet")
-    assert "not the table of a sweep" in shell("report", str(tmp_path / "other.parquet"), "-o", "y.html").err
+    assert "not a table of a sweep" in shell("report", str(tmp_path / "other.parquet"), "-o", "y.html").err
 
 
 def test_roles_say_what_the_columns_of_a_sweep_are(tmp_path):

@@ -145,7 +145,7 @@ def test_the_vertical_axis_is_named_as_what_is_shown(opened):
     title = "document.getElementById('latency-distribution').layout.yaxis.title.text"
     for view, words in (
         ("cdf", "cumulative share"),
-        ("tail", "share that takes longer"),
+        ("tail", "share above"),
         ("density", "share per factor of ten"),
     ):
         tab.select_option("select[data-of=latency-distribution][name=view]", view)
@@ -182,7 +182,7 @@ def test_the_axes_of_the_map_count_routers_and_groups(opened):
 
 def test_the_map_is_filtered_by_class_measure_and_job(opened):
     tab = opened()
-    colours = (
+    colors = (
         "document.getElementById('machine-map').data.find((trace) => trace.marker?.cmin === 0).marker.color"
     )
     data = tab.evaluate("JSON.parse(document.getElementById('report-data').textContent)['machine-map'].data")
@@ -199,7 +199,7 @@ def test_the_map_is_filtered_by_class_measure_and_job(opened):
         for name in ("measure", "class", "victim", "culprit"):
             value = choices.get(name, "busy" if name == "measure" else "")
             tab.select_option(f"select[data-of=machine-map][name={name}]", value)
-        shown.append(tab.evaluate(colours))
+        shown.append(tab.evaluate(colors))
     classes = data["routers"]["busy"]
     assert shown[0] == [max(values) for values in zip(*classes.values(), strict=True)]
     assert shown[1] == classes["global"]
@@ -277,9 +277,9 @@ def test_everything_is_reached_with_the_keyboard(opened):
     assert tab.eval_on_selector_all("select, input", unnamed) == 0
 
 
-#: Contrast of text as WCAG counts it: of two colours, given as rgb().
+#: Contrast of text as WCAG counts it: of two colors, given as rgb().
 CONTRAST = """([ink, page]) => {
-    const light = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map(Number).map((part) => part / 255)
+    const light = (color) => color.match(/[\\d.]+/g).slice(0, 3).map(Number).map((part) => part / 255)
         .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
         .reduce((sum, part, place) => sum + part * [0.2126, 0.7152, 0.0722][place], 0);
     const [a, b] = [light(ink), light(page)].sort((x, y) => y - x);
@@ -379,7 +379,7 @@ def test_axes_of_a_sweep_are_chosen_in_the_page(opened, shell):
 
 
 def test_a_sweep_with_ten_values_and_many_columns(opened, shell):
-    """Ten colours, values with units; on paper the columns that do not fit go on below."""
+    """Ten colors, values with units; on paper the columns that do not fit go on below."""
     sizes = [1024 * number for number in range(1, 11)]
     axis = pa.field("network.packet", pa.float64(), metadata={"role": "axis", "unit": "bytes"})
     metrics = [
@@ -403,7 +403,7 @@ def test_a_sweep_with_ten_values_and_many_columns(opened, shell):
         "document.getElementById('sweep-chart').data.map((one) => [one.name, one.line.color])"
     )
     assert [name for name, _ in drawn] == texts
-    assert len({colour for _, colour in drawn}) == 10
+    assert len({color for _, color in drawn}) == 10
 
     heads = tab.locator("#sweep-rows thead th").all_inner_texts()
     tab.emulate_media(media="print")

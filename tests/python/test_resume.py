@@ -50,7 +50,7 @@ def test_a_killed_run_leaves_no_result_and_says_that_it_can_be_resumed(shell):
     before = shell.files()
     refused = shell("run", "scenario.toml", "-o", "out")
     assert refused.code == 2
-    assert "a run of this name is unfinished" in refused.err
+    assert "an unfinished run has this name" in refused.err
     assert "it is saved at" in refused.err
     assert "--resume" in refused.err
     assert shell.files() == before
@@ -59,7 +59,7 @@ def test_a_killed_run_leaves_no_result_and_says_that_it_can_be_resumed(shell):
 def test_a_resumed_run_has_the_results_of_one_without_a_break(shell, whole):
     killed(shell)
     done = shell("run", "scenario.toml", "-o", "out", "--resume")
-    assert (done.code, done.err.splitlines()[0][:17]) == (0, "goes on: saved at")
+    assert (done.code, done.err.splitlines()[0][:17]) == (0, "resumes: saved at")
     assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "scenario.toml"]
     resumed = odonata.load(shell.folder / "out")
     assert resumed.run["digest"] == whole.run["digest"]
@@ -83,7 +83,7 @@ def test_resume_begins_where_there_is_nothing_to_go_on_from(shell, whole):
     shell.write(LONG)
     done = shell("run", "scenario.toml", "-o", "out", "--resume")
     assert done.code == 0
-    assert done.err.startswith("begins: nothing to go on from")
+    assert done.err.startswith("starts: no snapshot to resume from")
     assert digest_of(shell.folder / "out") == whole.run["digest"]
     again = shell("run", "scenario.toml", "-o", "out", "--resume")
     assert again.code == 2
@@ -150,7 +150,7 @@ def test_a_run_that_somebody_is_at_is_left_alone(shell):
         for option in ([], ["--resume"], ["--force"]):
             refused = shell("run", "scenario.toml", "-o", "out", *option)
             assert refused.code == 2
-            assert "another process is at this run" in refused.err
+            assert "another process works on this run" in refused.err
         assert process.poll() is None
         process.kill()
 
@@ -179,7 +179,7 @@ def test_ctrl_c_ends_a_run_with_snapshots_as_any_other(shell):
         _, err = process.communicate(timeout=launcher.PATIENCE_S)
     assert process.returncode == 130
     assert (
-        "it has ended, and its snapshots with it; SIGTERM in place of Ctrl-C keeps them for --resume" in err
+        "the run and its snapshots are gone; SIGTERM in place of Ctrl-C keeps snapshots for --resume" in err
     )
     assert odonata.load(shell.folder / "out").outcome == "interrupted"
     assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "scenario.toml"]
@@ -189,7 +189,7 @@ def test_a_snapshot_that_does_not_fit_on_the_disk_costs_a_warning(shell, whole):
     shell.write(LONG)
     with start(shell, "--set", "run.message_rows=0", largest_file=65536) as process:
         _, err = process.communicate(timeout=launcher.PATIENCE_S)
-    assert "the run could not be saved, and goes on: File too large" in err
+    assert "the run could not be saved, and continues: File too large" in err
     assert "Traceback" not in err
     if process.returncode == 0:
         assert odonata.load(shell.folder / "out").outcome == "completed"
@@ -247,7 +247,7 @@ def test_in_python_a_run_is_resumed_too(tmp_path, whole):
 
     with pytest.raises(Killed) as raised:
         odonata.run(scenario, tmp_path / "out", progress=kill)
-    assert "go on with --resume" in raised.value.__notes__[0]
+    assert "continue with --resume" in raised.value.__notes__[0]
     with pytest.raises(InputError, match="unfinished"):
         odonata.run(scenario, tmp_path / "out")
     walls = []
@@ -361,7 +361,7 @@ def test_a_snapshot_of_several_processes_is_that_of_all(tmp_path, full):
         for done, latest in threads.map(process, range(3)):
             assert done == [True, True, False, True]
             assert latest == folder / "2"
-    assert told == ["the run could not be saved, and goes on: No space left on device"]
+    assert told == ["the run could not be saved, and continues: No space left on device"]
     assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) == [
         "3",
         "3/0.snapshot",

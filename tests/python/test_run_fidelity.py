@@ -65,7 +65,7 @@ def test_the_summary_has_no_columns_of_what_was_not_modelled(runs, capsys):
     flow = text(runs["flow"], capsys)
     assert "saturated" not in flow
     assert "packet p50" not in flow
-    assert "Not modelled" in flow
+    assert "Not modeled" in flow
     mixed = text(runs["mixed"], capsys)
     assert "job ranks messages time" in mixed
     assert "Hottest links" not in text(runs["analytic"], capsys)
@@ -79,7 +79,7 @@ def test_the_report_leaves_out_what_was_not_modelled(runs, tier):
     assert ("packets never found" in shown) <= (tier in ("packet", "mixed"))
     assert ("saturated" in shown) == (tier in ("packet", "mixed"))
     assert ('id="links-load"' in shown) == (tier != "analytic")
-    limits = shown[shown.index("What was not measured</h2>") :]
+    limits = shown[shown.index("Not measured</h2>") :]
     assert ("messages go as flows" in limits) == (tier in ("flow", "mixed"))
     assert ("analytic model, in which they meet" in limits) == (tier == "analytic")
 

@@ -24,7 +24,7 @@ SURROUNDINGS = {
         {"HOME": None, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
         closed_input_and_no_interrupts,
     ),
-    "a home that cannot be written, any umask, scratch space elsewhere, colours": (
+    "a home that cannot be written, any umask, scratch space elsewhere, colors": (
         {"HOME": "/proc", "TMPDIR": "/dev/shm", "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "COLUMNS": "20"},
         lambda: os.umask(0),
     ),

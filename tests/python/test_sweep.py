@@ -356,8 +356,8 @@ def test_tables_are_kept_on_request(shell):
         (("--over", "jobs.halo.rankz=2,4"), 'did you mean "ranks"'),
         (("--over", "jobs.halo.ranks=2,400"), "at point 1 of the sweep: jobs.halo.ranks = 400"),
         (("--over", "jobs.halo.ranks"), "KEY=A,B,C"),
-        (("--over", "jobs.halo.ranks=2,2"), "a value twice"),
-        (("--over", "jobs.halo.ranks=2", "--over", "jobs.halo.ranks=4"), "a key twice"),
+        (("--over", "jobs.halo.ranks=2,2"), "a repeated value"),
+        (("--over", "jobs.halo.ranks=2", "--over", "jobs.halo.ranks=4"), "a repeated key"),
         (("--seeds", "many"), "a number of seeds"),
         (("--reuse", "nothing"), "not a sweep"),
         (("--reuse", "a" * 300), "not a sweep"),
@@ -473,7 +473,7 @@ def test_ctrl_c_keeps_what_has_ended_and_the_same_command_goes_on(shell):
     os.kill(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130
-    assert "the same command goes on" in err
+    assert "repeat the command to continue" in err
     report = json.loads(out)
     assert report["outcome"] == "interrupted"
     assert 0 < points(shell.folder / "out").num_rows < 120
@@ -588,7 +588,7 @@ def test_the_page_and_the_picture(shell):
     assert "tiny" not in done.out.splitlines()[0]
     assert "2 points with 3 seeds each" in done.out
     assert re.search(r"random +halo +1\.\d+x ±0\.\d+", done.out)
-    assert "halo is slowed most at jobs.halo.placement = random" in " ".join(done.out.split())
+    assert "halo slows down most at jobs.halo.placement = random" in " ".join(done.out.split())
     assert (shell.folder / "slowdown.svg").read_text().startswith("<?xml")
     again = shell("sweep", "scenario.toml", "--plot", "slowdown.svg", "-o", "out")
     assert again.code == 2

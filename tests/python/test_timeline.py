@@ -206,7 +206,7 @@ def test_a_trace_has_no_more_events_than_are_allowed_and_says_what_it_lacks(reco
     if most == 4000:
         assert any("every 2nd of each job" in said for said in answer["left_out"])
     if most == 40:
-        assert any(said.startswith("what ranks call later than") for said in answer["left_out"])
+        assert any(said.startswith("calls of ranks after") for said in answer["left_out"])
 
 
 def test_an_unfinished_run_has_its_calls_to_its_end(shell):
@@ -318,7 +318,7 @@ def test_a_run_without_a_recording_says_which_key_to_set(shell, small):
     assert done.code == 2
     assert done.json["error"]["key"] == "run.timeline"
     assert "--set run.timeline={}" in done.json["error"]["expected"]
-    with pytest.raises(odonata.InputError, match="has recorded no timeline"):
+    with pytest.raises(odonata.InputError, match="recorded no timeline"):
         odonata.load(small).timeline(shell.folder / "x.pftrace")
     assert shell.files() == []
     nowhere = shell("timeline", "nowhere")
@@ -349,12 +349,12 @@ def test_what_is_missing_or_damaged_is_named(shell, recorded):
     ("arguments", "said"),
     [
         (["--jobs", "hallo"], 'did you mean "halo"?'),
-        (["--ranks", "3-1"], "no range of ranks"),
-        (["--ranks", "every:0"], "every 0th rank"),
+        (["--ranks", "3-1"], "not a range of ranks"),
+        (["--ranks", "every:0"], "the step is 0"),
         (["--ranks", "x" * 500], "0,5,8-15 or every:16"),
-        (["--ranks", "999"], "nothing was recorded of what is wanted"),
+        (["--ranks", "999"], "the selection has no recorded events"),
         (["--from", "soon"], '"1.5 ms"'),
-        (["--from", "2 ms", "--until", "1 ms"], "ends before it begins"),
+        (["--from", "2 ms", "--until", "1 ms"], "ends before it starts"),
         (["--max-events", "10"], "--max-events"),
     ],
 )
@@ -422,7 +422,7 @@ def test_hostile_names_are_shown_as_they_are_or_shortened(tmp_path, recorded):
 def test_hostile_tables_make_a_sound_trace_or_an_error(tmp_path, recorded, column, value, wrong):
     results = hostile(recorded, tmp_path / "out", {}, **{column: value})
     if wrong:
-        with pytest.raises(odonata.InputError, match=r"a time that is none|two calls at once"):
+        with pytest.raises(odonata.InputError, match=r"not a time|two calls at once"):
             results.timeline(tmp_path / "x.pftrace")
         assert not (tmp_path / "x.pftrace").exists()
         return
@@ -460,7 +460,7 @@ def test_what_was_cut_while_it_was_recorded_is_said_and_not_compared(shell):
     assert detail.startswith("run.timeline.rows is small: the timeline has 100 of "), detail
     done = shell("timeline", "out", "--check")
     assert done.code == 0
-    assert "nothing was compared" in done.err
+    assert "nothing compared" in done.err
     assert not Recorded(odonata.load(folder)).whole
 
 

@@ -356,7 +356,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, monkeypatc
 
 
 def test_what_was_said_after_a_tenth_and_how_far_off_it_was():
-    """At 12 % of the share 30 CPU-seconds were gone: 250 in all were to be expected, 200 it took."""
+    """At 12% of the share 30 CPU-seconds were gone: 250 in all were to be expected, 200 it took."""
     marks = [Mark(10.0 * n, 15.0 * n, 0.0, 0.06 * n, 100 * n, 50 * n) for n in range(4)]
     assert track.said(marks) == pytest.approx((200 / 0.12, 250.0))
     assert track.said(marks[:2]) == (0.0, 0.0)
@@ -384,9 +384,12 @@ def test_what_is_started_under_mpi_is_what_one_process_runs(monkeypatch, tmp_pat
 # The page
 
 
-def test_the_page_is_what_its_data_say():
+def test_the_pages_are_what_their_data_say():
     """If not: `make study-tpds2016 WHAT=page`."""
-    assert page.PAGE.read_text(encoding="utf-8") == page.text()
+    texts = page.texts()
+    assert {path.name for path in texts} == {"README.md", "APPENDIX.md"}
+    for path, text in texts.items():
+        assert path.read_text(encoding="utf-8") == text, path
 
 
 def test_every_claim_that_does_not_hold_is_explained():

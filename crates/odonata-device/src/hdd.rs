@@ -13,7 +13,7 @@
 //! - **Write-back cache**: a write is over when its data are in the cache. They are written when nothing else is to be
 //!   done, or when there is no more room, in the order that takes least (`write.rs`).
 //!
-//! What needs the platters is served first come, first served. As in the paper, no platter is modelled: where under the head a
+//! What needs the platters is served first come, first served. As in the paper, no platter is modeled: where under the head a
 //! byte comes by is a random number.
 //!
 //! Bytes lie as follows: object 0 begins at address 0, on the outermost track; any other begins where a hash of its number

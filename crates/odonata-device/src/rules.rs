@@ -18,7 +18,7 @@ pub enum FileKind {
     Output,
     /// State that a job can be resumed from.
     Checkpoint,
-    /// Data that nobody needs after the job.
+    /// Data that is not needed after the job.
     Scratch,
 }
 

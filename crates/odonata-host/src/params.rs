@@ -26,7 +26,7 @@ pub struct HostParams {
     pub locks: Option<Locks>,
     /// What clients do where a storage server does not answer in time; `None`: they wait.
     pub client: Option<Client>,
-    /// What the synchronisation of a file waits for.
+    /// What the synchronization of a file waits for.
     pub sync: SyncDepth,
     /// Whether storage servers know which bytes are whose, so that the removal of a file frees some.
     pub removes: bool,

@@ -104,8 +104,8 @@ impl Communicators {
                 let mut sorted = list.clone();
                 sorted.sort_unstable();
                 if list.is_empty() || sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-                    let problem = if list.is_empty() { "nobody" } else { "a rank twice" };
-                    return wrong("members", problem.into(), "different ranks, one at least".into());
+                    let problem = if list.is_empty() { "no rank" } else { "a rank twice" };
+                    return wrong("members", problem.into(), "different ranks, at least one".into());
                 }
                 let place = found.groups.len() as u32;
                 found

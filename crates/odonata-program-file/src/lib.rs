@@ -8,7 +8,7 @@
 //!                             counts.parquet           sizes that differ from rank to rank
 //! ```
 //!
-//! `row` says how an operation becomes a row and comes back; docs/programs.md has all columns. Writing takes the
+//! `row` says how an operation becomes a row and comes back; docs/program-format.md has all columns. Writing takes the
 //! operations as they come and holds one row group; reading looks at everything once and then holds the parts where
 //! the ranks are. The input is hostile: `source` and `pages` bound what is decoded, and every value is checked when a program is
 //! opened.

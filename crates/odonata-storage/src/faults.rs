@@ -83,8 +83,8 @@ impl Fault {
                 return Err(Problem::new(key("kind"), problem, "slow = 1 to 1,000,000"));
             }
             FaultKind::Stall if self.duration.is_none() => {
-                let problem = "what stands still for ever serves nobody any more";
-                return Err(Problem::new(key("duration"), problem, "how long it stands still"));
+                let problem = "a component that stalls forever never serves again";
+                return Err(Problem::new(key("duration"), problem, "the time for which it stalls"));
             }
             _ => {}
         }

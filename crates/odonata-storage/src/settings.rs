@@ -28,7 +28,7 @@ pub struct Storage {
     pub assignment: Filled<Assignment>,
     /// Which servers a file is on; jobs may have their own (`jobs.io.layout`).
     pub layout: Layout,
-    /// Locks on ranges of files. Default: none, whoever writes what.
+    /// Locks on ranges of files. Default: none.
     pub locks: Option<Locks>,
     /// Metadata servers. Default: none, opening, creating and removing files takes no time.
     pub metadata: Option<Metadata>,
@@ -113,7 +113,7 @@ pub enum Architecture {
     StorageSide,
 }
 
-/// What the synchronisation of a file (`fsync`) waits for.
+/// What the synchronization of a file (`fsync`) waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SyncDepth {
@@ -174,18 +174,18 @@ pub struct Manager {
     /// Whether every file is an object of its own on the device. If not, all requests access one object from offset 0,
     /// as in the MFNetSim runs, where blocks of different clients can therefore continue each other without a seek.
     pub object_per_file: bool,
-    /// Who is next where jobs wait for space, memory or a device.
+    /// The order in which waiting jobs get space, memory or a device.
     pub sharing: Sharing,
     /// When a write is acknowledged.
     pub acknowledge: Acknowledge,
     /// Whether a server knows which bytes of which file are where: overwriting takes no new space, reads go where the data
     /// are, and the end of a run audits every byte. If not, every write takes new space. Needs `object_per_file`.
     pub extents: bool,
-    /// What a read of bytes is that nobody has written. `"error"` needs `extents`.
+    /// The result of reading bytes that were never written. `"error"` needs `extents`.
     pub unwritten: Unwritten,
 }
 
-/// What a read of bytes is that nobody has written.
+/// The result of reading bytes that were never written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unwritten {
@@ -196,11 +196,11 @@ pub enum Unwritten {
     Error,
 }
 
-/// Who is next where jobs wait for a server: for space, for memory, for a device.
+/// The order in which waiting jobs are served: for space, memory or a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
-    /// Who has come first, whoever it is.
+    /// First come, first served, across all jobs.
     #[default]
     Fifo,
     /// Jobs in turn, a request or a piece each.
@@ -431,11 +431,12 @@ impl Storage {
             return Ok(());
         }
         if self.client.is_none() {
-            let problem = "not given, where a server fails: its clients would wait for ever";
+            let problem = "missing although a server fails: its clients would wait forever";
             return Err(Problem::new("storage.client", problem, "e.g. { timeout = \"1 s\" }"));
         }
         if !self.manager.object_per_file {
-            let problem = "files that are one object, where servers fail: nobody knows which bytes of which are lost";
+            let problem =
+                "with one object for all files, a failed server does not tell which bytes of which file it lost";
             return Err(Problem::new("storage.manager.object_per_file", problem, "true"));
         }
         self.manager.extents = true;
@@ -605,7 +606,7 @@ impl Manager {
             return Err(Problem::new(key("extents"), problem, "object_per_file = true"));
         }
         if self.unwritten == Unwritten::Error && !self.extents {
-            let problem = "without an index nobody knows what was written";
+            let problem = "without an index, a server does not know which bytes were written";
             return Err(Problem::new(key("unwritten"), problem, "extents = true"));
         }
         let blocks = self.memory.0 / self.block.0;

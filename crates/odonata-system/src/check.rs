@@ -48,7 +48,7 @@ pub struct Report {
     pub traffic_classes: Vec<TrafficClassReport>,
     /// Congestion control, with its thresholds.
     pub congestion_control: CongestionControl,
-    /// Who will run the events here, in which parts; null: there are no jobs.
+    /// Scheduler, threads and parts of a run here; null: there are no jobs.
     pub parallel: Option<ParallelReport>,
     /// A rough estimate of what the run will cost; null: there are no jobs.
     pub cost: Option<CostReport>,

@@ -79,7 +79,7 @@ fn packet_name(packet: &PacketView, scenario: &Resolved) -> String {
     let io = if packet.traffic % 2 == 1 { "I/O " } else { "" };
     format!(
         "{io}packet of {} from node {} to node {}",
-        job.map_or("nobody", |job| &job.name),
+        job.map_or("an unknown job", |job| &job.name),
         packet.source,
         packet.target
     )

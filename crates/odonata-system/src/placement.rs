@@ -1,7 +1,7 @@
 //! Which node each rank runs on, and which storage server it uses.
 //!
 //! Jobs get *compute nodes*: nodes that are no storage or metadata servers. Jobs that name their nodes get them first, so that
-//! a random neighbour cannot take them; the others follow in the order of the scenario. A job of `n` ranks with `k`
+//! a random neighbor cannot take them; the others follow in the order of the scenario. A job of `n` ranks with `k`
 //! ranks per node occupies `ceil(n / k)` nodes, rank `r` the `r / k`-th of them, and shares them with no other job.
 
 mod file;

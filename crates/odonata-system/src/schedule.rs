@@ -60,7 +60,7 @@ impl Resources {
 /// How a run is carried out.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Who handles the events; never [`Scheduler::Auto`].
+    /// The scheduler; never [`Scheduler::Auto`].
     pub scheduler: Scheduler,
     /// Threads of each process, at most.
     pub threads: u32,

@@ -124,7 +124,7 @@ pub trait FamilyGraph: std::fmt::Debug {
 pub enum WorstCase {
     /// Groups with few cables between two of them: all nodes of a group send to the next one.
     NextGroup,
-    /// A grid with links between neighbours in a dimension: nearly half-way around it.
+    /// A grid with links between neighbors in a dimension: nearly half-way around it.
     Tornado {
         /// Routers along each dimension, the first fastest.
         extents: Vec<u32>,
@@ -143,7 +143,7 @@ pub enum WorstCase {
         /// Nodes of a router.
         nodes_per_router: u32,
     },
-    /// Any graph: all nodes of a router send to one neighbour that is nobody else's.
+    /// Any graph: all nodes of a router send to one neighbor that is nobody else's.
     Neighbours,
 }
 
@@ -344,7 +344,7 @@ families! {
     torus: Torus = "torus";
     /// A grid of routers whose lines are open.
     mesh: Mesh = "mesh";
-    /// A fat tree: an extended generalised fat tree, or a k-ary n-tree.
+    /// A fat tree: an extended generalized fat tree, or a k-ary n-tree.
     fat_tree: FatTree = "fat-tree";
     /// A Slim Fly: a graph of diameter two.
     slim_fly: SlimFly = "slim-fly";
@@ -352,7 +352,7 @@ families! {
     polarfly: PolarFly = "polarfly";
     /// A HyperX: a grid of routers whose lines are all linked with each other. The flattened butterfly is one.
     hyperx: HyperX = "hyperx";
-    /// A rail-optimised cluster of GPU hosts: NVLink or its like in a host, a leaf switch for each GPU of a host, spines above.
+    /// A rail-optimized cluster of GPU hosts: NVLink or its like in a host, a leaf switch for each GPU of a host, spines above.
     rail_optimized: RailOptimized = "rail-optimized";
     /// Any graph, from a file.
     graph: Graph = "graph";

@@ -17,7 +17,7 @@
 //! | Slim Fly | [`SlimFly`] |
 //! | PolarFly | [`PolarFly`] |
 //! | HyperX, flattened butterfly | [`HyperX`] |
-//! | rail-optimised cluster of GPU hosts | [`RailOptimized`] |
+//! | rail-optimized cluster of GPU hosts | [`RailOptimized`] |
 //! | any graph from a file | [`GraphFile`] |
 //!
 //! [`Fault`]s take cables away or slow them down; [what is left](Topology::cut_off) can be measured.

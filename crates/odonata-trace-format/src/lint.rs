@@ -105,17 +105,17 @@ fn messages(trace: &dyn Program, cancellation: &Cancellation, list: &mut Vec<Fin
             continue;
         }
         for ((from, tag), receives) in left.wild {
-            let from = from.map_or("anybody".to_owned(), |from| format!("rank {from}"));
+            let from = from.map_or("any rank".to_owned(), |from| format!("rank {from}"));
             let tag = tag.map_or("any tag".to_owned(), |tag| format!("tag {tag}"));
             unmatched.error(|| {
-                format!("{receives} receives of rank {to} from {from}, {tag}, on communicator {comm} get nothing")
+                format!("{receives} receives of rank {to} from {from}, {tag}, on communicator {comm} never match")
             });
         }
         for ((from, tag), count) in left.balance {
             let what = format!("from rank {from} to rank {to}, tag {tag}, on communicator {comm}");
             match count {
                 0.. => unmatched.error(|| format!("{count} sends {what} are not received")),
-                _ => unmatched.error(|| format!("{} receives {what} get nothing", -count)),
+                _ => unmatched.error(|| format!("{} receives {what} never match", -count)),
             }
         }
     }

@@ -69,7 +69,7 @@ fn what_gets_nothing_under_every_order_is_an_error() {
     assert_eq!(
         texts,
         [
-            "1 receives of rank 0 from anybody, tag 9, on communicator 0 get nothing",
+            "1 receives of rank 0 from any rank, tag 9, on communicator 0 never match",
             "1 sends from rank 2 to rank 0, tag 7, on communicator 0 are not received"
         ]
     );

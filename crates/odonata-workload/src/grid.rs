@@ -1,9 +1,9 @@
-//! Ranks on a grid: coordinates, neighbours, balanced extents.
+//! Ranks on a grid: coordinates, neighbors, balanced extents.
 
-/// A step to a neighbour, per dimension; unused dimensions are 0.
+/// A step to a neighbor, per dimension; unused dimensions are 0.
 pub(crate) type Offset = [i8; Grid::MOST];
 
-/// The neighbours across the faces, in the order dimension 0 minus, plus, dimension 1 minus, ...
+/// The neighbors across the faces, in the order dimension 0 minus, plus, dimension 1 minus, ...
 pub(crate) const FACES: [Offset; 2 * Grid::MOST] = [
     [-1, 0, 0, 0],
     [1, 0, 0, 0],
@@ -85,7 +85,7 @@ impl Grid {
         self.wrap
     }
 
-    /// The steps to the neighbours across the faces.
+    /// The steps to the neighbors across the faces.
     pub(crate) fn faces(&self) -> &'static [Offset] {
         &FACES[..2 * self.dimensions]
     }

@@ -25,7 +25,7 @@
 //! let milc = Milc::new(300, MilcParams::default())?;
 //! let mut cursor = Cursor::default();
 //! let first = milc.next(0, &mut cursor).expect("a program has operations");
-//! // Rank 0 first posts a receive from its neighbour at -1 in a dimension of 3 that wraps around.
+//! // Rank 0 first posts a receive from its neighbor at -1 in a dimension of 3 that wraps around.
 //! assert!(matches!(first.kind, OpKind::Irecv { from: Source::Rank(2), bytes: 497_664, .. }));
 //!
 //! let before = cursor;

@@ -57,7 +57,7 @@ const OWN_WORLD: u32 = (1 << COMM_BITS) - 1;
 const COUNTS_BITS: u32 = 24;
 
 /// The most operations of a rank: that of the ranks that are looked at. A corner of a box in a mesh has
-/// 7 neighbours where the inside has 26, so others may have up to four times as many.
+/// 7 neighbors where the inside has 26, so others may have up to four times as many.
 const MOST_OPERATIONS: u64 = 1 << 30;
 
 impl Phases {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The parts of something that were asked for last, two of them: a rank goes on from one part to the next, and a
-/// rollback or a look ahead asks for the neighbouring one.
+/// rollback or a look ahead asks for the neighboring one.
 #[derive(Debug)]
 pub struct Recent<T>(Mutex<[Part<T>; 2]>);
 

@@ -3,16 +3,16 @@
 //!
 //! | workload | point to point | collectives | I/O |
 //! |---|---|---|---|
-//! | [`milc`] | 8 neighbours in a 4-D torus | all-reduces of 8 B | none |
-//! | [`nekbone`] | 26 neighbours in a 3-D mesh | all-reduces of 8 B, barriers | none |
+//! | [`milc`] | 8 neighbors in a 4-D torus | all-reduces of 8 B | none |
+//! | [`nekbone`] | 26 neighbors in a 3-D mesh | all-reduces of 8 B, barriers | none |
 //! | [`checkpoint`] | none | barriers, optional | writes to a shared file, or one per rank |
 //! | [`checkpoint_restart`] | words along a tree | barriers | writes, and reads after failures |
 //! | [`data_loader`] | none | all-reduces | many small reads ahead of each step |
 //! | [`cosmoflow`] | none | all-reduces of 28 MiB | a file per rank and iteration |
 //! | [`stencil`] | faces in 1 to 4 dimensions | an all-reduce, optional | none |
-//! | [`amg`] | 6 to 124 neighbours, by the level of a V-cycle | none | none |
+//! | [`amg`] | 6 to 124 neighbors, by the level of a V-cycle | none | none |
 //! | [`multigrid`] | faces of boxes; edges and corners at the periodic boundary | all-reduces, broadcasts of 8 B | none |
-//! | [`fill_boundary`] | 26 neighbours of boxes | an all-reduce, broadcasts of 8 B | none |
+//! | [`fill_boundary`] | 26 neighbors of boxes | an all-reduce, broadcasts of 8 B | none |
 //! | [`crystal_router`] | the mirror in ever smaller halves | none | none |
 //! | [`collective`] | none | one kind of them, repeated | none |
 //! | [`nccl`] | rings or trees of several channels | none | none |
@@ -131,9 +131,9 @@ pub trait Parameters {
 macro_rules! for_each_skeleton {
     ($with:ident) => {
         $with! {
-            /// MILC's solver: nearest neighbours in a 4-D torus, small all-reduces.
+            /// MILC's solver: nearest neighbors in a 4-D torus, small all-reduces.
             Milc "milc" MilcParams;
-            /// Nekbone: 26 neighbours in a 3-D mesh, small all-reduces.
+            /// Nekbone: 26 neighbors in a 3-D mesh, small all-reduces.
             Nekbone "nekbone" NekboneParams;
             /// Periodic checkpoints to a common file.
             Checkpoint "checkpoint" CheckpointParams;
@@ -141,11 +141,11 @@ macro_rules! for_each_skeleton {
             Cosmoflow "cosmoflow" CosmoFlowParams;
             /// Halo exchange on a grid of 1 to 4 dimensions.
             Stencil "stencil" StencilParams;
-            /// AMG: V-cycles of an algebraic multigrid solver, nearest neighbours in a 3-D mesh on every level.
+            /// AMG: V-cycles of an algebraic multigrid solver, nearest neighbors in a 3-D mesh on every level.
             Amg "amg" AmgParams;
-            /// Multigrid: a V-cycle of a geometric multigrid solver on boxes, periodic, with neighbours across the diagonal.
+            /// Multigrid: a V-cycle of a geometric multigrid solver on boxes, periodic, with neighbors across the diagonal.
             Multigrid "multigrid" MultigridParams;
-            /// FillBoundary: exchange of ghost cells of boxes with 26 neighbours.
+            /// FillBoundary: exchange of ghost cells of boxes with 26 neighbors.
             FillBoundary "fill-boundary" FillBoundaryParams;
             /// Crystal router: many-to-many messages by recursive halving.
             CrystalRouter "crystal-router" CrystalRouterParams;

@@ -88,7 +88,7 @@ class ChakraTrace:
             raise InputError(
                 f"{where}: {text}",
                 file=str(path),
-                expected="a graph without circles, whose nodes are all there",
+                expected="a complete graph without cycles",
                 hint="odonata trace lint says all that is wrong",
             )
         copies = options.ranks

@@ -74,8 +74,8 @@ def _by_control(trace: RankTrace, graph: Graph, places: dict[int, int], ids: lis
     if lost or own:
         total = sum(len(node.ctrl_deps) for node in trace.nodes)
         graph.notes.append(
-            f"{lost} of {total} control dependencies are on nodes that are not there, {own} on the node "
-            "itself: they say who called whom, and no order"
+            f"{lost} of {total} control dependencies are on missing nodes, {own} on the node "
+            "itself: they record callers, not order"
         )
         return
     both = [

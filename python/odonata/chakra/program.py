@@ -1,4 +1,4 @@
-"""A Chakra trace as a program in files (docs/programs.md): its graph on streams.
+"""A Chakra trace as a program in files (docs/program-format.md): its graph on streams.
 
 Computation runs on a stream for each thread of the CPU and each stream of the GPU (attribute `tid`), and
 communication on streams of its own: one for each communicator, and one for each peer, direction and tag of

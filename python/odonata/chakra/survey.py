@@ -180,7 +180,7 @@ class Survey:
     @property
     def errors(self) -> list[tuple[str, str]]:
         """Why nothing can be made of it: where, and a sentence."""
-        found = [(f"rank {rank}", "there is no file of this rank") for rank in self.missing]
+        found = [(f"rank {rank}", "the file of this rank is missing") for rank in self.missing]
         return found + [(rank.file.path.name, text) for rank in self.ranks for text in rank.errors]
 
     @property

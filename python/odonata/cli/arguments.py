@@ -13,14 +13,14 @@ from odonata.runner import LARGEST_SEED
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Replace a setting of the scenario; may be repeated."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the scenario; repeatable."),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", min=0, max=LARGEST_SEED, help="Replace the seed of the scenario."),
+    typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seed, in place of the one in the scenario."),
 ]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Replace a file that is there.")]
-Json = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Replace an existing file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
 
 
 def result_folder(out: str | None, scenario: Path) -> Path:
@@ -29,5 +29,5 @@ def result_folder(out: str | None, scenario: Path) -> Path:
         return Path("results") / scenario.stem
     # Path("") would be the current folder.
     if not out.strip():
-        raise InputError("no name for the result folder", key="--out", value=repr(out), expected="a folder")
+        raise InputError("the result folder has no name", key="--out", value=repr(out), expected="a folder")
     return Path(out)

@@ -14,33 +14,30 @@ from odonata.errors import RUN_FAILED, InputError
 
 def bench(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Cases to run; all if none is named.")
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Cases to run. [default: all]")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs; figures vary more.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs; results vary more.")] = False,
     parallel: Annotated[
-        bool, typer.Option("--parallel", help="Measure what more threads gain, with every scheduler.")
+        bool, typer.Option("--parallel", help="Measure the speedup of threads, with every scheduler.")
     ] = False,
     threads: Annotated[
         str | None,
         typer.Option(
             "--threads",
             metavar="N,N,...",
-            help="With --parallel: numbers of threads. [default: 1, 2, 4, ... up to the cores]",
+            help="With --parallel: thread counts. [default: 1, 2, 4, ... up to the cores]",
         ),
     ] = None,
     rounds: Annotated[
         int,
-        typer.Option(
-            "--rounds", min=1, metavar="N", help="With --parallel: runs of which the median counts."
-        ),
+        typer.Option("--rounds", min=1, metavar="N", help="With --parallel: runs per median."),
     ] = 5,
     as_json: Json = False,
 ) -> None:
     """Measure the simulator on this machine.
 
     The figure of merit is packet-hops (routers visited by packets) per second of CPU time. With --parallel it
-    is time on the clock: every scheduler on every number of threads, each run in a process of its own, in
-    turn.
+    is elapsed time: every scheduler with every number of threads, each run in its own process, in turn.
     """
     from odonata import bench as benchmark
     from odonata import bench_parallel

@@ -28,7 +28,7 @@ def check(
         typer.Option(
             "--verbose",
             "-v",
-            help="Also the machine, virtual channels and whether they can deadlock, traffic classes, parts "
+            help="Also show the machine, virtual channels, deadlock freedom, traffic classes, parts "
             "and threads.",
         ),
     ] = False,
@@ -63,7 +63,7 @@ def describe(
     ] = None,
     routing: Annotated[
         bool,
-        typer.Option("--routing", help="Also prove that the routing cannot deadlock, or show how it can."),
+        typer.Option("--routing", help="Also prove the routing free of deadlock, or show a cycle."),
     ] = False,
     force: Force = False,
     as_json: Json = False,

@@ -14,7 +14,7 @@ from odonata.errors import InputError
 from odonata.runner import LARGEST_SEED
 
 app = typer.Typer(
-    help="Storage devices alone: measure, fit, show them.",
+    help="Storage devices alone: measure, fit, show.",
     no_args_is_help=True,
 )
 
@@ -41,7 +41,7 @@ class Model(StrEnum):
 
 @app.command("bench")
 def device_bench(
-    device: Annotated[str, typer.Argument(metavar="DEVICE", help="Preset, or file of a device (TOML).")],
+    device: Annotated[str, typer.Argument(metavar="DEVICE", help="Preset, or device file (TOML).")],
     pattern: Annotated[Pattern, typer.Option("--pattern", help="Order and direction of the accesses.")] = (
         Pattern.SEQUENTIAL_READ
     ),
@@ -55,10 +55,10 @@ def device_bench(
         ),
     ] = None,
     page: Annotated[
-        str, typer.Option("--page", metavar="SIZE", help="Random accesses begin at multiples of it.")
+        str, typer.Option("--page", metavar="SIZE", help="Alignment of random accesses.")
     ] = "4 KiB",
     queue_depth: Annotated[
-        int, typer.Option("--queue-depth", min=1, max=65536, metavar="N", help="Accesses outstanding.")
+        int, typer.Option("--queue-depth", min=1, max=65536, metavar="N", help="Outstanding accesses.")
     ] = 1,
     accesses: Annotated[
         int | None,
@@ -67,23 +67,21 @@ def device_bench(
             min=1,
             max=10_000_000,
             metavar="N",
-            help="Accesses in all. [default: as many as the file has records]",
+            help="Total accesses. [default: the records of the file]",
         ),
     ] = None,
     reads: Annotated[
         float | None,
         typer.Option(
-            "--reads", min=0.0, max=1.0, metavar="X", help="Share of reads, of mixed patterns. [default: 0.5]"
+            "--reads", min=0.0, max=1.0, metavar="X", help="Share of reads in mixed patterns. [default: 0.5]"
         ),
     ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seed of all that is random.")
-    ] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seed of random values.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """Measure a storage device alone, under one pattern of accesses.
+    """Measure a storage device alone under one access pattern.
 
-    When one access ends, the next begins. After the last write caches are flushed, which counts. `odonata
+    The next access starts when one ends. The time includes the flush of caches after the last write. `odonata
     device show` lists the presets.
     """
     from odonata import devices
@@ -91,7 +89,10 @@ def device_bench(
     with reported(as_json, writes=False):
         if reads is not None and not pattern.endswith("mixed"):
             raise InputError(
-                "only of a mixed pattern", key="--reads", value=str(reads), expected="--pattern random-mixed"
+                "only mixed patterns have a share of reads",
+                key="--reads",
+                value=str(reads),
+                expected="--pattern random-mixed",
             )
         given: dict[str, Any] = {"record": record, "accesses": accesses, "reads": reads}
         workload = {key: value for key, value in given.items() if value is not None}
@@ -116,11 +117,11 @@ def device_fit(
         Path,
         typer.Argument(
             metavar="MEASUREMENTS",
-            help="CSV file with the columns operation (read, write), pattern (sequential, random), record, "
-            "queue_depth (may be left out), and one of iops, bandwidth, latency.",
+            help="CSV file with the columns operation (read, write), pattern (sequential, random), "
+            "record, queue_depth (optional), and one of iops, bandwidth, latency.",
         ),
     ],
-    model: Annotated[Model, typer.Option("--model", help="Model whose parameters are derived.")],
+    model: Annotated[Model, typer.Option("--model", help="Model to fit.")],
     page: Annotated[
         str | None, typer.Option("--page", metavar="SIZE", help="Page of an SSD. [default: 4 KiB]")
     ] = None,
@@ -128,8 +129,8 @@ def device_fit(
 ) -> None:
     """Derive the parameters of a storage device from a few measurements.
 
-    Least squares of relative errors, of the rows with one access outstanding. Prints a file that `bench`
-    takes, with the residuals as comments. What the measurements cannot tell is refused by name.
+    Least squares of relative errors over the rows with one outstanding access. Prints a device file for
+    `bench`, with residuals as comments. Parameters that the measurements do not determine are refused.
     """
     from odonata import devices
 
@@ -148,13 +149,13 @@ def device_fit(
 def device_show(
     device: Annotated[
         str | None,
-        typer.Argument(metavar="[PRESET]", help="A device that has a name. [default: their names]"),
+        typer.Argument(metavar="[PRESET]", help="Preset of a device. [default: list all]"),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Print a preset, with the source of each number.
 
-    Without a name, lists the names that there are.
+    Without a name, list all presets.
     """
     from odonata import devices
 

@@ -14,25 +14,30 @@ from odonata.cli.arguments import Json
 def explain(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that `odonata run` wrote.")],
     job: Annotated[
-        str | None, typer.Option("--job", metavar="JOB", help="Of this job. Default: all.")
+        str | None, typer.Option("--job", metavar="JOB", help="Explain this job. Default: all.")
     ] = None,
     rank: Annotated[
         int | None,
-        typer.Option("--rank", min=0, metavar="R", help="Of this rank. Default: the one that ended last."),
+        typer.Option("--rank", min=0, metavar="R", help="Explain this rank. Default: the last to end."),
     ] = None,
     iteration: Annotated[
         int | None,
-        typer.Option("--iteration", min=0, metavar="I", help="Of this iteration. Default: the end."),
+        typer.Option(
+            "--iteration",
+            min=0,
+            metavar="I",
+            help="Explain the end of this iteration. Default: the end of the job.",
+        ),
     ] = None,
     most: Annotated[
-        int, typer.Option("--waits", min=0, metavar="N", help="Most waits of a chain that are shown.")
+        int, typer.Option("--waits", min=0, metavar="N", help="Show at most this many waits of a chain.")
     ] = 20,
     as_json: Json = False,
 ) -> None:
-    """Say which waits made a job end when it did.
+    """Show the waits that determined the end of a job.
 
-    Followed backwards from its end: who waited for whom, where, when and how long, and by whose fault. The
-    run has to keep the waits (run.lost_time, run.lost_time_path).
+    Each wait has its rank, place, time, length and culprit, followed backwards from the end. The
+    run must record the waits (run.lost_time, run.lost_time_path).
     """
     with reported(as_json, writes=False):
         from odonata import explain as chains

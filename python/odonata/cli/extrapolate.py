@@ -18,7 +18,7 @@ def extrapolate(
         typer.Option(
             "--tolerance",
             metavar="PART",
-            help="How far times of iterations may be apart where they count as steady, as a part of them.",
+            help="Largest relative difference between the times of steady iterations.",
         ),
     ] = 0.01,
     settings: Settings = None,

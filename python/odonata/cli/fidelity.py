@@ -29,7 +29,7 @@ def fidelity(
         list[TierName] | None,
         typer.Option(
             "--tier",
-            help="Run this tier; may be repeated. [default: all, packet first; mixed if jobs differ]",
+            help="Run this model; repeatable. [default: all, packet first; mixed if jobs differ]",
         ),
     ] = None,
     packet_until: Annotated[
@@ -37,13 +37,13 @@ def fidelity(
         typer.Option(
             "--packet-until",
             metavar="TIME",
-            help="End the run in packets after this simulated time; jobs that go on are not compared.",
+            help="End the packet run after this simulated time; unfinished jobs are not compared.",
         ),
     ] = None,
     settings: Settings = None,
     seed: Seed = None,
     as_json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the answer.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
 ) -> None:
     """Run a scenario in packets, as flows and by the analytic model, and compare; mixed, if its jobs say so.
 

@@ -23,13 +23,13 @@ def import_(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Scenario to write. [default: standard output]"),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a scenario that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing scenario.")] = False,
     as_json: Json = False,
 ) -> None:
     """Turn a file of CODES, MFNetSim or BookSim into a scenario.
 
-    docs/imports.md says what is understood. Every key says where it is from. What has no counterpart is
-    listed, in the scenario and on standard error.
+    docs/imports.md lists the supported settings. Every key states its source. Settings without a counterpart
+    are listed in the scenario and on standard error.
     """
     from odonata.errors import InputError, input_errors
     from odonata.imports import files as imports
@@ -53,7 +53,7 @@ def import_(
         if target is not None:
             target.write(text.encode())
     for one in draft.left:
-        say(f"not taken over: {one}")
+        say(f"not imported: {one}")
     with open_pipe(out):
         if as_json:
             left = [{"key": one.key, "value": one.value, "reason": one.reason} for one in draft.left]

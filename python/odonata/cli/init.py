@@ -26,28 +26,26 @@ def init(
         typer.Option(
             "--machine",
             metavar="NAME",
-            help="A family of networks, such as torus, or a preset, such as theta.",
+            help="Network family, such as torus, or preset, such as theta.",
         ),
     ] = None,
     preset: Annotated[
-        str | None, typer.Option("--preset", metavar="NAME", help="A preset: `odonata presets` lists them.")
+        str | None, typer.Option("--preset", metavar="NAME", help="Preset; `odonata presets` lists them.")
     ] = None,
     jobs: Annotated[
         list[str] | None,
-        typer.Option("--job", metavar="WORKLOAD[:RANKS]", help="A job, such as stencil:64; may be repeated."),
+        typer.Option("--job", metavar="WORKLOAD[:RANKS]", help="Job, such as stencil:64; repeatable."),
     ] = None,
     storage: Annotated[
         bool | None,
         typer.Option("--storage/--no-storage", help="Storage servers. [default: if a job does I/O]"),
     ] = None,
-    sweep: Annotated[
-        bool, typer.Option("--sweep", help="Write a sweep over it too, to NAME-sweep.toml.")
-    ] = False,
+    sweep: Annotated[bool, typer.Option("--sweep", help="Also write a sweep, to NAME-sweep.toml.")] = False,
 ) -> None:
     """Write a commented scenario to start from.
 
-    On a terminal, and without options, it asks what there shall be. The file has been checked, and runs in
-    seconds on machines that are not a preset. A file that is there is never replaced.
+    On a terminal, without options, it asks for machine, jobs and storage. The file is valid, and runs in
+    seconds on machines other than presets. Existing files are never replaced.
     """
     with reported(False):
         from odonata import starter
@@ -74,9 +72,7 @@ def init(
         outputs = []
         for place, key in [(target, "FILE"), *([(beside, "--sweep")] if sweep else [])]:
             if os.path.lexists(place):
-                raise InputError(
-                    "the file exists", key=key, value=str(place), expected="a name that is not taken"
-                )
+                raise InputError("the file exists", key=key, value=str(place), expected="an unused name")
             outputs.append(OutputFile(place, key=key))
         texts = [starter.scenario(wanted, str(target))]
         if sweep:
@@ -113,7 +109,7 @@ def _ask(file: Path | None) -> tuple[Path, Starter, bool]:
     )
     needed = any(job.workload in starter.WITH_STORAGE for job in jobs)
     storage = needed or typer.confirm("Storage servers", default=False, err=True)
-    sweep = typer.confirm("A sweep over placements and seeds too", default=False, err=True)
+    sweep = typer.confirm("Also a sweep over placements and seeds", default=False, err=True)
     return file, starter.Starter(family, preset, jobs, storage), sweep
 
 

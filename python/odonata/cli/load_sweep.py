@@ -26,15 +26,16 @@ def load_sweep(
         ),
     ] = None,
     job: Annotated[
-        str | None, typer.Option("--job", metavar="NAME", help="Whose load it is. [default: the only job]")
+        str | None,
+        typer.Option("--job", metavar="NAME", help="Job with the swept load. [default: the only job]"),
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="How points are measured: steady or booksim.")
+        str, typer.Option("--method", metavar="NAME", help="Method of measurement: steady or booksim.")
     ] = "steady",
     sample_period: Annotated[
         str | None,
         typer.Option(
-            "--sample-period", metavar="TIME", help="Length of a sampling period: a time, or clock cycles."
+            "--sample-period", metavar="TIME", help="Length of a sampling period: a time or clock cycles."
         ),
     ] = None,
     warmup_periods: Annotated[
@@ -43,7 +44,9 @@ def load_sweep(
     ] = None,
     max_samples: Annotated[
         int | None,
-        typer.Option("--max-samples", min=1, help="Most periods (booksim: in all; steady: measured)."),
+        typer.Option(
+            "--max-samples", min=1, help="Maximum number of periods (booksim: in all; steady: measured)."
+        ),
     ] = None,
     latency_threshold: Annotated[
         str | None,
@@ -58,7 +61,7 @@ def load_sweep(
         float | None,
         typer.Option(
             "--precision",
-            help="steady: half-width of the 95 % confidence interval, relative. [default: 0.02]",
+            help="steady: half-width of the 95% confidence interval, relative. [default: 0.02]",
         ),
     ] = None,
     saturation: Annotated[
@@ -78,16 +81,12 @@ def load_sweep(
     seed: Seed = None,
     processes: Annotated[
         int | None,
-        typer.Option(
-            "--processes", "-j", min=1, metavar="N", help="Loads at the same time. [default: cores]"
-        ),
+        typer.Option("--processes", "-j", min=1, metavar="N", help="Parallel runs. [default: cores]"),
     ] = None,
     as_json: Json = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Neither progress nor table, only errors.")
-    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", "-f", help="Replace an existing result, or picture.")
+        bool, typer.Option("--force", "-f", help="Replace an existing result or picture.")
     ] = False,
 ) -> None:
     """Measure latency and accepted load over offered load.

@@ -12,14 +12,14 @@ from odonata.cli.arguments import Json
 
 def presets(
     name: Annotated[
-        str | None, typer.Argument(metavar="[PRESET]", help="Show this one. [default: a list of all]")
+        str | None, typer.Argument(metavar="[PRESET]", help="Show this preset. [default: list all]")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List presets to start from, or show one and its sources.
+    """List presets, or show one with its sources.
 
-    One is shown with the source of each of its numbers. Most are machines without jobs. The key `preset` of a
-    scenario takes one; keys of the scenario replace its keys one by one.
+    Each number of a preset has its source. Most presets are machines without jobs. The key `preset` of a
+    scenario names one; keys of the scenario replace its keys one by one.
     """
     from odonata import preset_list
 

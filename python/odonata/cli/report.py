@@ -17,7 +17,10 @@ def report(
         list[Path],
         typer.Argument(
             metavar="DIR...",
-            help="Folder that `odonata run` wrote; several are compared. Or one table of a sweep (Parquet).",
+            help=(
+                "Result folder of `odonata run`; several folders are compared. Or one table of a "
+                "sweep (Parquet)."
+            ),
         ),
     ],
     out: Annotated[
@@ -25,12 +28,11 @@ def report(
         typer.Option("--out", "-o", metavar="FILE", help="File to write. Default: report.html in DIR."),
     ] = None,
     force: Force = False,
-    show: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    show: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
 ) -> None:
-    """Write a page that shows what is in results.
+    """Write a report of results as an HTML page.
 
-    One HTML file with the verdict in words, charts and tables. It needs no network, so that it can be
-    kept and sent to others.
+    One file with the verdict in words, charts and tables. It needs no network: keep it or send it to others.
     """
     with reported(False):
         from odonata.output_file import OutputFile
@@ -46,7 +48,7 @@ def report(
     import webbrowser
 
     if not webbrowser.open(target.resolve().as_uri()):
-        say("no browser was found to open it in")
+        say("no browser found; open the file yourself")
 
 
 def _target(folders: list[Path]) -> Path:

@@ -14,10 +14,10 @@ from odonata.errors import InputError
 
 
 def summary(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that `odonata run` wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Result folder of `odonata run`.")],
     as_json: Json = False,
 ) -> None:
-    """Show the summary of an earlier run again."""
+    """Show the summary of a run."""
     with reported(as_json, writes=False):
         from odonata import summary as contents
         from odonata import summary_page
@@ -32,19 +32,19 @@ def summary(
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="Folder that `odonata run` wrote.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Another one, or DIR/baselines/JOB.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help="Result folder of `odonata run`.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Second result folder, such as DIR/baselines/JOB.")],
     least: Annotated[
         float,
-        typer.Option("--min", min=0.0, metavar="PERCENT", help="Least change of a metric that is shown."),
+        typer.Option("--min", min=0.0, metavar="PERCENT", help="Hide metrics that change less."),
     ] = 1.0,
-    everything: Annotated[bool, typer.Option("--all", help="Show what has not changed too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also show unchanged metrics.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say what differs between two results.
+    """Compare two results.
 
-    First the settings that differ, then every metric of every job that both have, sums over links and
-    servers, and who waited for whom. Ratios are B / A.
+    Different settings, then the metrics of common jobs, sums over links and
+    servers, and interference between jobs. Ratios are B / A.
     """
     threshold = 0.0 if everything else least / 100
     with reported(as_json, writes=False):
@@ -52,7 +52,7 @@ def compare(
         from odonata.results import Results
 
         if not math.isfinite(least):
-            raise InputError("no number", key="--min", value=str(least), expected="a share in per cent")
+            raise InputError("not a number", key="--min", value=str(least), expected="a percentage")
         found = comparison.collect(Results.load(a), Results.load(b), threshold)
     with open_pipe():
         if as_json:

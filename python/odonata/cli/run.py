@@ -21,9 +21,7 @@ def run(
     scenario: ScenarioFile,
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out", "-o", metavar="DIR", help="Folder to write. [default: results/SCENARIO's name]"
-        ),
+        typer.Option("--out", "-o", metavar="DIR", help="Result folder. [default: results/SCENARIO's name]"),
     ] = None,
     settings: Settings = None,
     seed: Seed = None,
@@ -31,7 +29,7 @@ def run(
         bool | None,
         typer.Option(
             "--baselines/--no-baselines",
-            help="Run every job alone too, and say how much slower it is beside the others.",
+            help="Also run every job alone, and report slowdowns.",
         ),
     ] = None,
     processes: Annotated[
@@ -41,7 +39,7 @@ def run(
             "-j",
             min=1,
             metavar="N",
-            help="Runs at the same time, with baselines. [default: cores]",
+            help="Parallel runs, with baselines. [default: cores]",
         ),
     ] = None,
     scheduler: Annotated[
@@ -49,7 +47,7 @@ def run(
         typer.Option(
             "--scheduler",
             metavar="NAME",
-            help="Who handles the events: auto, sequential, conservative, optimistic. Results are the same.",
+            help="Scheduler: auto, sequential, conservative, optimistic. Results are equal.",
         ),
     ] = None,
     threads: Annotated[
@@ -57,16 +55,14 @@ def run(
         typer.Option("--threads", "-t", metavar="N", help="Threads of the run. [default: cores]"),
     ] = None,
     as_json: Json = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Neither progress nor summary, only errors.")
-    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", "-f", help="Replace an existing result, or an unfinished run.")
+        bool, typer.Option("--force", "-f", help="Replace an existing result or unfinished run.")
     ] = False,
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume", help="Go on with the unfinished run of this name, from its snapshot, if there is one."
+            "--resume", help="Resume the unfinished run of this name from its snapshot, if there is one."
         ),
     ] = False,
 ) -> None:
@@ -100,7 +96,11 @@ def run(
             stop=stop,
         )
         if resume and not quiet and group.first:
-            say(f"goes on: {standing(folder.resumes)}" if folder.resumes else "begins: nothing to go on from")
+            say(
+                f"resumes: {standing(folder.resumes)}"
+                if folder.resumes
+                else "starts: no snapshot to resume from"
+            )
         if group.first and not quiet:
             warn(json.loads(simulation.warnings()))
         if group.size > 1:
@@ -173,9 +173,9 @@ def _tell(path: Path, *, as_json: bool, quiet: bool) -> None:
         say(f"{job}, alone: {ending}")
         code = code or (INTERRUPTED if ending.startswith("interrupted") else RUN_FAILED)
     if code:
-        say(f"results until then: {path}")
+        say(f"results so far: {path}")
         if results.outcome == "interrupted" and results.run["scenario"]["run"].get("checkpoint_interval"):
-            say("it has ended, and its snapshots with it; SIGTERM in place of Ctrl-C keeps them for --resume")
+            say("the run and its snapshots are gone; SIGTERM in place of Ctrl-C keeps snapshots for --resume")
         raise typer.Exit(code)
 
 

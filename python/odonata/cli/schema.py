@@ -48,17 +48,21 @@ class What(StrEnum):
 
 def schema(
     what: Annotated[
-        What, typer.Argument(help="The scenario, run.json, or what a command answers with --json.")
+        What, typer.Argument(help="scenario, run.json, or the --json output of a command.")
     ] = What.scenario,
-    tables: Annotated[bool, typer.Option("--tables", help="The tables of a result instead.")] = False,
-    python: Annotated[
-        bool, typer.Option("--python", help="The scenario as classes of Python, odonata.scenario.")
+    tables: Annotated[
+        bool, typer.Option("--tables", help="Describe the tables of a result instead.")
     ] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="As a page to read instead of JSON.")] = False,
+    python: Annotated[
+        bool, typer.Option("--python", help="Print the scenario as Python classes (odonata.scenario).")
+    ] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print a page in Markdown instead of JSON.")
+    ] = False,
 ) -> None:
     """Print the reference of scenarios or results.
 
-    For scenarios that is the JSON Schema that editors complete and check with.
+    For scenarios, a JSON Schema for completion and checks in editors.
     """
     from odonata import json_reference
     from odonata.results_reference import documentation, keys_table, tables_page
@@ -66,7 +70,7 @@ def schema(
 
     with reported(False, writes=False):
         if tables and what != What.scenario:
-            raise InputError("there are no tables of it", key="--tables", expected="no WHAT")
+            raise InputError("it has no tables", key="--tables", expected="no WHAT")
         if python and (what != What.scenario or tables or markdown):
             raise InputError("only of the scenario", key="--python", expected="no other option")
     with open_pipe():

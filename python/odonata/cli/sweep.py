@@ -21,10 +21,13 @@ def sweep(
     ],
     over: Annotated[
         list[str] | None,
-        typer.Option("--over", metavar="KEY=A,B,C", help="Values of a key of the scenario; may be repeated."),
+        typer.Option("--over", metavar="KEY=A,B,C", help="Values of a scenario key; repeatable."),
     ] = None,
     seeds: Annotated[
-        str | None, typer.Option("--seeds", metavar="N", help="Seeds of every point: so many, or 1,5,9.")
+        str | None,
+        typer.Option(
+            "--seeds", metavar="N", help="Seeds of every point: a number of seeds, or a list such as 1,5,9."
+        ),
     ] = None,
     out: Annotated[
         str | None,
@@ -32,23 +35,21 @@ def sweep(
             "--out",
             "-o",
             metavar="DIR",
-            help="Folder of the sweep; what is in it is not run again. [default: results/FILE's name]",
+            help=("Folder of the sweep; its finished runs are not repeated. [default: results/FILE's name]"),
         ),
     ] = None,
     settings: Settings = None,
     baselines: Annotated[
-        bool | None, typer.Option("--baselines/--no-baselines", help="Run every job alone too.")
+        bool | None, typer.Option("--baselines/--no-baselines", help="Also run every job alone.")
     ] = None,
     processes: Annotated[
         int | None,
-        typer.Option("--processes", "-j", min=1, metavar="N", help="Runs at the same time. [default: cores]"),
+        typer.Option("--processes", "-j", min=1, metavar="N", help="Parallel runs. [default: cores]"),
     ] = None,
     keep: Annotated[bool, typer.Option("--keep-tables", help="Keep all tables of every run.")] = False,
     reuse: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--reuse", metavar="DIR", help="Another sweep, whose runs are not run again; may be repeated."
-        ),
+        typer.Option("--reuse", metavar="DIR", help="Reuse the runs of another sweep; repeatable."),
     ] = None,
     dask: Annotated[
         str | None,
@@ -56,43 +57,40 @@ def sweep(
     ] = None,
     slurm: Annotated[
         str | None,
-        typer.Option("--slurm", metavar="PARTITION", help="Run in jobs of Slurm, in this partition."),
+        typer.Option("--slurm", metavar="PARTITION", help="Run in Slurm jobs, in this partition."),
     ] = None,
     slurm_workers: Annotated[
         int | None,
-        typer.Option(
-            "--slurm-workers", min=1, metavar="N", help="Workers, a job of Slurm each. [default: 1]"
-        ),
+        typer.Option("--slurm-workers", min=1, metavar="N", help="Workers, one Slurm job each. [default: 1]"),
     ] = None,
     slurm_time: Annotated[
         str | None,
-        typer.Option("--slurm-time", metavar="HH:MM:SS", help="Wall time of each. [default: 01:00:00]"),
+        typer.Option(
+            "--slurm-time", metavar="HH:MM:SS", help="Wall time of each worker. [default: 01:00:00]"
+        ),
     ] = None,
     slurm_memory: Annotated[
-        str | None, typer.Option("--slurm-memory", metavar="SIZE", help="Memory of each. [default: 4 GB]")
+        str | None,
+        typer.Option("--slurm-memory", metavar="SIZE", help="Memory of each worker. [default: 4 GB]"),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Picture to write, PNG, SVG or PDF.")
     ] = None,
     measure: Annotated[
-        str, typer.Option("--measure", metavar="NAME", help="With --plot: a column of points.parquet.")
+        str, typer.Option("--measure", metavar="NAME", help="With --plot: column of points.parquet to draw.")
     ] = "elapsed_ratio",
     x: Annotated[
         str | None,
-        typer.Option("--x", metavar="KEY", help="With --plot: the swept key along it. [default: the first]"),
+        typer.Option("--x", metavar="KEY", help="With --plot: swept key on the x axis. [default: the first]"),
     ] = None,
     as_json: Json = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Neither progress nor summary, only errors.")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", "-f", help="Replace a picture of something else.")
-    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing picture.")] = False,
 ) -> None:
-    """Run a scenario with many values of its keys, many seeds.
+    """Run a scenario with many values of its keys and many seeds.
 
-    The same command again goes on where it was stopped or killed, and runs nothing that has been run. A run
-    that fails is a row like others; the others go on.
+    Repeat the command to continue a stopped sweep; finished runs are not repeated. A failed run is a row of
+    the results; the others continue.
     """
     from dataclasses import replace
 
@@ -164,5 +162,5 @@ def sweep(
     code = {"interrupted": INTERRUPTED, "failed": RUN_FAILED}.get(found.outcome, COMPLETED)
     if code:
         if found.outcome == "interrupted":
-            say(f"interrupted; the same command goes on: {found.path}")
+            say(f"interrupted; repeat the command to continue: {found.path}")
         raise typer.Exit(code)

@@ -20,28 +20,25 @@ NAME = "timeline.pftrace"
 
 
 def timeline(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that `odonata run` wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Result folder of `odonata run`.")],
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help=f"File to write. Default: {NAME} in DIR."),
     ] = None,
     jobs: Annotated[
         list[str] | None,
-        typer.Option(
-            "--jobs", metavar="JOB", help="Job whose ranks are shown; may be repeated. Default: all."
-        ),
+        typer.Option("--jobs", metavar="JOB", help="Show the ranks of this job; repeatable. Default: all."),
     ] = None,
     ranks: Annotated[
         str | None,
-        typer.Option(
-            "--ranks", metavar="RANKS", help="Ranks of the jobs: 0,5,8-15 or every:16. Default: all."
-        ),
+        typer.Option("--ranks", metavar="RANKS", help="Ranks to show: 0,5,8-15 or every:16. Default: all."),
     ] = None,
     start: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help='Simulated time, e.g. "1.5 ms".')
+        str | None, typer.Option("--from", metavar="TIME", help='Start, in simulated time, such as "1.5 ms".')
     ] = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="Simulated time. Default: the end.")
+        str | None,
+        typer.Option("--until", metavar="TIME", help="End, in simulated time. Default: the end of the run."),
     ] = None,
     max_events: Annotated[
         int,
@@ -49,18 +46,21 @@ def timeline(
             "--max-events",
             min=1000,
             metavar="N",
-            help="Most begins and ends of slices and values of counters; of more, every n-th rank is shown.",
+            help=(
+                "Maximum number of events (ends of slices, counter values); beyond it, only every "
+                "n-th rank is shown."
+            ),
         ),
     ] = 1_000_000,
     check: Annotated[
-        bool, typer.Option("--check", help="Read the trace back and hold its totals against the tables.")
+        bool, typer.Option("--check", help="Read the trace back and compare its totals with the tables.")
     ] = False,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Write what a run did, call by call, for ui.perfetto.dev.
+    """Write the timeline of a run, call by call, for ui.perfetto.dev.
 
-    The run must have recorded it: `odonata run SCENARIO --set run.timeline={}`.
+    Record it first: `odonata run SCENARIO --set run.timeline={}`.
     """
     target = folder / NAME if out is None else out
     different: list[str] = []
@@ -84,7 +84,7 @@ def timeline(
         output = OutputFile(target, key="--out", replace=force, inputs=inputs)
         if check and output.is_stream:
             raise InputError(
-                "what is written cannot be read back", key="--check", value=str(target), expected="a file"
+                "standard output cannot be read back", key="--check", value=str(target), expected="a file"
             )
 
         from odonata.timeline.write import write
@@ -119,7 +119,7 @@ def _show(answer: TimelineAnswer) -> None:
     print(f"  {', '.join(shown)}; {answer['messages']:,} messages as arrows; {answer['events']:,} events")
     for what in answer["left_out"]:
         print(f"  left out: {what}")
-    print("  Open it at https://ui.perfetto.dev; it is read in the browser and sent nowhere.")
+    print("  Open it at https://ui.perfetto.dev; the browser reads it locally.")
 
 
 def _say_checked(different: list[str], compared: int, as_json: bool) -> None:
@@ -128,6 +128,6 @@ def _say_checked(different: list[str], compared: int, as_json: bool) -> None:
     for line in different[:20]:
         say(f"differs: {line}")
     if not compared:
-        say("nothing was compared: only a run that was recorded as a whole has the totals of its tables")
+        say("nothing compared: only a run with a complete recording has the totals of its tables")
     elif not as_json:
         print(f"  {compared:,} totals compared with the tables, {len(different)} differ")

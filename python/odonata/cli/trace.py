@@ -12,8 +12,8 @@ from odonata.cli.arguments import Force, Json, Settings
 from odonata.errors import TRACE_WRONG, InputError
 
 app = typer.Typer(
-    help="Recorded programs: look into, check, repeat, convert.\n\n"
-    "DUMPI, Chakra, OTF2, Nsight Systems, GOAL, Darshan logs, and programs in files.",
+    help="Recorded programs: inspect, check, repeat, convert.\n\nDUMPI, Chakra, OTF2, Nsight "
+    "Systems, GOAL, Darshan logs, and programs in files.",
     no_args_is_help=True,
 )
 
@@ -24,14 +24,14 @@ TracePath = Annotated[
     Path,
     typer.Argument(
         metavar="TRACE",
-        help="Folder of the trace or program, or a file of it (.meta, .et, .otf2); a Darshan log.",
+        help="Folder of a trace or program, or a file in it (.meta, .et, .otf2); a Darshan log.",
     ),
 ]
 Incomplete = Annotated[
     bool,
     typer.Option(
         "--incomplete",
-        help="Read what there is of files that are not whole, as those of a program that died.",
+        help="Read truncated files, such as those of a crashed program.",
     ),
 ]
 
@@ -41,15 +41,13 @@ def trace_info(
     trace: TracePath,
     matrix: Annotated[
         Path | None,
-        typer.Option(
-            "--matrix", metavar="FILE", help="Picture of who sends how much to whom: PNG, SVG, PDF."
-        ),
+        typer.Option("--matrix", metavar="FILE", help="Picture of the communication matrix: PNG, SVG, PDF."),
     ] = None,
     incomplete: Incomplete = False,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Say what is in a trace: ranks, calls, messages, bytes and times."""
+    """Show the contents of a trace: ranks, calls, messages, bytes and times."""
     from odonata import trace_report as report
     from odonata.pictures import picture
 
@@ -72,11 +70,11 @@ def trace_info(
 
 @app.command("lint")
 def trace_lint(trace: TracePath, as_json: Json = False) -> None:
-    """Look for what is wrong with a trace.
+    """Check a trace for errors.
 
-    Messages that nobody receives, collectives that do not agree, communicators that cannot be told,
-    impossible times, counts that differ from the footer's, files that are not whole. Exit code: 0 nothing is
-    wrong, 1 something is, 2 it cannot be read. Notes say what is replayed other than recorded.
+    Unmatched messages, collectives that disagree, ambiguous communicators, impossible times, counts that
+    differ from the footer, truncated files. Exit code: 0 no error, 1 errors, 2 the trace cannot be read. Notes
+    list differences between replay and recording.
     """
     from odonata import trace_report as report
 
@@ -95,11 +93,9 @@ def trace_lint(trace: TracePath, as_json: Json = False) -> None:
 def trace_convert(
     source: Annotated[
         Path,
-        typer.Argument(
-            metavar="SOURCE", help="Trace, program in files, or scenario (TOML) whose job is to be written."
-        ),
+        typer.Argument(metavar="SOURCE", help="Trace, program in files, or scenario (TOML) with the job."),
     ],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write, NAME.program by custom.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write, usually NAME.program.")],
     job: Annotated[
         str | None,
         typer.Option("--job", metavar="NAME", help="Job of the scenario. [default: the only one]"),
@@ -107,25 +103,23 @@ def trace_convert(
     settings: Settings = None,
     times: Annotated[
         int,
-        typer.Option(
-            "--repeat", "-n", min=1, max=MOST_TIMES, metavar="N", help="How often, one after the other."
-        ),
+        typer.Option("--repeat", "-n", min=1, max=MOST_TIMES, metavar="N", help="Number of repetitions."),
     ] = 1,
     compute_scale: Annotated[
         float,
         typer.Option(
-            "--compute-scale", min=0.0, max=1e6, metavar="X", help="Multiply times of computation by X."
+            "--compute-scale", min=0.0, max=1e6, metavar="X", help="Multiply computation times by X."
         ),
     ] = 1.0,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a program that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing program.")] = False,
     incomplete: Incomplete = False,
     interface: Annotated[
         str | None,
         typer.Option(
             "--interface",
             metavar="NAME",
-            help="Of a Darshan log: accesses as the file system saw them (posix), or as the application "
-            "asked for them (mpi-io). [default: posix]",
+            help="Darshan log: accesses at the file system (posix) or in the application (mpi-io). "
+            "[default: posix]",
         ),
     ] = None,
     without: Annotated[
@@ -133,7 +127,7 @@ def trace_convert(
         typer.Option(
             "--without",
             metavar="PATTERN",
-            help="Of a Darshan log: leave out files whose names fit, as '<STD*'; may be repeated.",
+            help="Darshan log: skip files with matching names, such as '<STD*'; repeatable.",
         ),
     ] = None,
     ranks: Annotated[
@@ -143,8 +137,8 @@ def trace_convert(
             min=1,
             max=1 << 24,
             metavar="N",
-            help="Of a Chakra trace or an export of Nsight Systems of one rank: let N ranks do the same. "
-            "[default: as the trace has]",
+            help="Chakra trace or Nsight Systems export of one rank: replicate it on N ranks. "
+            "[default: ranks of the trace]",
         ),
     ] = None,
     bytes_from_time: Annotated[
@@ -152,8 +146,8 @@ def trace_convert(
         typer.Option(
             "--bytes-from-time",
             metavar="BANDWIDTH",
-            help="Of an export of Nsight Systems: collectives of NCCL whose size is not recorded have what "
-            "this bus bandwidth, as '300 GB/s', moves in their time. [default: they are computation]",
+            help="Nsight Systems export: derive unrecorded sizes of NCCL collectives from their time "
+            "and this bus bandwidth, such as '300 GB/s'. [default: count them as computation]",
         ),
     ] = None,
     flops: Annotated[
@@ -161,8 +155,8 @@ def trace_convert(
         typer.Option(
             "--flops",
             metavar="RATE",
-            help="Of a Chakra trace: nodes with num_ops and no duration compute for num_ops / RATE, as "
-            "'300 TFLOP/s'. [default: they take no time]",
+            help="Chakra trace: nodes with num_ops and no duration compute for num_ops / RATE, such "
+            "as '300 TFLOP/s'. [default: no time]",
         ),
     ] = None,
     as_json: Json = False,
@@ -170,15 +164,15 @@ def trace_convert(
     """Write a program in files (docs/programs.md).
 
     From a trace (DUMPI, Chakra, OTF2, Nsight Systems, Darshan) or another program, or from a job of a
-    scenario, whatever it runs. It appears when it is complete, or not at all. What a trace does not say is
-    listed on standard error.
+    scenario. An incomplete program is never left behind. Information that the trace lacks is listed on
+    standard error.
     """
     from odonata import trace_report as report
 
     with reported(as_json):
         if source.suffix == ".ncptl":
             raise InputError(
-                "a program in coNCePTuaL says nothing of its tasks and options",
+                "a coNCePTuaL program does not state its tasks and options",
                 file=str(source),
                 expected="a scenario (TOML) with a job that runs it",
                 hint="program, ranks and args are keys of a job: docs/conceptual.md",
@@ -215,17 +209,17 @@ def trace_merge(
     trace: Annotated[
         Path,
         typer.Argument(
-            metavar="TRACE", help="MPI trace (DUMPI, OTF2), or a program in files: the messages of the job."
+            metavar="TRACE", help="Messages of the job: MPI trace (DUMPI, OTF2) or program in files."
         ),
     ],
     log: Annotated[
         Path,
         typer.Argument(
             metavar="LOG",
-            help="Darshan log of the same job, or a program that does nothing but access files.",
+            help="I/O of the same job: Darshan log, or a program that only accesses files.",
         ),
     ],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write, NAME.program by custom.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write, usually NAME.program.")],
     offset: Annotated[
         float,
         typer.Option(
@@ -233,24 +227,22 @@ def trace_merge(
             min=-1e6,
             max=1e6,
             metavar="SECONDS",
-            help="When the clock of the log begins on that of the trace.",
+            help="Start of the log on the clock of the trace.",
         ),
     ] = 0.0,
     without_files: Annotated[
         bool,
-        typer.Option(
-            "--without-files", help="Leave out what the trace does to files, where the log has it too."
-        ),
+        typer.Option("--without-files", help="Drop file accesses of the trace that the log has, too."),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a program that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing program.")] = False,
     incomplete: Incomplete = False,
     interface: Annotated[
         str | None,
-        typer.Option("--interface", metavar="NAME", help="Of a Darshan log, as of convert."),
+        typer.Option("--interface", metavar="NAME", help="As in convert."),
     ] = None,
     without: Annotated[
         list[str] | None,
-        typer.Option("--without", metavar="PATTERN", help="Of a Darshan log, as of convert."),
+        typer.Option("--without", metavar="PATTERN", help="As in convert."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -258,8 +250,8 @@ def trace_merge(
 
     The result is a program in files.
 
-    Operations of each rank are in the order in which they began, on the clocks of both, and the rank computes
-    for as long as it was in none of them. What a trace does not say is listed on standard error.
+    Operations of each rank are in the order of their start, on the clocks of both; the rank computes between
+    them. Information that the trace lacks is listed on standard error.
     """
     from odonata import trace_merging as merging
     from odonata.wording import duration
@@ -288,7 +280,7 @@ def trace_merge(
             )
             print(
                 f"of {duration(merged.log_s)} in operations of {log.name}, over all ranks, "
-                f"{duration(merged.overlap_s)} were in calls of {trace.name} too"
+                f"{duration(merged.overlap_s)} were also in calls of {trace.name}"
             )
 
 
@@ -296,17 +288,17 @@ def trace_merge(
 def trace_repeat(
     trace: TracePath,
     times: Annotated[
-        int, typer.Option("--times", "-n", min=1, max=MOST_TIMES, metavar="N", help="How often.")
+        int, typer.Option("--times", "-n", min=1, max=MOST_TIMES, metavar="N", help="Number of repetitions.")
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write; it must not exist.")
     ],
     as_json: Json = False,
 ) -> None:
-    """Write a trace that does several times what a trace does.
+    """Write a trace that repeats another.
 
-    What is between MPI_Init and MPI_Finalize is written N times. To replay a trace several times, the key
-    `repeat` of a job does without.
+    Calls between MPI_Init and MPI_Finalize are written N times. To replay a trace several times, use the key
+    `repeat` of a job instead.
     """
     from odonata import trace_report as report
 

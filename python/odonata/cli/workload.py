@@ -14,20 +14,18 @@ from odonata.runner import LARGEST_SEED
 
 app = typer.Typer(
     name="workload",
-    help="Check and list programs in coNCePTuaL.",
+    help="Check and list coNCePTuaL programs.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 ProgramFile = Annotated[Path, typer.Argument(metavar="FILE", help="Program (.ncptl).")]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Accept only what release 1.5.1b of the reference accepts.")
+    bool, typer.Option("--strict", help="Accept only the language of reference release 1.5.1b.")
 ]
 IgnoreUnknownBackend = Annotated[
     bool,
-    typer.Option(
-        "--ignore-unknown-backend", help="Pass over text for a back end that is not known, with a warning."
-    ),
+    typer.Option("--ignore-unknown-backend", help="Skip text for unknown back ends, with a warning."),
 ]
 
 
@@ -38,7 +36,7 @@ def workload_check(
     ignore_unknown_backend: IgnoreUnknownBackend = False,
     as_json: Json = False,
 ) -> None:
-    """Say what is wrong with a program, and which options it has."""
+    """Check a program, and list its options."""
     from odonata import workload
 
     with reported(as_json, writes=False):
@@ -59,13 +57,15 @@ def workload_check(
 @app.command("format")
 def workload_format(
     program: ProgramFile,
-    write: Annotated[bool, typer.Option("--write", "-w", help="Replace the file, if it differs.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Only say whether it differs: exit code 1.")] = False,
+    write: Annotated[bool, typer.Option("--write", "-w", help="Replace the file if it differs.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with code 1 if the file differs.")
+    ] = False,
 ) -> None:
     """Print a program in one layout: indentation, spaces, keywords in lower case.
 
-    Lines stay as they are broken, and comments where they are. What the program means does not change: its
-    words, numbers, strings and signs are the same.
+    Line breaks and comments stay in place. The meaning does not change: words, numbers, strings and signs
+    stay the same.
     """
     from odonata import workload
 
@@ -91,14 +91,14 @@ def workload_compile(
     args: Annotated[
         list[str] | None, typer.Argument(metavar="[-- ARGS]", help="Command line of the program.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Of random tasks.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seed of random tasks.")] = 1,
     strict: Strict = False,
     ignore_unknown_backend: IgnoreUnknownBackend = False,
     as_json: Json = False,
 ) -> None:
-    """List every operation of every task, and whether all come to their end.
+    """List every operation of every task, and report whether all tasks finish.
 
-    There is no clock: timed loops have three passes, and one to warm up.
+    Without a clock, timed loops have three passes and one warm-up pass.
     """
     from odonata import workload
 

@@ -458,8 +458,8 @@ class _Collector:
             )
         if self.shared and self.guessed:
             said.append(
-                f"who did what of {self.shared} records that were summed over all ranks: the fastest and the "
-                "slowest rank have the bytes that are recorded, others as fits the variance"
+                f"the ranks of {self.shared} records summed over all ranks: the fastest and the "
+                "slowest rank have their recorded bytes, the others fit the variance"
             )
         elif self.shared:
             said.append(f"which ranks opened files how often, of {self.shared} records summed over all ranks")
@@ -470,7 +470,7 @@ class _Collector:
         if any("STDIO" in file.interfaces for file in files):
             said.append("sizes and offsets of accesses through streams (STDIO): equal and consecutive")
         if moved:
-            said.append("what ranks waited for between accesses, as messages: replayed as computation")
+            said.append("waits of ranks between accesses, such as messages: replayed as computation")
         without = {
             "SEEKS": "seeks",
             "STATS": "stats",
@@ -480,7 +480,7 @@ class _Collector:
         for name, text in without.items():
             count = sum(record.count(name) for record in self.records)
             if count:
-                said.append(f"{count} {text}: not replayed, as programs have no such operation")
+                said.append(f"{count} {text}: not replayed, because programs have no such operation")
         if self.synced:
             said.append(
                 f"when {self.synced} syncs (fsync, fdatasync, MPI_File_sync) were: evenly spread between the "

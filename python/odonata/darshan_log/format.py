@@ -129,7 +129,7 @@ class DarshanLog:
         interface = INTERFACES.get(options.interface or "posix")
         if interface is None:
             raise InputError(
-                "there is no such interface",
+                "no such interface",
                 key="--interface",
                 value=repr(options.interface),
                 expected="one of " + ", ".join(INTERFACES),

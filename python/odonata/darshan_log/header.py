@@ -81,7 +81,7 @@ def log_of(path: Path) -> Path:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise _wrong(path, "there is no log in the folder")
+        raise _wrong(path, "the folder has no log")
     names = ", ".join(log.name for log in found[:_MOST_NAMES]) + (", ..." if len(found) > _MOST_NAMES else "")
     raise InputError(
         f"the folder holds {len(found)} Darshan logs: {names}",

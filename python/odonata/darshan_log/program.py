@@ -1,4 +1,4 @@
-"""A Darshan log as a program in files (docs/programs.md): its accesses, and computation between them.
+"""A Darshan log as a program in files (docs/program-format.md): its accesses, and computation between them.
 
 Beside the tables of the program is `origin.json`: which file of the log has which number, what is replayed
 of it, and what is not known.

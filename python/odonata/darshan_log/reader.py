@@ -84,7 +84,7 @@ def _collect(path: Path, folder: Path, incomplete: bool) -> Log:
     if problems and not incomplete:
         where, text = problems[0]
         error = _refused(path, f"the log is damaged: {where}: {text}", "")
-        error.hint = "--incomplete reads what there is of it"
+        error.hint = "--incomplete reads the rest"
         raise error
     tables = {
         file.name.removesuffix(".parquet"): pq.read_table(file) for file in sorted(folder.glob("*.parquet"))

@@ -77,7 +77,7 @@ def parse(text: str, path: Path) -> dict[str, str]:
         if pair is None:
             at = place + len(plain[place:]) - len(plain[place:].lstrip())
             raise InputError(
-                "this is no setting of BookSim",
+                "not a setting of BookSim",
                 file=str(path),
                 line=plain.count("\n", 0, at) + 1,
                 value=repr(plain[at : at + 40].split("\n")[0]),
@@ -142,12 +142,12 @@ class _Import:
         family = families.get(topology)
         if family is None:
             raise InputError(
-                "this topology has no counterpart that is the same",
+                "this topology has no exact counterpart",
                 file=str(self.path),
                 key="topology",
                 value=topology,
                 expected="one of " + ", ".join(families),
-                hint="odonata describe names the families of machines that there are",
+                hint="odonata describe lists the families of machines",
             )
         nodes, dims, group = family(topology)
         self.router()
@@ -300,7 +300,7 @@ class _Import:
         other = self.text("vc_allocator")
         if ALLOCATORS.get(other) != ALLOCATORS.get(name):
             self.draft.leave(
-                "vc_allocator", other, "both allocators are of one kind here, that of the switch"
+                "vc_allocator", other, "both allocators have the kind of the switch allocator here"
             )
         self.draft.put(table, "iterations", str(self.whole("alloc_iters")), self.from_("alloc_iters"))
         busy = "true" if self.whole("vc_busy_when_full") else "false"
@@ -316,9 +316,7 @@ class _Import:
         here = TRAFFIC.get(pattern)
         needs_dims = here in ("tornado", "grid")
         if here is None or (needs_dims and dims is None) or (here == "next-group" and group is None):
-            self.draft.leave(
-                "traffic", pattern, "no pattern that is the same on this machine: there is no job"
-            )
+            self.draft.leave("traffic", pattern, "no equal pattern on this machine: the scenario has no job")
             self.used |= {"injection_rate", "injection_rate_uses_flits", "injection_process"}
             return
         if process != "bernoulli":

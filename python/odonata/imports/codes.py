@@ -68,7 +68,7 @@ class _Import:
         with contextlib.suppress(ValueError):
             if 0 <= (found := float(value)) <= MOST:
                 return found
-        raise self.wrong(f"PARAMS.{key}", "not a number that is possible", f"0 to {MOST}", value)
+        raise self.wrong(f"PARAMS.{key}", "out of range", f"0 to {MOST}", value)
 
     def whole(self, key: str, default: int | None = None) -> int:
         """A whole number of PARAMS."""
@@ -93,7 +93,7 @@ class _Import:
         name = next((model for model in models if model in families), None)
         if name is None:
             raise self.wrong(
-                "PARAMS.modelnet_order", "no network that has a counterpart", "one of " + ", ".join(families),
+                "PARAMS.modelnet_order", 'no network with a counterpart', "one of " + ", ".join(families),
                 ", ".join(models) or "nothing",
             )  # fmt: skip
         families[name]()
@@ -140,20 +140,20 @@ class _Import:
         credit_bytes = self.whole("credit_size", 8)
         rates = {name: self.real(key, default) for name, (key, default, _, _) in links.items()}
         if rates[credit_of] <= 0:
-            raise self.wrong(f"PARAMS.{links[credit_of][0]}", "no bandwidth", "more than 0", "0")
+            raise self.wrong(f"PARAMS.{links[credit_of][0]}", "not a bandwidth", "more than 0", "0")
         credit = round(credit_bytes / (rates[credit_of] * GIB) * 1e9, 3)
         for name, (key, _, buffer, default) in links.items():
             table, rate = f"network.links.{name}", rates[name]
             self.draft.put(table, "bandwidth", f'"{number(rate)} GiB/s"', self.where(key))
             if rate <= 0:
-                raise self.wrong(f"PARAMS.{key}", "no bandwidth", "more than 0", str(rate))
+                raise self.wrong(f"PARAMS.{key}", "not a bandwidth", "more than 0", str(rate))
             latency = number(chunk / (rate * GIB) * 1e9)
             self.draft.put(table, "latency", f'"{latency} ns"', "one chunk at its bandwidth, as in CODES")
             size, packet = self.whole(buffer, default), self.whole("packet_size", 512)
             if size < packet:
                 # CODES takes it, and never sends: here it is said of the key that the file has, or lacks.
                 raise self.wrong(
-                    f"PARAMS.{buffer}", "a buffer that does not hold one packet",
+                    f"PARAMS.{buffer}", 'the buffer does not hold a packet',
                     f"at least packet_size, {self.shown('packet_size', packet)}", self.shown(buffer, size),
                 )  # fmt: skip
             self.draft.put(table, "buffer", f'"{size} B"', self.where(buffer))
@@ -191,7 +191,7 @@ class _Import:
         for key, value in keys.items():
             self.draft.put("network.routing", key, value, self.where("routing") if key == "algorithm" else "")
         if vcs is not None:
-            self.draft.put("network.routing", "vcs", str(vcs), "CODES has so many per port")
+            self.draft.put("network.routing", "vcs", str(vcs), "as many per port as in CODES")
 
     def adaptive(self, kind: str, **more: str) -> dict[str, str]:
         """An adaptive algorithm of a dragonfly: the load of a detour counts twice (scoring `delta`)."""
@@ -268,7 +268,7 @@ class _Import:
         arrangement = _arrangement(pairs, groups, routers, ports)
         if arrangement is None:
             raise self.wrong(
-                "PARAMS.inter-group-connections", "no arrangement of global ports has these cables",
+                "PARAMS.inter-group-connections", 'no arrangement of global ports gives these cables',
                 "cables by the rule of an arrangement, or machine.graph with the cables", str(named),
             )  # fmt: skip
         self.draft.put(
@@ -370,7 +370,10 @@ class _Import:
         lengths = [int(text) for text in texts if re.fullmatch(r"[0-9]{1,9}", text)]
         if len(lengths) != self.whole("n_dims"):
             raise self.wrong(
-                "PARAMS.dim_length", "not as many lengths as dimensions", self.text("n_dims"), str(dims)
+                "PARAMS.dim_length",
+                "the number of lengths differs from the dimensions",
+                self.text("n_dims"),
+                str(dims),
             )
         self.draft.put("machine.torus", "dims", str(lengths), "dim_length")
         chunk = self.packets(0.0)

@@ -52,7 +52,7 @@ def parse(text: str, path: Path) -> Section:
         token, at = tokens[here]
         line = text.count("\n", 0, at) + 1
         return InputError(
-            "this is no configuration of CODES",
+            "not a configuration of CODES",
             file=str(path),
             line=min(line, text.count("\n")),
             value=repr(token) if token else "the end of the file",
@@ -60,7 +60,7 @@ def parse(text: str, path: Path) -> Section:
         )
 
     if rest.strip():
-        raise wrong("no character that has no meaning")
+        raise wrong("no stray character")
 
     def section(depth: int) -> Section:
         nonlocal here
@@ -73,7 +73,7 @@ def parse(text: str, path: Path) -> Section:
             match tokens[here][0]:
                 case "{":
                     if depth > 16:
-                        raise wrong("at most 16 sections within each other")
+                        raise wrong("at most 16 nested sections")
                     here += 1
                     made.sections[name] = section(depth + 1)
                     if tokens[here][0] != "}":

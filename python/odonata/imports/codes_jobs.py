@@ -56,11 +56,11 @@ def add_jobs(
         elif "/" in name:
             trace = path.parent / f"{name.rstrip('-')}.meta"
             if not trace.is_file():
-                draft.leave(name, f"{ranks} ranks", f"there is no {trace}: the job is left out")
+                draft.leave(name, f"{ranks} ranks", f"{trace} is missing: the job is left out")
                 continue
             job.append(("trace", f'"{trace}"'))
         else:
-            draft.leave(name, f"{ranks} ranks", "no workload of this name: the job is left out")
+            draft.leave(name, f"{ranks} ranks", "unknown workload: the job is left out")
             continue
         draft.jobs.append(job)
 
@@ -87,7 +87,7 @@ def _placement(
     found = rows[row][:ranks]
     if len(found) < ranks:
         raise InputError(
-            "a job has more ranks than its line of the allocation has nodes",
+            'a job has more ranks than nodes in its line of the allocation',
             file=str(path), line=row + 1, value=str(len(found)), expected=f"{ranks} numbers",
         )  # fmt: skip
     if per_node > 1:

@@ -50,7 +50,7 @@ class Draft:
             (origin for name, _, origin in self.tables.get(table, []) if name == key and origin), ""
         )
         hint = (
-            f"{error.key} of the scenario is from: {origin}"
+            f"{error.key} of the scenario comes from: {origin}"
             if origin
             else "a key of the scenario that it makes"
         )
@@ -63,7 +63,7 @@ class Draft:
         """The scenario."""
         lines = [f"# {source}" for source in self.sources]
         if self.left:
-            lines += ["#", "# Not taken over, or not as it was:"]
+            lines += ["#", "# Not imported, or changed:"]
             lines += [f"# - {one}" for one in self.left]
         lines += ["", f'name = "{self.name}"']
         if self.preset:

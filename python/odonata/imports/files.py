@@ -40,7 +40,7 @@ def load(paths: list[Path]) -> Draft:
         return booksim.load(*found["a BookSim configuration"][0])
     if "a CODES configuration" not in found:
         raise InputError(
-            "there is no network configuration among the files", file=str(paths[0]),
+            'no network configuration among the files', file=str(paths[0]),
             expected="a configuration of CODES (LPGROUPS, PARAMS) or BookSim (key = value;)",
         )  # fmt: skip
     path, text = found["a CODES configuration"][0]
@@ -73,7 +73,7 @@ def _text(path: Path) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise InputError("no text in UTF-8", file=str(path), expected="a configuration") from None
+        raise InputError("not text in UTF-8", file=str(path), expected="a configuration") from None
 
 
 def _kind(path: Path, text: str) -> str:
@@ -88,7 +88,7 @@ def _kind(path: Path, text: str) -> str:
     if "=" in text:
         return "a BookSim configuration"
     raise InputError(
-        "it is of no kind that is known", file=str(path),
+        'unknown kind of file', file=str(path),
         expected="a configuration of CODES (LPGROUPS, PARAMS) or BookSim (key = value;), lines RANKS NAME, "
         "or lines of numbers",
     )  # fmt: skip

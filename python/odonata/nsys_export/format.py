@@ -154,8 +154,8 @@ def notes(job: Job) -> list[str]:
     if job.unsized:
         named = ", ".join(f"{name} ({count})" for name, count in sorted(job.unsized.items())[:MOST_NAMES])
         found.append(
-            f"{sum(job.unsized.values())} kernels of NCCL whose size is not recorded: {named}; "
-            "--bytes-from-time reckons that of collectives"
+            f"{sum(job.unsized.values())} NCCL kernels without a recorded size: {named}; "
+            "--bytes-from-time derives the size of collectives"
         )
     whole = job.took_ns.total() + job.not_used_ns.total()
     if job.counts["graph"]:
@@ -178,7 +178,7 @@ def notes(job: Job) -> list[str]:
 
 def _share(time_ns: int, whole_ns: int) -> str:
     """A time on GPUs and its share of all of it."""
-    return f"{duration(time_ns / 1e9)}, {100 * time_ns / max(1, whole_ns):.1f} %"
+    return f"{duration(time_ns / 1e9)}, {100 * time_ns / max(1, whole_ns):.1f}%"
 
 
 def _numbers(rank: Rank) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def _of_file(job: Job, export: Export) -> list[_Of]:
     for count, what in (
         (export.other_ranges, "NVTX events that are not NCCL's, left out"),
         (export.unfinished, "NVTX ranges of NCCL without an end, left out"),
-        (export.unknown_waits, "waits of streams for events whose record is not there, left out"),
+        (export.unknown_waits, "waits of streams for unrecorded events, left out"),
     ):
         if count:
             job.left_out[what] += count

@@ -1,4 +1,4 @@
-"""Exports of Nsight Systems as a program in files (docs/programs.md): a stream for each stream of a GPU.
+"""Exports of Nsight Systems as a program in files (docs/program-format.md): a stream for each of a GPU.
 
 Kernels and copies are computation of their time, calls of NCCL are themselves: how long they took is not
 replayed, as that is what the simulation finds out. Where a stream has waited for events of others
@@ -99,7 +99,7 @@ def _check_members(job: Job, copies: int | None, *, incomplete: bool) -> None:
                 f"communicator {comm} has {size} ranks, of which {len(members)} are in the files",
                 "the exports of all ranks in one folder",
             )
-            error.hint = "--incomplete goes on with those that are there" + (
+            error.hint = "--incomplete continues with the existing ones" + (
                 f", --ranks {size} lets {size} do the same" if len(job.ranks) == 1 else ""
             )
             raise error
@@ -302,14 +302,12 @@ class _Maker:
         values = {"comm": comm, "bytes": bytes}
         if call.kind in ("broadcast", "reduce", "gather", "scatter"):
             if call.root is None:
-                self.notes[
-                    f"calls of {call.kind} whose root is not recorded: rank 0 of their communicator"
-                ] += 1
+                self.notes[f"calls of {call.kind} without a recorded root: rank 0 of their communicator"] += 1
             values["root"] = call.root or 0
         if call.kind in ("allreduce", "reduce", "reduce_scatter_block"):
             values["count"] = max(1, bytes // ELEMENT if bytes % ELEMENT == 0 else bytes)
         if not call.comm:
-            self.notes["calls whose communicator is not recorded: all ranks"] += 1
+            self.notes["calls without a recorded communicator: all ranks"] += 1
         self.called.setdefault(call.comm, []).append((call.kind, bytes))
         return self.tables.add(self.number, call.kind, values, stream=stream, after=after)
 
@@ -321,7 +319,7 @@ class _Maker:
         for call in sorted(calls, key=lambda call: call.kind != "recv"):
             members = self.members.get(call.comm, [])
             if call.peer is None or call.peer >= max(1, len(members)):
-                self.notes["messages whose peer is not in the files, left out"] += 1
+                self.notes["messages with a peer outside the files, left out"] += 1
                 continue
             values = {
                 "comm": self.numbers.get(call.comm, 0),

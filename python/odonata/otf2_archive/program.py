@@ -1,4 +1,4 @@
-"""An OTF2 archive as a program in files (docs/programs.md): calls of MPI, and computation between them.
+"""An OTF2 archive as a program in files (docs/program-format.md): calls of MPI, and computation between them.
 
 How long calls took is not replayed, as that is what the simulation finds out. Sizes of collectives are read
 as Score-P writes them (SCOREP_Mpi_Coll.c): what a member of N gives counts N times where all get it.
@@ -259,7 +259,7 @@ class _Maker:
             return
         number = -1
         if completed is None:
-            self.notes["sends whose end nobody waited for"] += 1
+            self.notes["sends without a wait"] += 1
         else:
             if self.free:
                 number = heapq.heappop(self.free)
@@ -291,7 +291,7 @@ class _Maker:
         values |= self._sizes(op, kind, event, len(members), request)
         if kind in ("broadcast", "gather", "scatter", "reduce", "gatherv", "scatterv"):
             if event["peer"] >= len(members):
-                self.notes[f"collectives {op} whose root is no rank of their communicator: rank 0"] += 1
+                self.notes[f"collectives {op} with a root outside their communicator: rank 0"] += 1
             values["root"] = event["peer"] if event["peer"] < len(members) else 0
         name = kind if request is None else f"i{kind}"
         self.tables.add(self.rank, name, values, stream=stream)

@@ -76,7 +76,7 @@ def anchor_of(path: Path) -> Path:
         foreign.check(path)
         definitions = path.with_suffix(".def")
         if not definitions.exists():
-            raise _refused(path, f"{definitions.name}, the definitions of the archive, is not beside it")
+            raise _refused(path, f"{definitions.name}, the definitions of the archive, is missing beside it")
         foreign.check(definitions)
     except OSError as error:
         if not is_mistake(error):
@@ -129,7 +129,7 @@ def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds:
         raise _refused(anchor, f"its clock has {archive.resolution} ticks in a second")
     if archive.problem and not incomplete:
         error = _refused(anchor, f"the events are damaged: {archive.problem}")
-        error.hint = "--incomplete reads what there is of it"
+        error.hint = "--incomplete reads the rest"
         raise error
     if archive.short and not incomplete:
         ref, there, said = archive.short[0]
@@ -137,7 +137,7 @@ def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds:
             anchor,
             f"location {ref} has {there} events, where the definitions say {said}: the archive is not whole",
         )
-        error.hint = "--incomplete reads what there is of it"
+        error.hint = "--incomplete reads the rest"
         raise error
     return archive
 

@@ -2,7 +2,7 @@
 
 Text is plain text throughout; the template escapes it. A chart is what plotly.js draws, a list of traces and
 a layout, with controls: each trace says in `when` for which choices it is shown. Further keys of ours are
-`colour` (a number in the palette), `scale` ("heat"), `yunit`, `ytitle` and `logy`, which
+`color` (a number in the palette), `scale` ("heat"), `yunit`, `ytitle` and `logy`, which
 `templates/report.js` knows.
 """
 

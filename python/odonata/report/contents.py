@@ -55,8 +55,8 @@ class Contents:
         most = set(sorted(self.names, key=lambda job: -moved[job])[:MOST_JOBS])
         return [job for job in self.names if job in most]
 
-    def colour(self, job: str) -> int:
-        """Number of a job's colour; -1 for what is no job."""
+    def color(self, job: str) -> int:
+        """Number of a job's color; -1 for what is no job."""
         return self.shown.index(job) if job in self.shown else -1
 
     @functools.cached_property

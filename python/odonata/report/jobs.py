@@ -34,7 +34,7 @@ def section(contents: Contents) -> Section:
         *_collectives(contents),
         *(chart for chart in charts if chart is not None),
     ]
-    return Section("jobs", "Jobs", "What each job did with its time, and what it moved.", blocks)
+    return Section("jobs", "Jobs", "The time of each job by activity, and its traffic.", blocks)
 
 
 def table(contents: Contents) -> Table:
@@ -49,7 +49,7 @@ def table(contents: Contents) -> Table:
         rows.append(
             [
                 Cell(job["job"], title=workloads[job["job"]]),
-                Cell(ranks, job["ranks"], title="" if finished else "ranks that ended"),
+                Cell(ranks, job["ranks"], title="" if finished else "finished ranks"),
                 *([Cell(run_fidelity.LABELS[job["fidelity"]])] if mixed else []),
                 Cell(elapsed, job["elapsed_s"]),
                 *(share_cell(job[f"{part}_share"]) for part in ("compute", "mpi", "io")),
@@ -63,7 +63,7 @@ def table(contents: Contents) -> Table:
     columns = [
         Column("job", number=False),
         Column("ranks"),
-        *([Column("messages", number=False, help="How its messages go.")] if mixed else []),
+        *([Column("messages", number=False, help="Model of its messages.")] if mixed else []),
         Column("time", help="From the job's start to the end of its last rank."),
         Column("compute", help="Share of a rank's time, mean over ranks."),
         Column("in MPI", help="Share of a rank's time blocked in MPI calls, mean over ranks."),
@@ -100,10 +100,10 @@ def _collectives(contents: Contents) -> list[Table]:
     columns = [
         Column("job", number=False),
         Column("collective", number=False),
-        Column("size", help="As nccl-tests counts it: the vector, or all blocks together."),
+        Column("size", help="As in nccl-tests: the vector, or all blocks together."),
         Column("ranks"),
         Column("calls"),
-        Column("time", help="Of a call without the computation before it, mean over ranks and calls."),
+        Column("time", help="Time of a call without the computation before it, mean over ranks and calls."),
         Column("longest", help="The longest call, mean over ranks."),
         Column("algbw (GB/s)", help="Algorithm bandwidth: size over time."),
         Column(
@@ -112,7 +112,7 @@ def _collectives(contents: Contents) -> list[Table]:
             "(n - 1) / n for an all-gather or a reduce-scatter, 1 for a broadcast.",
         ),
     ]
-    return [Table("jobs-nccl", "NCCL collectives, as nccl-tests prints them", columns, rows)] if rows else []
+    return [Table("jobs-nccl", "NCCL collectives, in the units of nccl-tests", columns, rows)] if rows else []
 
 
 def _time_spent(contents: Contents) -> Chart:
@@ -129,7 +129,7 @@ def _time_spent(contents: Contents) -> Chart:
             "name": parts.get(part, "other"),
             "y": [job["job"] for job in jobs],
             "x": values,
-            "colour": ("gray" if part == "other" else number),
+            "color": ("gray" if part == "other" else number),
             "hovertemplate": "%{y}: %{x:.1%} " + parts.get(part, "other") + "<extra></extra>",
         }
         for number, (part, values) in enumerate(shares.items())
@@ -137,9 +137,10 @@ def _time_spent(contents: Contents) -> Chart:
     ]
     return Chart(
         "jobs-time",
-        "Where the time went",
-        "Share of a rank's time, mean over ranks. Other is what is neither computation nor blocked, such "
-        "as the overhead of calls that do not block." + (f" {SIDE_BY_SIDE}" if most > MUCH else ""),
+        "Time by activity",
+        "Share of a rank's time, mean over ranks. Other is neither computation nor blocked "
+        "time: for example, the overhead of non-blocking calls."
+        + (f" {SIDE_BY_SIDE}" if most > MUCH else ""),
         traces,
         {
             "barmode": "stack",
@@ -171,7 +172,7 @@ def _iterations(contents: Contents) -> Chart | None:
                 "name": job,
                 "x": [number for number, _ in ordered],
                 "y": [end - start for (_, end), start in zip(ordered, before, strict=True)],
-                "colour": contents.colour(job),
+                "color": contents.color(job),
                 "hovertemplate": "iteration %{x}: %{y:.3~s}s<extra>" + plain(job) + "</extra>",
             }
         )
@@ -184,8 +185,9 @@ def _iterations(contents: Contents) -> Chart | None:
     return Chart(
         "jobs-iterations",
         "Time per iteration",
-        "From when the last rank had ended the iteration before: what a job does between two, such as I/O, "
-        f"counts for the second.{_phases(contents)} Other peaks are where a job was held up.",
+        "Measured from the end of the previous iteration on its last rank: work between two "
+        f"iterations, such as I/O, counts for the second.{_phases(contents)} Other peaks are "
+        "delays.",
         traces,
         {
             # Half an iteration more on both sides, for the markers; by itself the axis begins at -1.
@@ -201,7 +203,7 @@ def _phases(contents: Contents) -> str:
         job["name"] for job in contents.run["scenario"]["jobs"] if "phases" in (job.get("workload") or {})
     }
     names = [job for job in contents.shown if job in phases]
-    return f" So it is between the phases of {', '.join(names)}." if names else ""
+    return f" The same applies between the phases of {', '.join(names)}." if names else ""
 
 
 def _traffic(contents: Contents) -> Chart | None:
@@ -234,7 +236,7 @@ def _traffic(contents: Contents) -> Chart | None:
                     "name": f"{job}, {words}",
                     "x": [start + interval_s / 2 for start in starts],
                     "y": values,
-                    "colour": contents.colour(job),
+                    "color": contents.color(job),
                     "line": {"dash": "solid" if name == "mpi" else "dot", "width": 1.6},
                     "hovertemplate": f"at %{{x:.4~s}}s: %{{y:.3~s}}{units[show]}",
                     "yunit": units[show],
@@ -247,10 +249,10 @@ def _traffic(contents: Contents) -> Chart | None:
     return Chart(
         "jobs-traffic",
         "Traffic over time",
-        "What was delivered to each job"
-        + (", or the mean latency of its packets in the network" if len(shows) > 1 else "")
-        + f"; intervals of {duration(interval_s)}. Dragging chooses a time in all charts over time; "
-        "a double click shows all of it.",
+        "Bytes delivered to each job"
+        + (", or the mean latency of its packets" if len(shows) > 1 else "")
+        + f"; intervals of {duration(interval_s)}. Drag to select a period in all charts over "
+        "time; double-click to show the whole run.",
         traces,
         {"xaxis": axis("simulated time", "s"), "yaxis": axis("", "s", rangemode="tozero")},
         [Control("show", "Show", shows)],

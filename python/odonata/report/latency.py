@@ -23,7 +23,7 @@ MEASURES = {
 }
 
 #: What the vertical axis is, by view.
-_SHARES = {"cdf": "cumulative share", "tail": "share that takes longer", "density": "share per factor of ten"}
+_SHARES = {"cdf": "cumulative share", "tail": "share above", "density": "share per factor of ten"}
 
 
 def section(contents: Contents) -> Section | None:
@@ -34,9 +34,8 @@ def section(contents: Contents) -> Section | None:
     return Section(
         "latency",
         "Latency",
-        "How long messages, packets and I/O calls took: not only on average, for whoever waits for the "
-        "last one "
-        "waits for the tail.",
+        "Distributions of the latency of messages, packets and I/O calls. A job that waits "
+        "for its last message waits for the tail.",
         [chart],
     )
 
@@ -59,14 +58,13 @@ def distributions(contents: Contents) -> Chart | None:
         low, high = min(positive, default=0.0), max(high for _, found, _ in lines for _, high, _ in found)
         for job, found, is_alone in lines:
             traces += _traces(contents, job, found, is_alone, measure, low, high)
-    options = [("cdf", "cumulative share"), ("tail", "share that takes longer"), ("density", "density")]
+    options = [("cdf", "cumulative share"), ("tail", "share above"), ("density", "density")]
     return Chart(
         "latency-distribution",
         "Distribution of latency",
-        "Cumulative: the share that takes at most so long. Tail: the share that takes longer, on a "
-        "logarithmic "
-        "scale. Density: share per factor of ten, so that buckets of unequal width can be compared."
-        + (" Dotted: the job alone." if alone else ""),
+        "Cumulative: the share with at most this latency. Tail: the share above it, on a "
+        "logarithmic scale. Density: the share per factor of ten, comparable between buckets "
+        "of unequal width." + (" Dotted: the job alone." if alone else ""),
         traces,
         {
             "xaxis": axis("latency", "s", log=True),
@@ -91,7 +89,7 @@ def _traces(
         "type": "scatter",
         "mode": "lines",
         "name": name,
-        "colour": contents.colour(job),
+        "color": contents.color(job),
         "line": {"dash": "dot" if alone else "solid", "width": 1.4 if alone else 2},
     }
     said = f"<extra>{plain(name)}</extra>"
@@ -103,9 +101,7 @@ def _traces(
 
     return [
         trace("cdf", xs, shares, "%{y:.2%} within %{x:.3~s}s"),
-        trace(
-            "tail", xs[:-1], [1 - part for part in shares[:-1]], "%{y:.2~%} longer than %{x:.3~s}s", logy=True
-        ),
+        trace("tail", xs[:-1], [1 - part for part in shares[:-1]], "%{y:.2~%} above %{x:.3~s}s", logy=True),
         trace("density", middles, densities, "%{y:.2~f} per decade at %{x:.3~s}s", fill="tozeroy"),
     ]
 

@@ -1,4 +1,4 @@
-"""What was not measured, so that nobody takes silence for a zero."""
+"""Missing measurements, so that an absent number is not taken for a zero."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def section(contents: Contents) -> Section:
     lines = limits(contents)
     return Section(
         "limits",
-        "What was not measured",
-        "What this page cannot tell, and how the next run could.",
+        "Not measured",
+        "Missing measurements, and the settings that add them.",
         [Text(lines, items=True)],
     )
 
@@ -31,44 +31,44 @@ def limits(contents: Contents) -> list[str]:
     lines = []
     if contents.results.outcome not in GOOD_OUTCOMES:
         lines.append(
-            f"The end of the run ({contents.results.ending}): all numbers are those until then, and shares "
-            "of jobs "
-            "that had not ended are upper bounds."
+            f"The end of the run ({contents.results.ending}): all numbers stop there, and shares "
+            "of unfinished jobs are upper bounds."
         )
     lines += contents.fidelity.unknown()
     if not contents.slowdowns and len(contents.names) > 1:
-        lines.append("How long the jobs take alone: run with --baselines.")
+        lines.append("Times of the jobs alone: run with --baselines.")
     lines += [f"{job}, alone: {how}." for job, how in contents.results.failed_baselines.items()]
     if not contents.blames:
-        lines.append("Who waited for whom: run with --set run.blame=true.")
+        lines.append("Interference between jobs: run with --set run.blame=true.")
     elif estimate := blame.estimate(contents.results):
-        lines.append(f"Who waited for whom, exactly: {estimate}.")
+        lines.append(f"Exact interference between jobs: {estimate}.")
     if settings.get("series_interval") is None:
         lines.append(
-            'Anything over time but I/O calls: run with --set run.series_interval="500 us", for example.'
+            'Time series other than I/O calls: run with --set run.series_interval="500 us", for example.'
         )
     elif contents.interval_s is None:
-        lines.append("Anything over time but I/O calls: the run is no longer than one interval.")
+        lines.append("Time series other than I/O calls: the run is no longer than one interval.")
     if _histogram(contents):
         lines.append(
-            "Single messages: there are more than run.message_rows, so that their latencies come from a "
-            "histogram "
-            "whose buckets are about 3 % wide."
+            "Single messages: there are more than run.message_rows, so latencies come from a "
+            "histogram with buckets about 3% wide."
         )
     if missing := _calls_missing(contents):
-        lines.append(f"{missing} of the reads and writes: the table io holds run.io_rows at most.")
+        lines.append(f"{missing} of the reads and writes: the table io holds at most run.io_rows.")
     if len(contents.names) > MOST_JOBS:
         lines.append(
-            f"Charts tell of the {MOST_JOBS} jobs that moved most; tables of all {len(contents.names)}."
+            f"Charts of more jobs: they show the {MOST_JOBS} with the most traffic, tables all "
+            f"{len(contents.names)}."
         )
     if len(contents.links) > 5 * HOTTEST:
-        lines.append(f"The map draws lines for the {HOTTEST} hottest links of each class by each measure.")
+        lines.append(
+            f"Lines for all links: the map draws the {HOTTEST} hottest of each class by each measure."
+        )
     lines += [
-        "What a single link or router did at which time: time series are those of jobs, classes of links "
-        "and places.",
-        "How full a server's devices and memory were over time: the table server_series has it, where "
-        "run.series_interval is set.",
-        "How much the result depends on the seed: this is one run. Several seeds tell.",
+        "Single links and routers over time: time series cover jobs, classes of links and places.",
+        "Fill level of a server's devices and memory over time: the table server_series has "
+        "it if run.series_interval is set.",
+        "Dependence on the seed: this is one run. A sweep over several seeds shows it.",
     ]
     return lines
 
@@ -86,4 +86,4 @@ def _calls_missing(contents: Contents) -> str | None:
         return None
     done = sum(row["io_operations"] + row.get("metadata_calls", 0) for row in contents.jobs)
     rows = contents.results.table("io").num_rows
-    return f"{math.ceil(100 * (1 - rows / done))} %" if done > rows else None
+    return f"{math.ceil(100 * (1 - rows / done))}%" if done > rows else None

@@ -15,8 +15,8 @@ def section(contents: Contents) -> Section | None:
     return Section(
         "lost-time",
         "Lost time",
-        "How much later each job ended because of what its ranks waited for. A wait counts as far as it made "
-        "the end later.",
+        "How much later each job ended because of the waits of its ranks. Waits count as far "
+        "as they delay the end.",
         [Text([lost.words() for lost in found], items=True), _table(found)],
     )
 
@@ -37,8 +37,8 @@ def _table(found: list[lost_time.Lost]) -> Table:
     columns = [
         Column("job", number=False),
         Column("waited for", number=False),
-        Column("at", number=False, help="Links, full buffers, or what of a storage server."),
+        Column("at", number=False, help="Links, buffer space, or a resource of a storage server."),
         Column("lost"),
         Column("time of the job"),
     ]
-    return Table("lost-time-parts", "What each job lost, to whom", columns, rows)
+    return Table("lost-time-parts", "Lost time by cause", columns, rows)

@@ -101,13 +101,11 @@ def _map(contents: Contents) -> Drawing:
     return Drawing(
         "machine-map",
         "Map of routers and hot links",
-        "A router is as strong in colour as the hottest of its links that are chosen; of waits, their sum. "
-        "Over a "
-        "router or the "
-        "middle of a line, the mouse tells more. "
-        + ("Waits: packets or messages that stood there, and whose they were; " if jobs else "")
-        + ("which, with a job chosen, is what that job waited or caused. " if jobs else "")
-        + "What single links did at which time is not recorded; charts over time are those of classes.",
+        "The color of a router shows the hottest of its selected links; for waits, their "
+        "sum. Hover over a router or the middle of a line for details. "
+        + ("Waits: packets or messages that waited there, by job; " if jobs else "")
+        + ("if a job is selected, those that it waited or caused. " if jobs else "")
+        + "Single links are not recorded over time; charts over time show classes.",
         "machine",
         data,
         controls,
@@ -116,7 +114,7 @@ def _map(contents: Contents) -> Drawing:
 
 
 def _number(value: float) -> float:
-    """Three digits are all that a colour or a hover text needs."""
+    """Three digits are all that a color or a hover text needs."""
     return float(f"{value:.3g}")
 
 
@@ -233,11 +231,11 @@ def _table(contents: Contents) -> Table:
     columns = [
         Column("link", number=False, help="r3>n12: from router 3 to node 12."),
         Column("class", number=False),
-        Column("busy", help="Share of the simulated time in which it transmits."),
-        *([Column("saturated", help="Time in which a packet found the buffers behind it full.")] * packets),
+        Column("busy", help="Share of the simulated time during which it transmits."),
+        *([Column("saturated", help="Time during which a packet found the next buffer full.")] * packets),
         Column("carried"),
         *([Column("packets")] * packets),
     ]
     return Table(
-        "machine-links", f"The {len(rows)} busiest links of routers", columns, rows, search=True, folded=True
+        "machine-links", f"Busiest links of routers ({len(rows)})", columns, rows, search=True, folded=True
     )

@@ -33,12 +33,12 @@ CLASSES = {
 }
 
 
-#: Their colours in the palette: any two are told apart, of those beyond it the number follows.
-_COLOURS = {"nic": 6, "terminal": 1, "local": 2, "column": 0, "global": 3}
+#: Their colors in the palette: any two are told apart, of those beyond it the number follows.
+_COLORS = {"nic": 6, "terminal": 1, "local": 2, "column": 0, "global": 3}
 
 
-def _colour(name: str, number: int) -> int:
-    return _COLOURS.get(name, len(_COLOURS) + number)
+def _color(name: str, number: int) -> int:
+    return _COLORS.get(name, len(_COLORS) + number)
 
 
 def class_of(link: dict[str, Any]) -> str:
@@ -60,11 +60,11 @@ def section(contents: Contents) -> Section | None:
         return None
     charts = [_load(contents), _between_groups(contents), _over_time(contents)]
     blocks: list[Block] = [table(contents), *(chart for chart in charts if chart is not None)]
-    lead = "How busy the links were, each direction of a cable for itself"
+    lead = "Utilization of the links, by direction of each cable"
     if contents.fidelity.has_packets:
-        lead += ", and how long packets found the buffers behind them full"
+        lead += ", and the time during which packets found the next buffer full"
     if contents.fidelity.has(run_fidelity.ANALYTIC):
-        lead += ". Jobs that go by the analytic model take no link"
+        lead += ". Jobs under the analytic model use no links"
     return Section("network", "Links", f"{lead}.", blocks)
 
 
@@ -95,13 +95,13 @@ def table(contents: Contents) -> Table:
     columns = [
         Column("class", number=False),
         Column("links", help="Directions of cables."),
-        Column("busy, mean", help="Share of the simulated time in which a link transmits."),
-        Column("busy, p99", help="99 of 100 links are less busy."),
+        Column("busy, mean", help="Share of the simulated time during which a link transmits."),
+        Column("busy, p99", help="99% of the links are less busy."),
         Column("busiest"),
         Column("which", number=False, help="r3>n12: from router 3 to node 12."),
         *(
             [
-                Column("saturated links", help="Links behind which a packet ever found the buffers full."),
+                Column("saturated links", help="Links for which a packet ever found the next buffer full."),
                 Column("saturated, longest"),
             ]
             if packets
@@ -130,7 +130,7 @@ def _load(contents: Contents) -> Chart:
                     "name": CLASSES.get(name, name),
                     "x": [(place + 1) / len(ordered) for place in places],
                     "y": [ordered[place] for place in places],
-                    "colour": _colour(name, number),
+                    "color": _color(name, number),
                     "line": {"width": 2, "shape": "hv"},
                     "hovertemplate": "%{x:.2~%} of the links: %{y:.1%} of the time and more",
                     "when": {"show": show},
@@ -138,11 +138,11 @@ def _load(contents: Contents) -> Chart:
             )
     return Chart(
         "links-load",
-        "How many links are hot",
+        "Distribution of utilization",
         "The share of a class's links, the hottest first, that is busy "
         + ("(or saturated) " if "saturation" in shows else "")
-        + "for at least so much of the simulated time. A line that falls steeply on the left: few hot spots; "
-        "a high plateau: the class is full.",
+        + "for at least this share of the simulated time. A steep fall on the left means few "
+        "hot spots; a high plateau means a full class.",
         traces,
         {
             "xaxis": axis("share of the links", "share", range=[0, 1]),
@@ -204,8 +204,8 @@ def _between_groups(contents: Contents) -> Chart | None:
     ]
     return Chart(
         "links-groups",
-        "From group to group",
-        "Rows send, columns receive; the diagonal is the links within a group. Blank: no cable.",
+        "Traffic between groups",
+        ("Rows send, columns receive; the diagonal has the links within a group. Blank: no cable."),
         traces,
         {
             "xaxis": axis("to group", side="top", dtick=1 if len(groups) <= 40 else None),
@@ -235,16 +235,15 @@ def _over_time(contents: Contents) -> Chart | None:
                     "name": CLASSES[name],
                     "x": [row["start_s"] + interval_s / 2 for row in mine],
                     "y": [row["busy_s"] / interval_s / counts[name] for row in mine],
-                    "colour": _colour(name, 0),
+                    "color": _color(name, 0),
                     "hovertemplate": f"at %{{x:.4~s}}s: %{{y:.1%}} busy<extra>{CLASSES[name]}</extra>",
                 }
             )
     return Chart(
         "links-time",
         "Links over time",
-        "Share of the time in which the routers' links of a class transmit, mean over links and intervals "
-        "of "
-        f"{duration(interval_s)}.",
+        "Share of the time during which the routers' links of a class transmit, mean over "
+        f"links and intervals of {duration(interval_s)}.",
         traces,
         {
             "xaxis": axis("simulated time", "s"),

@@ -23,7 +23,7 @@ def section(contents: Contents) -> Section:
         blocks.append(Listing("origin-scenario", "Scenario", written["text"], name, folded=True))
     else:
         blocks.append(
-            Text(["This result does not hold the scenario as it was written; these are its settings:"])
+            Text(["This result does not contain the original scenario file; these are its settings:"])
         )
     settings = json.dumps(run["scenario"], indent=2, ensure_ascii=False)
     blocks.append(
@@ -31,9 +31,8 @@ def section(contents: Contents) -> Section:
     )
     return Section(
         "origin",
-        "How to repeat it",
-        "The same scenario, seed and version give the same digest, whatever computer and however many "
-        "cores run it.",
+        "Repeat this run",
+        "The same scenario, seed and version give the same digest on any computer and any number of cores.",
         blocks,
     )
 

@@ -108,16 +108,16 @@ def _verdict(runs: dict[str, Contents]) -> Section:
         if len(known) > 1:
             slow, fast = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
             ratio = known[slow] / known[fast]
-            words = f"{job} differs most: {factor(ratio)} as long in {slow} as in {fast}."
+            words = f"{job} differs most: it took {factor(ratio)} as long in {slow} as in {fast}."
             spread.append((ratio, words))
     if len({contents.run["digest"] for contents in runs.values()}) == 1:
-        lead = "All runs measured the same: their digests are equal."
+        lead = "All runs are equal: their digests match."
     else:
         ratio, words = max(spread, default=(1.0, ""))
         lead = (
             words
             if ratio >= 1.005
-            else "The runs differ, but no job that all of them have took noticeably longer in one of them."
+            else "The runs differ, but no common job took noticeably longer in one of them."
         )
     rows = [
         [
@@ -136,7 +136,7 @@ def _verdict(runs: dict[str, Contents]) -> Section:
         Column("outcome", number=False),
         Column("nodes"),
         Column("seed"),
-        Column("messages go", number=False),
+        Column("messages", number=False),
         Column("simulated"),
         Column("digest", number=False),
     ]
@@ -160,12 +160,12 @@ def _settings(runs: dict[str, Contents]) -> Section:
         for key, row in found.items()
     ]
     columns = [Column("setting", number=False), *(Column(name, number=False) for name in runs)]
-    blocks: list[Block] = [Table("settings", "Settings that differ", columns, rows, search=len(rows) > 12)]
+    blocks: list[Block] = [Table("settings", "Different settings", columns, rows, search=len(rows) > 12)]
     return Section(
         "settings",
         "Settings",
-        "What the scenarios differ in.",
-        blocks if rows else [Text(["Nothing: they are the same."])],
+        "Differences between the scenarios.",
+        blocks if rows else [Text(["None: the settings are the same."])],
     )
 
 
@@ -195,7 +195,7 @@ def _jobs(runs: dict[str, Contents]) -> Section:
                     "name": name,
                     "x": jobs,
                     "y": line,
-                    "colour": number,
+                    "color": number,
                     "hovertemplate": f"%{{x}}: %{{y:.3~s}}{suffix}<extra>{plain(name)}</extra>",
                     "yunit": suffix,
                     "when": {"metric": column},
@@ -204,7 +204,7 @@ def _jobs(runs: dict[str, Contents]) -> Section:
     chart = Chart(
         "jobs-compared",
         "Jobs",
-        "Jobs that all runs have. A bar is missing where the metric does not apply, or the job did not end.",
+        ("Jobs that all runs have. A bar is missing if the metric does not apply or the job did not end."),
         traces,
         {"barmode": "group", "xaxis": axis("", type="category"), "yaxis": axis("", "s", rangemode="tozero")},
         [Control("metric", "Show", offered)],
@@ -222,8 +222,8 @@ def _jobs(runs: dict[str, Contents]) -> Section:
     columns = [Column("job", number=False), Column("metric", number=False), *(Column(name) for name in runs)]
     table = Table("jobs-all", "All metrics", columns, rows, search=True)
     if not jobs:
-        return Section("jobs", "Jobs", "There is no job that all runs have.")
-    return Section("jobs", "Jobs", "What the jobs took in each run.", [chart, table] if traces else [table])
+        return Section("jobs", "Jobs", "The runs have no job in common.")
+    return Section("jobs", "Jobs", "Metrics of the jobs in each run.", [chart, table] if traces else [table])
 
 
 def _cells(values: list[float | None], unit: str) -> list[Cell]:
@@ -262,7 +262,7 @@ def _latency(runs: dict[str, Contents]) -> Section | None:
                         "name": name,
                         "x": xs,
                         "y": shares,
-                        "colour": number,
+                        "color": number,
                         "hovertemplate": f"%{{y:.2%}} within %{{x:.3~s}}s<extra>{plain(name)}</extra>",
                         "when": {"job": job, "measure": measure},
                     }
@@ -270,7 +270,7 @@ def _latency(runs: dict[str, Contents]) -> Section | None:
     chart = Chart(
         "latency-compared",
         "Distribution of latency",
-        "The share that takes at most so long.",
+        "The share with at most this latency.",
         traces,
         {"xaxis": axis("latency", "s", log=True), "yaxis": axis("share", rangemode="tozero")},
         [
@@ -297,7 +297,7 @@ def _waits(runs: dict[str, Contents]) -> Section | None:
     controls = [Control("run", "Run", [(name, name) for name in charts]), *first.controls]
     height = max(chart.height for chart in charts.values())
     chart = Chart("waits-compared", first.title, first.caption, traces, first.layout, controls, height)
-    return Section("waits", "Who waited for whom", "", [chart])
+    return Section("waits", "Interference between jobs", "", [chart])
 
 
 def _links(runs: dict[str, Contents]) -> Section:
@@ -317,7 +317,7 @@ def _links(runs: dict[str, Contents]) -> Section:
                 ]
             )
     if not rows:
-        lead = "No run used links: messages went by the analytic model."
+        lead = "No run used links: all messages used the analytic model."
         return Section("links", "Links", lead)
     columns = [
         Column("run", number=False),
@@ -336,4 +336,4 @@ def _origin(runs: dict[str, Contents]) -> Section:
         for name, contents in runs.items()
     ]
     ask = "The report of each run has its details and how to repeat it: odonata report DIR."
-    return Section("origin", "Where it is from", ask, [Text(lines, items=True)])
+    return Section("origin", "Origin", ask, [Text(lines, items=True)])

@@ -31,9 +31,8 @@ def section(contents: Contents) -> Section | None:
     return Section(
         "slowdown",
         "Slowdown",
-        "Each job together with the others, divided by the same job alone on the same nodes: above 1 it "
-        "takes "
-        "longer. Of an I/O rate, below 1 is worse.",
+        "Each job together with the others, divided by the same job alone on the same nodes. "
+        "Above 1, the job takes longer; for an I/O rate, below 1 is worse.",
         [matrix(contents), *_missing(contents), _all(contents)],
     )
 
@@ -52,7 +51,7 @@ def matrix(contents: Contents) -> Table:
         for name in names:
             one = metrics.get(name)
             if one is None:
-                cells.append(Cell("-", title="does not apply to this job"))
+                cells.append(Cell("-", title="not applicable to this job"))
                 continue
             title = f"alone {_value(name, one['alone'])}, together {_value(name, one['together'])}"
             cells.append(ratio_cell(one["ratio"], title, larger_is_better=name == "io_bandwidth"))
@@ -62,7 +61,7 @@ def matrix(contents: Contents) -> Table:
 
 def _missing(contents: Contents) -> list[Text]:
     failed = contents.results.failed_baselines
-    return [Text([f"No comparison for {job}, alone: {how}" for job, how in failed.items()])] if failed else []
+    return [Text([f"No baseline for {job}: alone, {how}" for job, how in failed.items()])] if failed else []
 
 
 def _all(contents: Contents) -> Table:

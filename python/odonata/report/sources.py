@@ -29,11 +29,11 @@ def page(paths: Sequence[Path]) -> str:
     for number, path in enumerate(paths):
         if sweep_table(path) is not None:
             raise InputError(
-                "a sweep cannot be compared", key="DIR", value=str(path), expected="one sweep alone"
+                "reports do not compare sweeps", key="DIR", value=str(path), expected="a single sweep"
             )
         if any(path.resolve() == other.resolve() for other in paths[:number]):
             raise InputError(
-                "a result was named twice", key="DIR", value=str(path), expected="different results"
+                "the same result is given twice", key="DIR", value=str(path), expected="different results"
             )
     return several.html([Results.load(path) for path in paths])
 

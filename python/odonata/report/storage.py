@@ -42,7 +42,7 @@ def section(contents: Contents) -> Section | None:
     return Section(
         "storage",
         "Storage",
-        "What the storage servers did, what their requests waited for, and when.",
+        "The load of the storage servers, and the waits of their requests over time.",
         blocks,
     )
 
@@ -70,14 +70,14 @@ def table(contents: Contents) -> Table:
     columns = [
         Column("server"),
         Column("node"),
-        Column("busy", help="Share of the simulated time in which the device is busy, draining included."),
+        Column("busy", help="Share of the simulated time during which the device is busy, including drains."),
         Column("requests"),
         Column("mean request", help="From a request's arrival to its response."),
         Column("written"),
         Column("read"),
-        Column("drained", help="Moved on to the external file system."),
-        Column("most used", help="Most space in use on the device: its occupancy at the worst moment."),
-        Column("most memory", help="Most memory in use."),
+        Column("drained", help="Drained to the external file system."),
+        Column("most used", help="Largest space in use on the device."),
+        Column("most memory", help="Largest memory in use."),
         Column("waits for space", help="Summed over requests."),
         Column("for memory", help="Summed over pieces."),
         Column("for the device", help="Summed over accesses."),
@@ -107,12 +107,12 @@ def _metadata(contents: Contents) -> Table | None:
     columns = [
         Column("server"),
         Column("node"),
-        Column("busy", help="Share of the simulated time in which its threads work."),
+        Column("busy", help="Share of the simulated time during which its threads work."),
         *(Column(kind) for kind in kinds),
         Column("waits for a thread", help="Summed over calls."),
         Column("for a directory", help="Summed over calls."),
         Column("longest call", help="From a call's arrival to its answer."),
-        Column("most waiting", help="Most calls that waited at once."),
+        Column("most waiting", help="Most calls waiting at once."),
     ]
     return Table("metadata-servers", "Metadata servers", columns, rows, search=len(rows) > 12, sorted_by=2)
 
@@ -130,7 +130,7 @@ def _waits(contents: Contents) -> Chart | None:
             "name": f"for {words}",
             "x": [str(row["server"]) for row in rows],
             "y": [row[f"wait_{kind}_s"] for row in rows],
-            "colour": number,
+            "color": number,
             "hovertemplate": f"server %{{x}}: %{{y:.3~s}}s for {words}<extra></extra>",
         }
         for number, (kind, words) in enumerate(kinds.items())
@@ -138,7 +138,7 @@ def _waits(contents: Contents) -> Chart | None:
     ]
     return Chart(
         "storage-waits",
-        "What requests waited for",
+        "Waits of requests by resource",
         "Summed over requests (space, locks), pieces (memory) and accesses (device).",
         traces,
         {
@@ -194,7 +194,7 @@ def _over_time(contents: Contents) -> Chart | None:
         for job in contents.shown:
             for show in ("outstanding", "rate"):
                 if job in lines:
-                    unit = "B/s" if show == "rate" else " under way"
+                    unit = "B/s" if show == "rate" else " in flight"
                     traces.append(
                         {
                             "type": "scatter",
@@ -202,7 +202,7 @@ def _over_time(contents: Contents) -> Chart | None:
                             "name": f"{job}, {operation}s",
                             "x": _middles(contents),
                             "y": lines[job][show],
-                            "colour": contents.colour(job),
+                            "color": contents.color(job),
                             "line": {"dash": "solid" if operation == "write" else "dash", "width": 1.8},
                             "hovertemplate": f"at %{{x:.4~s}}s: %{{y:.3~s}}{unit}<extra>{plain(job)}</extra>",
                             "yunit": unit.strip() if show == "rate" else "",
@@ -212,12 +212,11 @@ def _over_time(contents: Contents) -> Chart | None:
     return Chart(
         "storage-time",
         "Reads and writes over time",
-        "Calls under way: from the request to its acknowledgement, waiting included; the queue of the "
-        "servers. "
-        "Rate: a call's bytes, spread evenly over its time.",
+        "Calls in flight: from request to acknowledgement, including waits. Rate: the bytes "
+        "of a call, spread evenly over its time.",
         traces,
         {"xaxis": axis("simulated time", "s"), "yaxis": axis("", "bytes", rangemode="tozero")},
-        [Control("show", "Show", [("outstanding", "calls under way"), ("rate", "bytes per second")])],
+        [Control("show", "Show", [("outstanding", "calls in flight"), ("rate", "bytes per second")])],
         time=True,
     )
 
@@ -231,15 +230,15 @@ def _by_server(contents: Contents) -> Chart | None:
     return Chart(
         "storage-queues",
         "Queues of the servers",
-        "Reads and writes under way at each server"
-        + (f"; of {len(lines)} servers the {len(most)} with the longest queues." if cut else "."),
+        "Reads and writes in flight at each server"
+        + (f"; the {len(most)} of {len(lines)} servers with the longest queues." if cut else "."),
         [
             {
                 "type": "heatmap",
                 "x": _middles(contents),
                 "y": [str(server) for server in most],
                 "z": [[round(value, 3) for value in lines[server]["outstanding"]] for server in most],
-                "hovertemplate": "server %{y} at %{x:.4~s}s: %{z:.2~f} under way<extra></extra>",
+                "hovertemplate": "server %{y} at %{x:.4~s}s: %{z:.2~f} in flight<extra></extra>",
                 "scale": "heat",
                 "colorbar": {"title": {"text": "calls"}, "thickness": 12},
             }

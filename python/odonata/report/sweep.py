@@ -30,7 +30,7 @@ from odonata.wording import quantity
 #: Columns that say which row it is, and nothing to draw.
 PASSED_OVER = ("point", "digest", "outcome", "folder", "workload")
 
-#: Half an interval of 95 % in standard errors, by degrees of freedom from 1 on.
+#: Half an interval of 95% in standard errors, by degrees of freedom from 1 on.
 STUDENT_T = tuple(round(quantile(0.95, freedom), 3) for freedom in range(1, 31))
 
 #: Rows of the table in the page.
@@ -43,7 +43,7 @@ def html(file: Path) -> str:
     roles = {field.name: _role(field) for field in table.schema}
     if "job" not in roles or "metric" not in roles.values():
         raise InputError(
-            "not the table of a sweep", file=str(file), expected="a column job, and columns with metrics"
+            "not a table of a sweep", file=str(file), expected="a column job, and columns with metrics"
         )
     columns = {name: [_plain_value(value) for value in table[name].to_pylist()] for name in roles}
     axes = [name for name, role in roles.items() if role == "axis"] or ["job"]
@@ -61,7 +61,7 @@ def html(file: Path) -> str:
         if role == "metric" and any(value is not None for value in columns[name])
     ]
     if not metrics:
-        raise InputError("nothing was measured", file=str(file), expected="a point that has ended")
+        raise InputError("no point has measurements", file=str(file), expected="a point that has ended")
     units = {
         field.name: (field.metadata or {}).get(b"unit", b"").decode(errors="replace")
         for field in table.schema
@@ -75,8 +75,8 @@ def html(file: Path) -> str:
         Section(
             "sweep",
             "Sweep",
-            "Choose what stands on the axes. Points are means over replications, bars their 95 % confidence "
-            f"intervals (Student's t); without replications there are none.{_said_together(alike)}",
+            "Choose the axes. Points are means over replications, bars their 95% confidence "
+            f"intervals (Student's t); a single run has no bar.{_said_together(alike)}",
             [
                 Facts(_facts(table.num_rows, drawn, columns, repeats, count)),
                 _drawing(columns, drawn, metrics, units),
@@ -88,7 +88,7 @@ def html(file: Path) -> str:
 
 
 def interval(values: list[float]) -> tuple[float, float | None]:
-    """Mean and half of the 95 % confidence interval of the mean; None of a single value.
+    """Mean and half of the 95% confidence interval of the mean; None of a single value.
 
     >>> interval([1.0, 2.0, 3.0])[0], round(interval([1.0, 2.0, 3.0])[1], 3)
     (2.0, 2.484)
@@ -102,9 +102,11 @@ def interval(values: list[float]) -> tuple[float, float | None]:
 def _said_together(alike: dict[str, list[str]]) -> str:
     """
     >>> _said_together({"load": [], "routing": ["levels", "via"]})
-    ' With routing change: levels, via.'
+    ' Settings that change with routing: levels, via.'
     """
-    return "".join(f" With {name} change: {', '.join(others)}." for name, others in alike.items() if others)
+    return "".join(
+        f" Settings that change with {name}: {', '.join(others)}." for name, others in alike.items() if others
+    )
 
 
 def _role(field: Any) -> str:
@@ -168,7 +170,7 @@ def _drawing(
         Control("x", "Across", [(name, name) for name in dict.fromkeys((*axes, "job"))]),
         Control(
             "by",
-            "Colour",
+            "Color",
             [(name, name) for name in by] + ([(axes[0], axes[0])] if axes[0] not in by else []),
         ),
         Control("scale", "Scale", [("linear", "linear"), ("log", "logarithmic")]),
@@ -179,9 +181,9 @@ def _drawing(
     }
     for name in texts:
         values = list(texts[name].items())
-        # What is neither across nor in colour is held at a value: means over settings would be of nothing.
+        # What is neither across nor in color is held at a value: means over settings would be of nothing.
         choices = [*values, ("", "all")] if name in axes else [("", "all"), *values]
-        controls.append(Control(f"only:{name}", f"{name}, where not drawn", choices))
+        controls.append(Control(f"only:{name}", f"{name}, if not drawn", choices))
     data = {
         "rows": {name: columns[name] for name in dict.fromkeys(("job", *axes, *metrics))},
         "units": {name: units.get(name, "") for name in (*axes, *metrics)},
@@ -193,10 +195,9 @@ def _drawing(
     }
     return Drawing(
         "sweep-chart",
-        "Metric over settings",
-        "A setting that is neither across nor in colour is held at the value chosen for it. With all of "
-        "its values "
-        "the points are means over them, which have no interval.",
+        "Metrics over settings",
+        "A setting that is neither on the axis nor in color is fixed at its selected value. "
+        'With "all", points are means over its values, without intervals.',
         "sweep",
         data,
         controls,

@@ -1,16 +1,18 @@
-"""The verdict: who slowed whom, by how much and where, in words."""
+"""The verdict: interference between jobs, its size and its places, in words."""
 
 from __future__ import annotations
+
+import math
 
 from odonata import blame, run_fidelity
 from odonata.report.blocks import Block, Facts, Section, Text, duration
 from odonata.report.contents import Contents
-from odonata.wording import factor, rate, share, size
+from odonata.wording import factor, rate, sentence_case, share, size
 
 #: Ratio of times from which on a job counts as slowed down.
 SLOWED = 1.02
 
-#: Jobs of which a sentence is said.
+#: Most jobs with a sentence.
 MOST = 12
 
 
@@ -21,37 +23,35 @@ def section(contents: Contents) -> Section:
 
 
 def headline(contents: Contents) -> str:
-    """The most important thing, in a sentence."""
+    """The most important finding, in a sentence or two."""
     slowed = _slowed(contents)
     if slowed:
         job, ratio = slowed[0]
         if ratio < SLOWED:
-            return "No job took noticeably longer than it takes alone."
-        said = f"{job} was slowed most: {_times(contents, job)}, {factor(ratio)} as long as alone."
-        culprit = _culprit(contents, job)
-        return f"{said} It waited most for {culprit}." if culprit else said
+            return "No job took noticeably longer than alone."
+        return sentence_case(
+            f"{job} slowed down most: it took {_times(contents, job)}.{_cause(contents, job)}"
+        )
     others = [found for found in _worth(contents) if found.victim != found.culprit]
     if others:
         found = max(others, key=lambda found: found.share)
         return f"{found.words()}."
     if contents.blames and len(contents.names) > 1:
-        return "No job waited for another for as much as 1 % of the time."
+        return "No job spent 1% of its time or more waiting behind another."
     if len(contents.names) == 1:
-        return f"{contents.names[0]} had the machine for itself."
-    return "Who slowed whom was not measured in this run."
+        return sentence_case(f"{contents.names[0]} had the machine to itself.")
+    return "This run did not measure interference between jobs."
 
 
 def sentences(contents: Contents) -> list[str]:
-    """What else there is to say, the most important first."""
+    """All other findings, the most important first."""
     lines = []
     if contents.results.outcome != "completed":
         lines.append(f"The run did not complete: {contents.results.ending}.")
     slowed = _slowed(contents)
     # The first is the headline.
-    for job, ratio in slowed[1 if slowed and slowed[0][1] >= SLOWED else 0 :][:MOST]:
-        said = f"{job} took {_times(contents, job)}, {factor(ratio)} as long as alone"
-        culprit = _culprit(contents, job)
-        lines.append(f"{said}; it waited most for {culprit}." if culprit else f"{said}.")
+    for job, _ in slowed[1 if slowed and slowed[0][1] >= SLOWED else 0 :][:MOST]:
+        lines.append(sentence_case(f"{job} took {_times(contents, job)}.{_cause(contents, job)}"))
     if not contents.slowdowns:
         heavy = sorted(_worth(contents), key=lambda found: -found.share)
         others = [found for found in heavy if found.culprit != found.victim][1:]
@@ -65,9 +65,9 @@ def sentences(contents: Contents) -> list[str]:
         )
         # Flows and the analytic model have no buffers.
         if link["saturation_s"]:
-            said += f"; packets found the buffers behind it full for {duration(link['saturation_s'])}"
+            said += f"; packets found the next buffer full for {duration(link['saturation_s'])}"
         elif link["saturation_s"] is not None:
-            said += "; packets never found the buffers behind it full"
+            said += "; packets never found the next buffer full"
         lines.append(f"{said}.")
     servers = contents.summary["servers"]
     if servers:
@@ -82,7 +82,8 @@ def sentences(contents: Contents) -> list[str]:
 
 def _times(contents: Contents, job: str) -> str:
     elapsed = contents.slowdowns[job]["elapsed"]
-    return f"{duration(elapsed['together'])} instead of {duration(elapsed['alone'])}"
+    ratio = math.nan if elapsed["ratio"] is None else elapsed["ratio"]
+    return f"{duration(elapsed['together'])}, {factor(ratio)} its {duration(elapsed['alone'])} alone"
 
 
 def _slowed(contents: Contents) -> list[tuple[str, float]]:
@@ -105,7 +106,7 @@ def _worth(contents: Contents) -> list[blame.Finding]:
 
 
 def _heaviest(contents: Contents, job: str) -> blame.Finding | None:
-    """What a job waited for most, of the others, weighed by what that kind of waiting is of its time."""
+    """The heaviest wait behind another job, weighed by the share of such waits in the job's time."""
     row = next(row for row in contents.jobs if row["job"] == job)
     whole = row["compute_s"] + row["non_compute_s"] or 1.0
 
@@ -118,24 +119,10 @@ def _heaviest(contents: Contents, job: str) -> blame.Finding | None:
     return max(others, key=weight, default=None)
 
 
-def _culprit(contents: Contents, job: str) -> str | None:
-    """Whom a job waited for most, of the others, and where."""
+def _cause(contents: Contents, job: str) -> str:
+    """A sentence about the other job behind which a job waited most, after a space; empty without one."""
     found = _heaviest(contents, job)
-    if found is None:
-        return None
-    if found.where in ("servers", "below"):
-        where = f"at {found.places} of its {found.servers} storage servers"
-        if found.where == "below":
-            where = f"at {found.places} storage servers below its own"
-        elif found.servers == 1:
-            where = "at its storage server"
-        return f"{found.culprit}, {where}: {_part(found)} of its I/O time"
-    traffic = "messages" if found.culprit_class == "mpi" else "I/O"
-    own = "messages" if found.victim_class == "mpi" else "I/O"
-    return (
-        f"{found.culprit}'s {traffic} in the network, {_part(found)} of the time that its "
-        f"{own} spent there, most on {found.most} ({found.most_place})"
-    )
+    return "" if found is None else f" {found.words(pronoun=True)}."
 
 
 def foremost(contents: Contents) -> blame.Finding | None:
@@ -145,10 +132,6 @@ def foremost(contents: Contents) -> blame.Finding | None:
         return found
     others = [found for found in _worth(contents) if found.victim != found.culprit]
     return max(others, key=lambda found: found.share, default=None)
-
-
-def _part(found: blame.Finding) -> str:
-    return ("at most " if found.at_most else "") + share(found.share, 1.0)
 
 
 def _facts(contents: Contents) -> list[tuple[str, str]]:
@@ -165,7 +148,7 @@ def _facts(contents: Contents) -> list[tuple[str, str]]:
     return [
         ("Outcome", contents.results.outcome),
         ("Machine", machine),
-        ("Messages go", run_fidelity.WORDS[contents.fidelity.of_run]),
+        ("Messages", run_fidelity.WORDS[contents.fidelity.of_run]),
         ("Simulated", f"{duration(contents.simulated_s)} in {duration(run['wall_s'])}"),
         ("Moved", moved),
         ("Seed", str(run["scenario"].get("seed", "-"))),

@@ -1,4 +1,4 @@
-"""Who waited for whom: the table blame as a matrix, over time, and place by place."""
+"""Interference between jobs: the table blame as a matrix, over time, and place by place."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from odonata.report.contents import Contents
 from odonata.results import needed
 from odonata.wording import share
 
-#: Where it was waited: name -> (in words, places, the victim's time that it is a share of, by class).
+#: Places of waits: name -> (in words, places, the victim's time that it is a share of, by class).
 WHERE: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
     "network": ("in the network", ROUTER_PLACES, {"mpi": "mpi_network_s", "io": "io_network_s"}),
     "servers": ("at storage servers", ("server",), {"io": "io_calls_s"}),
-    "below": ("at servers below these", ("file-system",), {}),
+    "below": ("at lower tiers", ("file-system",), {}),
     "metadata": ("at metadata servers", ("metadata",), {"io": "metadata_calls_s"}),
     "nic": ("at network interfaces", ("nic",), {}),
 }
@@ -39,8 +39,8 @@ MOST_PAIRS = 24
 #: Lines of the table of all waits.
 MOST_ROWS = 400
 
-#: What stands for whom nobody knows.
-NOBODY = "not known"
+#: Stands for an unknown culprit.
+UNKNOWN = "unknown"
 
 
 def section(contents: Contents) -> Section | None:
@@ -53,10 +53,8 @@ def section(contents: Contents) -> Section | None:
     blocks.append(_table(contents))
     return Section(
         "waits",
-        "Who waited for whom",
-        "Every wait is charged to the job that held what was waited for. Jobs also wait for themselves: "
-        "that is "
-        "the diagonal.",
+        "Interference between jobs",
+        "Every wait is charged to the job that held the resource. The diagonal has waits behind own traffic.",
         blocks,
     )
 
@@ -109,7 +107,7 @@ def matrix(contents: Contents) -> Chart:
             traces.append(
                 {
                     "type": "heatmap",
-                    "x": [culprit or NOBODY for culprit in culprits],
+                    "x": [culprit or UNKNOWN for culprit in culprits],
                     "y": jobs,
                     "z": z,
                     "text": words if len(jobs) <= 12 else None,
@@ -127,20 +125,19 @@ def matrix(contents: Contents) -> Chart:
             )
     return Chart(
         "waits-matrix",
-        "Waits: rows waited for columns",
-        "As a share of the time that the victim's packets were in the network, or that its I/O calls took; "
-        "summed over packets and requests. Waits at network interfaces come before the network and are "
-        "shown in "
-        "seconds, summed over messages.",
+        "Waits: victims in rows, culprits in columns",
+        "As a share of the victim's time in the network or in I/O calls, summed over packets "
+        "and requests. Waits at network interfaces precede the network and are in seconds, "
+        "summed over messages.",
         traces,
         {
-            "xaxis": axis("held it up", side="top", type="category"),
-            "yaxis": axis("waited", autorange="reversed", type="category"),
+            "xaxis": axis("culprit", side="top", type="category"),
+            "yaxis": axis("victim", autorange="reversed", type="category"),
             "margin": {"t": 70, "b": 10},
         },
         [
             Control("where", "Where", _places(contents)),
-            Control("class", "Whose", [("", "messages and I/O"), ("mpi", "messages"), ("io", "I/O")]),
+            Control("class", "Traffic", [("", "messages and I/O"), ("mpi", "messages"), ("io", "I/O")]),
         ],
         height=100 + 44 * max(2, len(jobs)),
     )
@@ -167,7 +164,7 @@ def _over_time(contents: Contents) -> Chart | None:
                 {
                     "type": "heatmap",
                     "x": [start + interval_s / 2 for start in starts],
-                    "y": [f"{victim} ← {culprit or NOBODY}" for victim, culprit in most],
+                    "y": [f"{victim} ← {culprit or UNKNOWN}" for victim, culprit in most],
                     "z": [[pairs[pair].get(start, 0.0) / interval_s for start in starts] for pair in most],
                     "hovertemplate": "%{y}<br>at %{x:.4~s}s: %{z:.3~s} waiting<extra></extra>",
                     "ygap": 1,
@@ -179,9 +176,9 @@ def _over_time(contents: Contents) -> Chart | None:
     return Chart(
         "waits-time",
         "Waits over time",
-        "How many packets (in the network), messages (at network interfaces) or requests (at servers) of the "
-        f"victim on the left of ← were waiting for the culprit on its right, mean over intervals of "
-        f"{duration(interval_s)}.",
+        "Packets (in the network), messages (at network interfaces) or requests (at servers) "
+        "of the victim, left of ←, that wait for the culprit on its right: mean over "
+        f"intervals of {duration(interval_s)}.",
         traces,
         {
             "xaxis": axis("simulated time", "s"),
@@ -189,7 +186,7 @@ def _over_time(contents: Contents) -> Chart | None:
         },
         [
             Control("where", "Where", _places(contents)),
-            Control("who", "For whom", [("others", "other jobs"), ("all", "others and itself")]),
+            Control("who", "Culprits", [("others", "other jobs"), ("all", "others and itself")]),
         ],
         height=150 + 24 * max(4, max(len(trace["y"]) for trace in traces)),
         time=True,
@@ -199,14 +196,14 @@ def _over_time(contents: Contents) -> Chart | None:
 def _table(contents: Contents) -> Table:
     ordered = sorted(contents.findings, key=lambda found: -found.waited_s)
     columns = [
-        Column("waited", number=False),
-        Column("for", number=False),
+        Column("victim", number=False),
+        Column("culprit", number=False),
         Column("where", number=False),
         Column("waited", help="Packet-seconds in the network, request-seconds at servers."),
         Column("share", help="Of the victim's time in the network, or in I/O calls."),
         Column("places", help="Links or servers at which it waited."),
-        Column("most at", number=False),
-        Column("for what", number=False, help="What it waited for most."),
+        Column("worst place", number=False),
+        Column("resource", number=False, help="The resource with the longest waits."),
     ]
     return Table(
         "waits-table",
@@ -224,7 +221,7 @@ def _row(found: Finding) -> list[Cell]:
     at = f"server {found.most}" if found.where != "network" else f"{found.most} ({found.most_place})"
     return [
         name_cell(f"{found.victim} ({_class(found.victim_class)})"),
-        name_cell(f"{found.culprit} ({_class(found.culprit_class)})" if found.culprit else NOBODY),
+        name_cell(f"{found.culprit} ({_class(found.culprit_class)})" if found.culprit else UNKNOWN),
         name_cell(found.where),
         time_cell(found.waited_s),
         Cell(said, part, min(1.0, part or 0.0)),

@@ -60,11 +60,11 @@ def grid(table: Table) -> list[Axis]:
 def list_axis(key: str, values: Any, table: Table, name: str) -> Axis:
     """An axis of one key and a list of its values."""
     if not isinstance(values, Sequence) or isinstance(values, str) or not values:
-        raise table.error("no list of values", name, values, "a list such as [1, 2, 4]")
+        raise table.error("not a list of values", name, values, "a list such as [1, 2, 4]")
     seen: list[Any] = []
     for value in values:
         if any(type(value) is type(one) and value == one for one in seen):
-            raise table.error("a value twice", name, value, "each value once")
+            raise table.error("a repeated value", name, value, "each value once")
         seen.append(value)
     return Axis((key,), tuple((value,) for value in values), (table.key(name),))
 
@@ -77,7 +77,7 @@ def zipped(table: Table) -> list[Axis]:
     lists = flat(inner)
     for key, values in lists.items():
         if not isinstance(values, list) or not values:
-            raise inner.error("no list of values", key, values, "a list such as [1, 2, 4]")
+            raise inner.error("not a list of values", key, values, "a list such as [1, 2, 4]")
     lengths = {key: len(values) for key, values in lists.items()}
     if len(set(lengths.values())) > 1:
         key = min(lengths, key=lambda key: lengths[key])
@@ -140,7 +140,7 @@ def _ranges(table: Table, prefix: str) -> list[tuple[str, samples.Range]]:
         elif isinstance(value, dict):
             found += _ranges(Table(value, table.source, table.key(name)), f"{key}.")
         else:
-            raise table.error("no range", name, value, "{ low = 1, high = 9 }, or a list of choices")
+            raise table.error("not a range", name, value, "{ low = 1, high = 9 }, or a list of choices")
     return found
 
 
@@ -151,7 +151,7 @@ def refuse_twice(source: Source, axes: Sequence[Axis], fixed: Mapping[str, Any])
         for key, where in zip(axis.keys, axis.where, strict=True):
             if key in places:
                 raise source.error(
-                    "a key twice", where, value=key, expected=f"only one of {places[key]} and {where}"
+                    "a repeated key", where, value=key, expected=f"only one of {places[key]} and {where}"
                 )
             places[key] = where
 
@@ -166,7 +166,7 @@ def over_option(text: str) -> Axis:
     source = Source()
     where = f"--over {shown(text).strip(chr(34))}"
     if not equals or not key.strip() or not listed.strip():
-        raise source.error("no key and values", where, value=text, expected="KEY=A,B,C")
+        raise source.error("not a key with values", where, value=text, expected="KEY=A,B,C")
     values = _value(f"[{listed}]")
     if not isinstance(values, list):
         values = [_value(part.strip()) for part in listed.split(",") if part.strip()]

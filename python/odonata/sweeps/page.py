@@ -68,12 +68,12 @@ def show(sweep: Sweep, stream: TextIO | None = None) -> None:
             say(out, f"... {len(rows) - MOST_ROWS} more rows in intervals.parquet")
         say(out, "")
         explain(out, *sentences(sweep), *seeds_alike(sweep))
-        explain(out, *(f"{', '.join(others)}: as {key}." for key, others in same.items()))
+        explain(out, *(f"{', '.join(others)}: vary with {key}." for key, others in same.items()))
         kind = "together / alone" if names[0].endswith("_ratio") else "as measured"
         explain(
             out,
             f"{', '.join(_HEADINGS[name] for name in names)}: {kind}; mean over seeds ± half-width of the "
-            f"{100 * about['confidence']:g} % confidence interval.",
+            f"{100 * about['confidence']:g}% confidence interval.",
         )
     if sweep.path is not None:
         say(out, f"Tables: {sweep.path}/points.parquet, {sweep.path}/intervals.parquet")
@@ -111,10 +111,10 @@ def _seeds(measured: dict[str, dict[str, Any]]) -> str:
     """How many seeds a row is the mean of.
 
     >>> _seeds({"io_s": {"seeds": 5, "results": 5}}), _seeds({"io_s": {"seeds": 5, "results": 1}})
-    ('5', '5, all alike')
+    ('5', '5, equal')
     """
     seeds = max(row["seeds"] for row in measured.values())
-    return f"{seeds}, all alike" if seeds > 1 and _is_certain(next(iter(measured.values()))) else str(seeds)
+    return f"{seeds}, equal" if seeds > 1 and _is_certain(next(iter(measured.values()))) else str(seeds)
 
 
 def _is_certain(row: dict[str, Any]) -> bool:
@@ -130,8 +130,8 @@ def seeds_alike(sweep: Sweep) -> list[str]:
     count = sweep.description["points"]
     where = "every point" if len(certain) == count else f"{len(certain)} of {count} points"
     return [
-        f"At {where} all seeds gave the same result (equal digests): nothing in these runs is random, and "
-        f"there is no interval. {VARIES}"
+        f"At {where} all seeds gave equal results: nothing in these runs is random, so there "
+        f"is no interval. {VARIES}"
     ]
 
 
@@ -188,12 +188,12 @@ def sentences(sweep: Sweep) -> list[str]:
             ", ".join(f"{key} = {_swept(row[key], units.get(key, ''))}" for key in shown)
             for row in (most, least)
         ]
-        text = f"- {job} is slowed most at {where[0]} ({_mean(most)}), least at {where[1]} ({_mean(least)})"
+        text = f"- {job} slows down most at {where[0]} ({_mean(most)}), least at {where[1]} ({_mean(least)})"
         if _is_certain(most) and _is_certain(least):
             said.append(f"{text}.")
             continue
         if most["half_width"] is None or least["half_width"] is None:
-            text += "; how much of that is chance, more seeds would say"
+            text += "; more seeds would show whether this is chance"
         elif most["low"] <= least["high"]:
             text += "; their intervals overlap"
         said.append(f"{text}.")

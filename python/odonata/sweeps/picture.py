@@ -38,7 +38,7 @@ def check(measure: str, x: str | None, swept: list[str]) -> None:
             meant=COMMON_NAMES.get(measure),
         )
     if not swept:
-        raise InputError("nothing is swept", key="--plot", expected="a sweep with an axis")
+        raise InputError("the sweep has no axis", key="--plot", expected="a sweep with an axis")
     if x is not None and x not in swept:
         raise unknown(Source(), "--x", x, swept, "no swept key of that name:")
 

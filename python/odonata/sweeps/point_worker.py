@@ -49,12 +49,12 @@ def carry_out(request: dict[str, Any], tell: Any) -> dict[str, Any]:
     except InputError as error:
         kept = record.failure(key, "wrong-input", " ".join(str(error).split()))
     except MemoryError as error:
-        kept = record.failure(key, "out-of-memory", str(error) or "there was not enough memory")
+        kept = record.failure(key, "out-of-memory", str(error) or "not enough memory")
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         kept = record.failure(key, "failed", f"{error.strerror or error}{place}")
     if limit.over:
-        return record.failure(key, "timed-out", f"not at its end after {request['timeout_s']:g} s")
+        return record.failure(key, "timed-out", f"unfinished after {request['timeout_s']:g} s")
     return kept
 
 

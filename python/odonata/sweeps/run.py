@@ -131,7 +131,7 @@ def amended(spec: Spec, axes: Sequence[Axis], chosen: Mapping[str, Any]) -> Spec
     for axis in axes:
         for key in axis.keys:
             if key in there:
-                raise InputError("a key twice", key=axis.where[0], value=key, expected="each key once")
+                raise InputError("a repeated key", key=axis.where[0], value=key, expected="each key once")
             there.append(key)
     said = {name: value for name, value in chosen.items() if value is not None}
     if "dask" in said:
@@ -201,7 +201,7 @@ def _check_stop(spec: Spec, points: list[sweep_points.Point]) -> None:
             raise unknown(spec.source, "stop.jobs", job, jobs, "no job of that name:")
     if spec.stop.metric.endswith(("_ratio", "_alone_s")) and not any(point.baselines for point in points):
         raise spec.source.error(
-            "there are no baselines to compare with", "stop.metric", value=spec.stop.metric,
+            'the sweep has no baselines', "stop.metric", value=spec.stop.metric,
             expected="baselines = true, and several jobs",
         )  # fmt: skip
 

@@ -61,7 +61,7 @@ def range_of(table: Table) -> Range:
         value = table.values.get(name)
         number, unit = (value, "") if not isinstance(value, str) else parse(value) or (None, "")
         if number is None or isinstance(number, bool) or not isinstance(number, int | float):
-            raise table.error("no bound", name, value, 'a number, or a number and a unit such as "10 us"')
+            raise table.error("not a bound", name, value, 'a number, or a number and a unit such as "10 us"')
         bounds.append((number, unit))
     (low, unit), (high, other) = bounds
     if unit != other:

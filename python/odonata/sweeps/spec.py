@@ -136,10 +136,10 @@ def checked(spec: Spec) -> Spec:
             "too many points", "grid", value=count, expected=f"at most {axes.MOST_POINTS}"
         )
     if spec.dask is not None and spec.slurm is not None:
-        raise spec.source.error("two places to run at", "dask", value=spec.dask, expected="dask or slurm")
+        raise spec.source.error("two places to run", "dask", value=spec.dask, expected="dask or slurm")
     if spec.stop is not None and not isinstance(spec.seeds, int):
         raise spec.source.error(
-            "a list of seeds has no more to add",
+            "a list of seeds is complete",
             "seeds",
             value=list(spec.seeds),
             expected="a number of seeds",
@@ -149,7 +149,7 @@ def checked(spec: Spec) -> Spec:
         least = max(spec.seeds, 3)
         if spec.stop.most < least:
             raise spec.source.error(
-                "fewer seeds than every point has",
+                "fewer than the seeds of a point",
                 "stop.most",
                 value=spec.stop.most,
                 expected=f"{least} or more",
@@ -169,7 +169,7 @@ def seed_list(values: Sequence[Any], source: Source, key: str) -> tuple[int, ...
     """Seeds as they were given, each once."""
     whole = all(isinstance(one, int) and not isinstance(one, bool) for one in values)
     if not values or not whole or len(set(values)) < len(values):
-        raise source.error("no list of seeds", key, value=values, expected="whole numbers, each once")
+        raise source.error("not a list of seeds", key, value=values, expected="whole numbers, each once")
     for one in values:
         check_seed(one)
     return tuple(values)
@@ -199,7 +199,7 @@ def seconds(text: str, source: Source, key: str) -> float:
     found = parse(text)
     scale = {"s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0}.get(found[1] if found else "")
     if found is None or scale is None or found[0] <= 0:
-        raise source.error("no time", key, value=text, expected='a time such as "30 s", "10 min" or "2 h"')
+        raise source.error("not a time", key, value=text, expected='a time such as "30 s", "10 min" or "2 h"')
     return found[0] * scale
 
 

@@ -74,7 +74,7 @@ class Store:
                 f"the folder cannot be written: {error.strerror}", "a folder that can be"
             ) from None
         if self._lock is None:
-            raise self._error("another process works on this sweep", "one at a time")
+            raise self._error("another process works on this sweep", "wait for its end")
         place = self.folder / JOURNAL_FILE
         if place.is_file():
             self.runs |= read(place)
@@ -123,7 +123,7 @@ class Store:
                 raise
             raise self._error(f"the folder cannot be read: {error.strerror}", "a folder, or none") from None
         if names - {LOCK} and JOURNAL_FILE not in names:
-            raise self._error("what is there is not a sweep", f"a folder that holds {JOURNAL_FILE}, or none")
+            raise self._error("the folder is not a sweep", f"a folder that holds {JOURNAL_FILE}, or none")
 
     def _error(self, problem: str, expected: str) -> InputError:
         return InputError(problem, key="--out", value=str(self.folder), expected=expected)

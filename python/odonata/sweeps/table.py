@@ -52,10 +52,10 @@ _ENDING = (
     Column("detail", "string", "", "The same in a sentence, if there is more to say."),
     Column("baseline", "string", "", "How the job alone ended; null without baselines."),
     Column("digest", "string", "", "Digest of the results: equal digests, equal results."),
-    Column("attempts", "int64", "", "How often the run was begun, as processes that die are started again."),
+    Column("attempts", "int64", "", "Starts of the run; processes that die are started again."),
     Column("run_simulated_s", "float64", "s", "Simulated time of the run."),
     Column("run_wall_s", "float64", "s", "Wall time of the run."),
-    Column("run_cpu_s", "float64", "s", "Processor time of the run."),
+    Column("run_cpu_s", "float64", "s", "CPU time of the run."),
     Column("run_events", "int64", "", "Events of the run."),
     Column(
         "folder",

@@ -65,12 +65,10 @@ class WorkerProcess:
         words = self._last_words()
         self._forget()
         if late.is_set():
-            return record.failure(
-                request["key"], "timed-out", f"not at its end after {limit:g} s, and killed"
-            )
+            return record.failure(request["key"], "timed-out", f"killed after {limit:g} s, unfinished")
         outcome, detail = explain(code, words)
         if outcome == "killed":
-            detail = "its process was killed (signal 9), as systems do when memory runs out"
+            detail = "its process was killed (signal 9), probably because memory ran out"
         return record.failure(request["key"], outcome, detail)
 
     def close(self) -> None:

@@ -80,7 +80,7 @@ class Recorded:
         self.settings: Any = run.get("timeline") if isinstance(run, dict) else None
         if not isinstance(self.settings, dict):
             raise InputError(
-                "the run has recorded no timeline",
+                "the run recorded no timeline",
                 file=None if results.path is None else str(Path(results.path) / RUN_FILE),
                 key="run.timeline",
                 expected="a run with this key: odonata run SCENARIO --set run.timeline={} (docs/timeline.md)",

@@ -69,17 +69,17 @@ class Ranks(Container[int]):
 
         if every := re.fullmatch(r"\s*every:(\d{1,9})\s*", text, re.ASCII):
             if not int(every[1]):
-                raise wrong("every 0th rank is none")
+                raise wrong("the step is 0")
             return cls(every=int(every[1]))
         ranges = []
         for part in text.split(","):
             match = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?", part, re.ASCII)
             if match is None:
-                raise wrong("no numbers of ranks")
+                raise wrong("not a list of ranks")
             first = int(match[1])
             last = int(match[2]) if match[2] else first
             if last < first or last >= _MOST_RANKS:
-                raise wrong("no range of ranks")
+                raise wrong("not a range of ranks")
             ranges.append(range(first, last + 1))
         return cls(tuple(ranges))
 
@@ -99,7 +99,7 @@ def seconds(text: str, key: str) -> float:
         if not unit and value == 0:
             return 0.0
     raise InputError(
-        "no time", key=key, value=_excerpt(text), expected='a number with a unit, such as "1.5 ms"'
+        "not a time", key=key, value=_excerpt(text), expected='a number with a unit, such as "1.5 ms"'
     )
 
 
@@ -117,7 +117,7 @@ def choose(
         for job in sorted(chosen - set(names)):
             near = get_close_matches(job[:200], [name[:200] for name in names], n=1)
             raise InputError(
-                "there is no such job",
+                "no such job",
                 key=keys[0],
                 value=_excerpt(job),
                 expected="one of "
@@ -128,7 +128,7 @@ def choose(
     from_s, until_s = period
     if not until_s > from_s:
         raise InputError(
-            "the period ends before it begins",
+            "the period ends before it starts",
             key=keys[1],
             value=f"{until_s} s",
             expected=f"more than {from_s} s",

@@ -114,7 +114,7 @@ def packets(file: BinaryIO) -> Iterator[pb.TracePacket]:
                 break
         content = file.read(length) if tag[0] == _TAG and length <= _LARGEST_PACKET else b""
         if len(content) < length or tag[0] != _TAG:
-            raise ValueError("what is there is no packet of a trace")
+            raise ValueError("not a packet of a trace")
         yield pb.TracePacket.FromString(content)
 
 
@@ -161,7 +161,7 @@ def read(file: BinaryIO) -> Trace:
                 trace.starts[flow] = (track, at)
         elif event.type == _EVENT.TYPE_SLICE_END:
             if not stacks[track]:
-                raise ValueError(f"a slice ends that was not begun, on {trace.way(track)}")
+                raise ValueError(f"a slice ends without a start, on {trace.way(track)}")
             begin, what, annotations = stacks[track].pop()
             totals = trace.totals.setdefault(track, {}).setdefault(what, Totals())
             totals.slices += 1

@@ -57,10 +57,10 @@ class Plan:
         rest = self._shown_servers or self._shown_links
         if not self._order and (chosen or not rest):
             raise InputError(
-                "nothing was recorded of what is wanted",
+                "the selection has no recorded events",
                 key="run.timeline",
                 value=str(recorded.settings)[:200],
-                expected="jobs, ranks and a period of which something was recorded (docs/timeline.md)",
+                expected="recorded jobs, ranks and times (docs/timeline.md)",
             )
 
     def write(self, file: BinaryIO) -> TimelineAnswer:
@@ -93,7 +93,7 @@ class Plan:
             least, most = ends["min"].as_py(), ends["max"].as_py()
             sound = pc.all(pc.is_finite(table[column])).as_py()
             if table.num_rows and not (sound and least >= 0 and most <= _LATEST_S):
-                raise self._recorded.damaged(name, "a time that is none", f"{column} from {least} to {most}")
+                raise self._recorded.damaged(name, "not a time", f"{column} from {least} to {most}")
         return within(table, begin, end, self._selection)
 
     def _of_ranks(self) -> tuple[pa.Table, pa.Table, pa.Table]:
@@ -149,7 +149,7 @@ class Plan:
             )
             starts = starts.take(pc.sort_indices(starts))
             until = starts[max(budget // 2, 1) - 1].as_py()
-            self._left_out.say(f"what ranks call later than {until} s")
+            self._left_out.say(f"calls of ranks after {until} s")
             calls = calls.filter(pc.less_equal(calls["begin_s"], until))
             requests = requests.filter(pc.less_equal(requests["begin_s"], until))
             # Many may begin at one instant.

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from cluster2017_study.claims import sizes, where
 from cluster2017_study.measures import PLACEMENTS, Completion, Run
 
-COLOURS = dict(zip(PLACEMENTS.values(), ("#0b6e75", "#c4501b", "#6b5b95"), strict=True))
+COLORS = dict(zip(PLACEMENTS.values(), ("#0b6e75", "#c4501b", "#6b5b95"), strict=True))
 ROUTINGS = ("adaptive", "minimal")
 
 
@@ -45,8 +45,8 @@ def latency(runs: Sequence[Run], buffers: str) -> Figure:
                 low, mean, high = (
                     1e3 * v for v in (run.latency_min_s, run.latency_mean_s, run.latency_max_s)
                 )
-                axes.vlines(column, low, high, color=COLOURS[run.placement], linewidth=2)
-                axes.plot(column, mean, "o", color=COLOURS[run.placement], markersize=4)
+                axes.vlines(column, low, high, color=COLORS[run.placement], linewidth=2)
+                axes.plot(column, mean, "o", color=COLORS[run.placement], markersize=4)
         alone = [1e3 * run.latency_mean_alone_s for run in where(chosen, routing=routing)]
         if alone:
             axes.axhline(sum(alone) / len(alone), color="red", linewidth=0.8)
@@ -67,14 +67,14 @@ def times(runs: Sequence[Run], buffers: str) -> Figure:
         axes = first = figure.add_subplot(1, 2, place, sharey=first)
         for column, (_, mark) in _columns(runs):
             for run in where(chosen, routing=routing, nodes=mark[0], placement=mark[1]):
-                colour = COLOURS[run.placement]
-                axes.bar(column - 0.2, 1e3 * run.checkpoint_s, 0.4, color=colour)
+                color = COLORS[run.placement]
+                axes.bar(column - 0.2, 1e3 * run.checkpoint_s, 0.4, color=color)
                 axes.bar(
                     column + 0.2,
                     1e3 * run.checkpoint_alone_s,
                     0.4,
                     facecolor="none",
-                    edgecolor=colour,
+                    edgecolor=color,
                     hatch="////",
                 )
         _dress(axes, runs, f"({'ab'[place - 1]}) {buffers} buffers, {routing} routing")
@@ -89,12 +89,12 @@ def completion(completions: Sequence[Completion]) -> Figure:
     figure = Figure(figsize=(9, 3.2), layout="constrained")
     for place, buffers in enumerate(("random", "nearest"), start=1):
         axes = figure.add_subplot(1, 2, place)
-        for placement, colour in COLOURS.items():
+        for placement, color in COLORS.items():
             ends = sorted(
                 1e3 * one.end_s for one in completions if (one.buffers, one.placement) == (buffers, placement)
             )
             if ends:
-                axes.plot(range(1, len(ends) + 1), ends, color=colour, linewidth=1.4)
+                axes.plot(range(1, len(ends) + 1), ends, color=color, linewidth=1.4)
         axes.set_title(f"({'ab'[place - 1]}) {buffers} buffers, minimal routing", fontsize=8, loc="left")
         axes.set_xlabel("ranks, by the time at which they had written", fontsize=8)
         axes.set_ylim(bottom=0)
@@ -109,7 +109,7 @@ def _columns(runs: Sequence[Run]) -> list[tuple[float, tuple[str, tuple[int, str
     """Where on the axis each size and placement stands: placements of a size side by side."""
     found = []
     for i, nodes in enumerate(sizes(runs)):
-        for j, placement in enumerate(COLOURS):
+        for j, placement in enumerate(COLORS):
             found.append((4.0 * i + j, (f"{nodes}", (nodes, placement))))
     return found
 
@@ -125,5 +125,5 @@ def _dress(axes: Any, runs: Sequence[Run], title: str) -> None:
 def _legend(figure: Figure) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], color=colour, linewidth=4, label=name) for name, colour in COLOURS.items()]
+    handles = [Line2D([], [], color=color, linewidth=4, label=name) for name, color in COLORS.items()]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), fontsize=7, frameon=False)

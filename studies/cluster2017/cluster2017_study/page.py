@@ -1,11 +1,11 @@
-"""README.md: figures in the paper's form, a verdict per claim, why one does not hold, what runs took."""
+"""README.md and APPENDIX.md: the paper's figures, a verdict per claim, the reasons, what runs took."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from study_tools import verdicts
+from study_tools import pages, verdicts
 from study_tools.claims import Claim, Verdict, number
 from study_tools.table import Table
 
@@ -13,8 +13,6 @@ from cluster2017_study import claims_background, claims_io, daly, measures
 from cluster2017_study.measures import Run
 
 STUDY = Path(__file__).parents[1]
-TEMPLATE = STUDY / "page.md"
-PAGE = STUDY / "README.md"
 DATA = STUDY / "data"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
 
@@ -60,8 +58,8 @@ def stored() -> list[Run]:
     return [*grid, *filter(at_full_scale, [*scales, *whole])]
 
 
-def text() -> str:
-    """The page, from what is stored."""
+def texts() -> dict[Path, str]:
+    """The pages, from what is stored."""
     runs, _ = measures.read(DATA, "full")
     scales = [run for name in ("scales", "whole") for run in measures.read(DATA, name)[0]]
     quick, _ = measures.read(DATA, "quick")
@@ -70,9 +68,11 @@ def text() -> str:
         (a.verdict, b.verdict) for a, b in zip(judged, small, strict=True) if b.verdict != Verdict.UNKNOWN
     ]
     agree = sum(a == b for a, b in computed)
-    return TEMPLATE.read_text(encoding="utf-8").format(
+    return pages.made(
+        STUDY,
         count=len(CLAIMS),
-        counts=verdicts.counts(judged),
+        tally=verdicts.tally(judged).markdown().strip(),
+        verdicts=verdicts.short(judged).markdown().strip(),
         table=verdicts.table(judged).markdown().strip(),
         reasons=verdicts.reasons(judged, notes()).strip(),
         rules=verdicts.rules(judged).strip(),

@@ -1,11 +1,11 @@
-"""README.md: factors beside published ones, a verdict per claim, why one does not hold."""
+"""README.md and APPENDIX.md: factors beside published ones, a verdict per claim, why one does not hold."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from study_tools import verdicts
+from study_tools import pages, verdicts
 from study_tools.claims import number
 from study_tools.table import Table
 
@@ -15,8 +15,6 @@ from gpcnet_study.machines import OWN_CONTROL
 from gpcnet_study.measures import Row
 
 STUDY = Path(__file__).parents[1]
-TEMPLATE = STUDY / "page.md"
-PAGE = STUDY / "README.md"
 DATA = STUDY / "data" / "rows.parquet"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
 
@@ -31,13 +29,15 @@ def judge(rows: Sequence[Row]) -> list[verdicts.Judged]:
     return verdicts.judge(CLAIMS, rows)
 
 
-def text() -> str:
-    """The page, from what is stored."""
+def texts() -> dict[Path, str]:
+    """The pages, from what is stored."""
     rows = stored()
     judged = judge(rows)
-    return TEMPLATE.read_text(encoding="utf-8").format(
+    return pages.made(
+        STUDY,
         count=len(CLAIMS),
-        counts=verdicts.counts(judged),
+        tally=verdicts.tally(judged).markdown().strip(),
+        verdicts=verdicts.short(judged).markdown().strip(),
         table=verdicts.table(judged).markdown().strip(),
         reasons=verdicts.reasons(judged, verdicts.notes(STUDY / "notes.md")).strip(),
         rules=verdicts.rules(judged).strip(),

@@ -36,9 +36,9 @@ def table(found: Sequence[Prediction]) -> Table:
             one.job,
             duration(one.together_s),
             duration(one.alone_s),
-            f"{100 * one.slowdown:+.1f} %",
+            f"{100 * one.slowdown:+.1f}%",
             duration(one.predicted_s),
-            f"{100 * one.error:+.1f} %",
+            f"{100 * one.error:+.1f}%",
         ]
         for one in found
     ]
@@ -47,15 +47,15 @@ def table(found: Sequence[Prediction]) -> Table:
 
 
 def verdict(found: Sequence[Prediction], adaptive: bool) -> str:
-    """The median, the largest, and whether the goal is kept."""
+    """Cells of a row: the median error, whether it keeps the goal, the largest error, the number of jobs."""
     judged = [one for one in held_up(found) if one.adaptive == adaptive]
     off = [abs(one.error) for one in judged]
     worst = max(judged, key=lambda one: abs(one.error))
     goal = GOALS[adaptive]
     kept = "kept" if median(off) <= goal else "missed"
     return (
-        f"median {100 * median(off):.1f} % (goal: at most {100 * goal:.0f} %, {kept}), "
-        f"largest {100 * worst.error:+.1f} % ({worst.job} of *{worst.case}*), {len(off)} jobs"
+        f"{100 * median(off):.1f}% | at most {100 * goal:.0f}%: {kept} | "
+        f"{100 * worst.error:+.1f}% ({worst.job} of *{worst.case}*) | {len(off)}"
     )
 
 

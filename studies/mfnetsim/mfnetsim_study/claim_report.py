@@ -29,12 +29,12 @@ class Judged:
     #: The paper as it describes itself.
     without: Answer
     #: The runs as they were published.
-    artefacts: Answer
+    artifacts: Answer
     who: list[str]
 
 
 def judge(paper: Sequence[Case], published: Sequence[Case]) -> list[Judged]:
-    """All claims, held against the runs without the artefacts and those with them."""
+    """All claims, held against the runs without the artifacts and those with them."""
     return [
         Judged(claim, answer(claim, paper), answer(claim, published), culprits(claim, paper))
         for claim in CLAIMS
@@ -49,18 +49,18 @@ def overview(judged: Sequence[Judged]) -> Table:
         for verdict in Verdict:
             counts = [
                 sum(item.verdict == verdict for item in column)
-                for column in ([j.without for j in of], [j.artefacts for j in of])
+                for column in ([j.without for j in of], [j.artifacts for j in of])
             ]
             rows.append([kind, verdict, *map(str, counts)])
-    return Table("Claims", ["whose", "verdict", "without artefacts", "with"], rows, left=2)
+    return Table("Claims", ["whose", "verdict", "without artifacts", "with"], rows, left=2)
 
 
 def verdicts(judged: Sequence[Judged]) -> Table:
     """One line per claim, for a terminal."""
     rows = [
-        [j.claim.key, j.claim.source, j.claim.number, j.without.verdict, j.artefacts.verdict] for j in judged
+        [j.claim.key, j.claim.source, j.claim.number, j.without.verdict, j.artifacts.verdict] for j in judged
     ]
-    header = ["claim", "in", "paper", "without artefacts", "with"]
+    header = ["claim", "in", "paper", "without artifacts", "with"]
     return Table("Verdicts", header, rows, left=5)
 
 
@@ -71,7 +71,7 @@ def details(judged: Sequence[Judged]) -> str:
         lines = [
             f"{j.claim.says} ({j.claim.source})",
             f"  {j.without.verdict}: {j.without.text() or 'no runs'}   (paper: {j.claim.number})",
-            f"  with the artefacts {j.artefacts.verdict}: {j.artefacts.text() or 'no runs'}",
+            f"  with the artifacts {j.artifacts.verdict}: {j.artifacts.text() or 'no runs'}",
             *(f"  {line}" for line in j.who),
         ]
         parts.append("\n".join(lines) + "\n")
@@ -81,12 +81,12 @@ def details(judged: Sequence[Judged]) -> str:
 def page(judged: Sequence[Judged], paper: Sequence[Case], published: Sequence[Case]) -> str:
     """claims.md."""
     parts = [
-        f"Computed from {names(paper)} without the artefacts of the published runs, and {names(published)} "
+        f"Computed from {names(paper)} without the artifacts of the published runs, and {names(published)} "
         "with them. Ranges are over these runs; x is together / alone unless it says otherwise.\n",
         overview(judged).markdown(),
         table(judged).markdown(),
-        "Who caused it (share of the victim's time that it waited, mean over the runs under random placement "
-        "without the artefacts):\n",
+        "Waits by culprit (share of the victim's time that it waited, mean over the runs under random "
+        "placement without the artifacts):\n",
         "".join(f"- {line}\n" for line in dict.fromkeys(line for j in judged for line in j.who)),
         *(one.markdown() for one in splits(paper, published)),
         "Rules:\n",
@@ -105,19 +105,19 @@ def table(judged: Sequence[Judged]) -> Table:
             j.claim.number,
             f"**{j.without.verdict}**",
             j.without.text(),
-            str(j.artefacts.verdict),
-            j.artefacts.text(),
+            str(j.artifacts.verdict),
+            j.artifacts.text(),
         ]
         for j in judged
     ]
-    header = ["claim", "whose", "in", "paper", "without artefacts", "ours", "with artefacts", "ours"]
+    header = ["claim", "whose", "in", "paper", "without artifacts", "ours", "with artifacts", "ours"]
     return Table("Claim by claim:", header, rows, left=8)
 
 
 def splits(paper: Sequence[Case], published: Sequence[Case], job: str = "cosmoflow") -> list[Table]:
     """Where a job's I/O lost its time, for the runs that measured it; no table if there are none."""
     rows = []
-    for label, of in (("", paper), (" (artefacts)", published)):
+    for label, of in (("", paper), (" (artifacts)", published)):
         for case in of:
             if io_split.measured(case, job):
                 rows.append([case.name + label, *_split(case, job)])
@@ -126,7 +126,7 @@ def splits(paper: Sequence[Case], published: Sequence[Case], job: str = "cosmofl
         *("memory, space", "network", "device", "network"),
     ]
     title = (
-        "Why CosmoFlow's I/O takes longer, ms per rank (request to acknowledgement, all calls), and as "
+        "Parts of CosmoFlow's longer I/O, ms per rank (request to acknowledgement, all calls), and as "
         "shares of the difference:"
     )
     return [Table(title, header, rows)] if rows else []
@@ -159,7 +159,7 @@ def write(folder: Path, judged: Sequence[Judged], paper: Sequence[Case], publish
             "whose",
             "source",
             "paper",
-            "artefacts",
+            "artifacts",
             "verdict",
             "quantity",
             "run",
@@ -169,7 +169,7 @@ def write(folder: Path, judged: Sequence[Judged], paper: Sequence[Case], publish
         ]
         writer.writerow(header)
         for j in judged:
-            for variant, found in zip(VARIANTS, (j.without, j.artefacts), strict=True):
+            for variant, found in zip(VARIANTS, (j.without, j.artifacts), strict=True):
                 start = [
                     *(j.claim.key, j.claim.kind, j.claim.source),
                     *(j.claim.number, variant, found.verdict),

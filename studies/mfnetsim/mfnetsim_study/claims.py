@@ -1,6 +1,6 @@
 """The claims of the MFNetSim paper: what is special about them, and the choice of their cases.
 
-What a claim is, and how a verdict comes about, is `study_tools.claims`. Runs with the artefacts and those
+What a claim is, and how a verdict comes about, is `study_tools.claims`. Runs with the artifacts and those
 without them are judged alike.
 """
 
@@ -125,7 +125,7 @@ def routings(of: Sequence[Case]) -> list[tuple[Case, Case]]:
 
 
 def culprits(claim: Claim, of: Sequence[Case]) -> list[str]:
-    """Who caused it: for each sufferer whom it waited for, mean over the cases under random placement."""
+    """For each victim the jobs that it waited for, mean over the cases under random placement."""
     texts = []
     for who in claim.blame:
         shares: dict[str, list[float]] = {}

@@ -49,7 +49,7 @@ def table(found: Sequence[Entry]) -> Table:
         for one in found
     ]
     header = [
-        *("machine", "what", "published", "ours", "difference", "preset", "made of it"),
+        *("machine", "quantity", "published", "Odonata", "difference", "preset", "fitted"),
         *("certainty", "source"),
     ]
     return Table("", header, rows, left=2)
@@ -57,7 +57,7 @@ def table(found: Sequence[Entry]) -> Table:
 
 def shown(value: float, unit: str) -> str:
     """A number; shares are in percent here."""
-    return f"{value:.0f} %" if unit == "%" else number(value, unit)
+    return f"{value:.0f}%" if unit == "%" else number(value, unit)
 
 
 def difference(one: Entry) -> str:
@@ -65,8 +65,8 @@ def difference(one: Entry) -> str:
     if one.at_least and one.ours >= one.published:
         return "kept"
     if one.unit == "x":
-        return f"{one.ours / one.published:.2g} of it"
-    return f"{100 * one.difference:+.0f} %"
+        return f"ratio {one.ours / one.published:.2g}"
+    return f"{100 * one.difference:+.0f}%"
 
 
 def text() -> str:
@@ -80,5 +80,5 @@ def text() -> str:
         fitted=len(fitted),
         within=sum(off <= 0.2 for off in plain),
         judged=len(plain),
-        mean=f"{100 * sum(plain) / len(plain):.0f} %",
+        mean=f"{100 * sum(plain) / len(plain):.0f}%",
     )

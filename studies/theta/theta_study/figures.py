@@ -13,7 +13,7 @@ from theta_study import published
 from theta_study.machine import DISTANCES
 from theta_study.runs import NODES, RANKS, SIZES, Time
 
-COLOURS = ("#c4501b", "#0b6e75", "#6b5b95", "#b8860b", "#444444")
+COLORS = ("#c4501b", "#0b6e75", "#6b5b95", "#b8860b", "#444444")
 NAME = "theta.svg"
 
 
@@ -28,41 +28,41 @@ def draw(folder: Path, times: Sequence[Time]) -> None:
         picture.savefig(folder / NAME, metadata={"Date": None})
 
 
-def curve(axes: Any, found: Sequence[Time], style: str, colour: str, label: str | None) -> None:
+def curve(axes: Any, found: Sequence[Time], style: str, color: str, label: str | None) -> None:
     """Half a round trip over the size; 0 B stands at 4 B."""
     chosen = sorted((time for time in found if time.bytes in SIZES), key=lambda time: time.bytes)
     xs = [max(time.bytes, 4) for time in chosen]
-    axes.plot(xs, [1e6 * time.seconds for time in chosen], style, color=colour, linewidth=1.3, label=label)
+    axes.plot(xs, [1e6 * time.seconds for time in chosen], style, color=color, linewidth=1.3, label=label)
 
 
 def ping_pong(axes: Any, times: Sequence[Time]) -> None:
-    for colour, where in zip(COLOURS, DISTANCES, strict=False):
+    for color, where in zip(COLORS, DISTANCES, strict=False):
         for variant, style in (("preset", "-"), ("fitted", ":")):
             found = [t for t in times if (t.variant, t.test, t.where) == (variant, "ping-pong", where)]
-            curve(axes, found, style, colour, where if variant == "preset" else None)
+            curve(axes, found, style, color, where if variant == "preset" else None)
     for point in published.LATENCIES[1:]:
-        colour = COLOURS[list(DISTANCES).index(point.where)]
-        axes.plot([point.bytes], [point.value], "o", color=colour, markersize=5, fillstyle="none")
+        color = COLORS[list(DISTANCES).index(point.where)]
+        axes.plot([point.bytes], [point.value], "o", color=color, markersize=5, fillstyle="none")
     title(axes, "ping-pong of a pair, us, over bytes", log=True)
 
 
 def pairing(axes: Any, times: Sequence[Time]) -> None:
-    for colour, nodes in zip(COLOURS, NODES, strict=False):
+    for color, nodes in zip(COLORS, NODES, strict=False):
         for variant, style in (("preset", "-"), ("minimal", "--")):
             found = [t for t in times if (t.variant, t.test, t.nodes) == (variant, "pairing", nodes)]
-            curve(axes, found, style, colour, f"{nodes:,} nodes" if variant == "preset" else None)
+            curve(axes, found, style, color, f"{nodes:,} nodes" if variant == "preset" else None)
     title(axes, "bisection pairing, slowest pair, us, over bytes", log=True)
 
 
 def ranks(axes: Any, times: Sequence[Time]) -> None:
-    for colour, variant in zip(COLOURS, ("preset", "fitted"), strict=False):
+    for color, variant in zip(COLORS, ("preset", "fitted"), strict=False):
         rates = {
             t.ranks_per_node: t.rate / 1e9
             for t in times
             if (t.variant, t.test, t.where) == (variant, "one way", "same blade")
         }
         chosen = [count for count in RANKS if count in rates]
-        axes.plot(chosen, [rates[count] for count in chosen], "-", color=colour, label=variant)
+        axes.plot(chosen, [rates[count] for count in chosen], "-", color=color, label=variant)
     theirs = published.BLADE
     axes.plot(
         [point.ranks_per_node for point in theirs],

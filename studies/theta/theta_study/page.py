@@ -1,11 +1,11 @@
-"""README.md: published numbers beside ours, a verdict per claim, why one does not hold."""
+"""README.md and APPENDIX.md: published numbers beside ours, a verdict per claim, why one does not hold."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from study_tools import verdicts
+from study_tools import pages, verdicts
 from study_tools.claims import number
 from study_tools.table import Table
 
@@ -14,8 +14,6 @@ from theta_study.machine import DISTANCES, INJECTION, SEND_DELAY, pairing_bound
 from theta_study.runs import NODES, SIZES, Time
 
 STUDY = Path(__file__).parents[1]
-TEMPLATE = STUDY / "page.md"
-PAGE = STUDY / "README.md"
 DATA = STUDY / "data" / "times.parquet"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
 
@@ -30,16 +28,18 @@ def judge(times: Sequence[Time]) -> list[verdicts.Judged]:
     return verdicts.judge(claims.CLAIMS, times)
 
 
-def text() -> str:
-    """The page, from what is stored."""
+def texts() -> dict[Path, str]:
+    """The pages, from what is stored."""
     times = stored()
     judged = judge(times)
-    return TEMPLATE.read_text(encoding="utf-8").format(
+    return pages.made(
+        STUDY,
         count=len(judged),
-        counts=verdicts.counts(judged),
+        tally=verdicts.tally(judged).markdown().strip(),
         points=point_table(times).markdown().strip(),
         ping_pong=ping_pong_table(times).markdown().strip(),
         pairing=pairing_table(times).markdown().strip(),
+        verdicts=verdicts.short(judged).markdown().strip(),
         table=verdicts.table(judged).markdown().strip(),
         reasons=verdicts.reasons(judged, verdicts.notes(STUDY / "notes.md")).strip(),
         rules=verdicts.rules(judged).strip(),

@@ -13,7 +13,7 @@ from tpds2016_study.bluegene import Time
 from tpds2016_study.claims_torus import DIMENSIONS, spread
 from tpds2016_study.measures import PROGRAMS, ROUTINGS, Point, Run
 
-COLOURS = ("#c4501b", "#0b6e75", "#6b5b95", "#b8860b")
+COLORS = ("#c4501b", "#0b6e75", "#6b5b95", "#b8860b")
 NAMES = tuple(PROGRAMS.values())
 PANELS = (
     ("hops", "cables per packet", 1.0),
@@ -45,7 +45,7 @@ def dragonfly(runs: Sequence[Run], points: Sequence[Point]) -> Figure:
     for row, program in enumerate(NAMES):
         for column, (what, title, scale) in enumerate(PANELS):
             axes = picture.add_subplot(len(NAMES), len(PANELS), row * len(PANELS) + column + 1)
-            for colour, routing in zip(COLOURS, ROUTINGS.values(), strict=False):
+            for color, routing in zip(COLORS, ROUTINGS.values(), strict=False):
                 names = {
                     run.name
                     for run in runs
@@ -55,7 +55,7 @@ def dragonfly(runs: Sequence[Run], points: Sequence[Point]) -> Figure:
                 axes.plot(
                     [scale * point.value for point in chosen],
                     [100 * point.share for point in chosen],
-                    color=colour,
+                    color=color,
                     linewidth=1.4,
                     label=routing,
                 )
@@ -84,7 +84,7 @@ def torus(runs: Sequence[Run]) -> Figure:
                 if found:
                     value = scale * getattr(min(found, key=spread), measure)
                     label = program if tick == 0 else None
-                    axes.bar(tick + 0.27 * (number - 1), value, 0.25, color=COLOURS[number], label=label)
+                    axes.bar(tick + 0.27 * (number - 1), value, 0.25, color=COLORS[number], label=label)
         axes.set_xticks(range(len(DIMENSIONS)), DIMENSIONS)
         axes.set_title(title, fontsize=8, loc="left")
         plain(axes)
@@ -99,7 +99,7 @@ def bluegene(times: Sequence[Time]) -> Figure:
     for place, machine in enumerate(("P", "Q")):
         axes = picture.add_subplot(1, 2, place + 1)
         distances = sorted({time.hops for time in times if time.machine == machine})
-        for colour, hops in zip(COLOURS, distances, strict=False):
+        for color, hops in zip(COLORS, distances, strict=False):
             for pairs, style in styles.items():
                 chosen = [
                     time for time in times if (time.machine, time.hops, time.pairs) == (machine, hops, pairs)
@@ -109,7 +109,7 @@ def bluegene(times: Sequence[Time]) -> Figure:
                     [time.bytes for time in chosen],
                     [1e6 * time.seconds for time in chosen],
                     style,
-                    color=colour,
+                    color=color,
                     linewidth=1.3,
                     label=label,
                 )

@@ -1,4 +1,4 @@
-"""README.md: figures, a verdict per claim, why one does not hold, what scaling changes."""
+"""README.md and APPENDIX.md: figures, a verdict per claim, why one does not hold, what scaling changes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from study_tools import verdicts
+from study_tools import pages, verdicts
 from study_tools.claims import number
 from study_tools.table import Table
 
@@ -20,8 +20,6 @@ from tpds2016_study.measures import Point, Run
 from tpds2016_study.processes import Split
 
 STUDY = Path(__file__).parents[1]
-TEMPLATE = STUDY / "page.md"
-PAGE = STUDY / "README.md"
 DATA = STUDY / "data"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
 SWEEPS = {"programs": ("dragonfly", "torus"), "larger": ("larger-dragonfly", "larger-torus", "bytes")}
@@ -64,15 +62,17 @@ def judge(found: Evidence) -> list[verdicts.Judged]:
     ]
 
 
-def text() -> str:
-    """The page, from what is stored."""
+def texts() -> dict[Path, str]:
+    """The pages, from what is stored."""
     runs, larger = stored(), stored("larger")
     found = evidence(runs)
     judged = judge(found)
     everything = [*runs, *larger]
-    return TEMPLATE.read_text(encoding="utf-8").format(
+    return pages.made(
+        STUDY,
         count=len(judged),
-        counts=verdicts.counts(judged),
+        tally=verdicts.tally(judged).markdown().strip(),
+        verdicts=verdicts.short(judged).markdown().strip(),
         table=verdicts.table(judged).markdown().strip(),
         reasons=verdicts.reasons(judged, verdicts.notes(STUDY / "notes.md")).strip(),
         rules=verdicts.rules(judged).strip(),

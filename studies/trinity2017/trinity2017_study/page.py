@@ -1,4 +1,4 @@
-"""README.md: bandwidth over nodes, a verdict per claim, why one does not hold."""
+"""README.md and APPENDIX.md: bandwidth over nodes, a verdict per claim, why one does not hold."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
-from study_tools import verdicts
+from study_tools import pages, verdicts
 from study_tools.claims import number
 from study_tools.table import Table
 
@@ -16,13 +16,11 @@ from trinity2017_study.logs import Replay
 from trinity2017_study.measures import Run
 
 STUDY = Path(__file__).parents[1]
-TEMPLATE = STUDY / "page.md"
-PAGE = STUDY / "README.md"
 DATA = STUDY / "data"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
 SWEEPS = ("phase2", "large", "largest", "longer", "merged", "merged-large", "cabling")
 
-#: Label and colour of a curve, by files and access.
+#: Label and color of a curve, by files and access.
 CURVES = {
     ("N-N", "write"): ("N-N write", "#0b6e75"),
     ("N-1", "write"): ("N-1 write", "#c4501b"),
@@ -41,12 +39,14 @@ def judge(runs: Sequence[Run]) -> list[verdicts.Judged]:
     return verdicts.judge(CLAIMS, runs)
 
 
-def text() -> str:
-    """The page, from what is stored."""
+def texts() -> dict[Path, str]:
+    """The pages, from what is stored."""
     runs = stored()
     judged = judge(runs)
-    return TEMPLATE.read_text(encoding="utf-8").format(
-        counts=verdicts.counts(judged),
+    return pages.made(
+        STUDY,
+        tally=verdicts.tally(judged).markdown().strip(),
+        verdicts=verdicts.short(judged).markdown().strip(),
         table=verdicts.table(judged).markdown().strip(),
         reasons=verdicts.reasons(judged, verdicts.notes(STUDY / "notes.md")).strip(),
         rules=verdicts.rules(judged).strip(),
@@ -119,12 +119,12 @@ def figure(runs: Sequence[Run]) -> Figure:
             if (run.machine, run.arrangement) == (machine, "absolute")
             and (run.nodes < 512 or run.transfers == 2)
         ]
-        for kind, (label, colour) in CURVES.items():
+        for kind, (label, color) in CURVES.items():
             points = sorted(
                 (run.nodes, run.bandwidth / 1e9) for run in chosen if (run.files, run.access) == kind
             )
             if points:
-                axes.plot(*zip(*points, strict=True), "o-", color=colour, markersize=4, label=label)
+                axes.plot(*zip(*points, strict=True), "o-", color=color, markersize=4, label=label)
         nodes = sorted({run.nodes for run in chosen})
         axes.plot(nodes, [min(2.0 * n, cap) for n in nodes], "--", color="grey", label="2.0 GB/s per node")
         axes.set_xscale("log", base=2)

@@ -23,7 +23,7 @@ fn what_cannot_be_matched_is_found() {
     assert!(texts(&writers).contains("1 sends from rank 0 to rank 1, tag 5, on communicator 0 are not received"));
     let mut writers = ranks(2);
     writers[1].call("Recv", &[V::I(1), INT, V::I(0), V::I(5), V::H(2), V::Status(vec![])]);
-    assert!(texts(&writers).contains("1 receives from rank 0 to rank 1, tag 5, on communicator 0 get nothing"));
+    assert!(texts(&writers).contains("1 receives from rank 0 to rank 1, tag 5, on communicator 0 never match"));
     let mut writers = ranks(2);
     writers[0].call("Barrier", &[V::H(2)]);
     writers[1].call("Bcast", &[V::I(1), INT, V::I(0), V::H(2)]);

@@ -147,7 +147,7 @@ impl Hosts {
                 bytes,
             } => {
                 let text = format!(
-                    "{}: a read of {bytes} B from byte {offset} on, which nobody has written to storage server {server} \
+                    "{}: a read of {bytes} B from byte {offset} on, which were never written to storage server {server} \
                      (storage.manager.unwritten = \"error\")",
                     self.client_name(rank)
                 );
@@ -209,13 +209,13 @@ pub(crate) fn describe_communicator(comm: Comm) -> String {
 
 /// An operation in words.
 pub(crate) fn describe_operation(kind: &OpKind) -> String {
-    let to_whom = |to: u32| match to {
-        PROC_NULL => "nobody".to_owned(),
+    let target = |to: u32| match to {
+        PROC_NULL => "no rank".to_owned(),
         to => to.to_string(),
     };
     let many = |name: &str, first: Request, count: u32| format!("{name} for {count} requests from {}", first.0);
     let source = |source: Source| match source {
-        Source::Rank(PROC_NULL) => "nobody".to_owned(),
+        Source::Rank(PROC_NULL) => "no rank".to_owned(),
         Source::Rank(rank) => rank.to_string(),
         Source::Any => "any".to_owned(),
     };
@@ -226,19 +226,19 @@ pub(crate) fn describe_operation(kind: &OpKind) -> String {
     match *kind {
         OpKind::Compute { duration } => format!("Compute {} s", duration.seconds()),
         OpKind::Send { to, tag, comm, .. } => {
-            format!("Send to {} tag {tag} {}", to_whom(to), describe_communicator(comm))
+            format!("Send to {} tag {tag} {}", target(to), describe_communicator(comm))
         }
         OpKind::Ssend { to, tag, comm, .. } => {
-            format!("Ssend to {} tag {tag} {}", to_whom(to), describe_communicator(comm))
+            format!("Ssend to {} tag {tag} {}", target(to), describe_communicator(comm))
         }
         OpKind::Isend { to, tag, comm, .. } => {
-            format!("Isend to {} tag {tag} {}", to_whom(to), describe_communicator(comm))
+            format!("Isend to {} tag {tag} {}", target(to), describe_communicator(comm))
         }
         OpKind::Issend { to, tag, comm, .. } => {
-            format!("Issend to {} tag {tag} {}", to_whom(to), describe_communicator(comm))
+            format!("Issend to {} tag {tag} {}", target(to), describe_communicator(comm))
         }
         OpKind::SendInit { to, tag, comm, .. } => {
-            format!("SendInit to {} tag {tag} {}", to_whom(to), describe_communicator(comm))
+            format!("SendInit to {} tag {tag} {}", target(to), describe_communicator(comm))
         }
         OpKind::Sendrecv {
             to,
@@ -249,7 +249,7 @@ pub(crate) fn describe_operation(kind: &OpKind) -> String {
             ..
         } => format!(
             "Sendrecv to {} tag {send_tag}, from {} tag {} {}",
-            to_whom(to),
+            target(to),
             source(from),
             of_tag(recv_tag),
             describe_communicator(comm)

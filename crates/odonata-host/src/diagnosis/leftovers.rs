@@ -179,7 +179,7 @@ impl Hosts {
                     RequestKind::Receive => "a receive",
                     RequestKind::Io => "a read or write",
                     RequestKind::Collective => "a non-blocking collective",
-                    RequestKind::Nothing => "a message to or from nobody",
+                    RequestKind::Nothing => "a message to or from no rank",
                 };
                 let name = self.layout.name(rank);
                 format!("{name}: request {number}, {what} (operation {op}), was never waited for")

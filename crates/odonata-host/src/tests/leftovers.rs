@@ -92,7 +92,7 @@ fn a_request_that_nobody_waits_for_is_named_with_its_operation() {
         comm: Comm::WORLD,
         request: Request(2),
     };
-    let text = "job \"job 0\" rank 1: request 2, a message to or from nobody (operation 0), was never waited for";
+    let text = "job \"job 0\" rank 1: request 2, a message to or from no rank (operation 0), was never waited for";
     assert_eq!(ends(vec![], vec![nobody]), left_behind(text));
 }
 

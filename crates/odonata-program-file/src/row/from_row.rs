@@ -94,7 +94,7 @@ impl Given<'_> {
     fn to(&mut self) -> Found<u32> {
         Ok(match self.within(Field::Peer, NOBODY, i128::from(u32::MAX) - 1)? {
             NOBODY => PROC_NULL,
-            ANY => return Err(self.wrong(Field::Peer, ANY, "a rank, or -2 for nobody")),
+            ANY => return Err(self.wrong(Field::Peer, ANY, "a rank, or -2 for no rank")),
             rank => rank as u32,
         })
     }

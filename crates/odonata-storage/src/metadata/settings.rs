@@ -85,7 +85,11 @@ impl Metadata {
         match self.threads {
             0 => {
                 let key = "storage.metadata.threads";
-                Err(Problem::new(key, "a server that serves nobody", "at least 1"))
+                Err(Problem::new(
+                    key,
+                    "a server without threads serves no call",
+                    "at least 1",
+                ))
             }
             _ => Ok(()),
         }

@@ -55,7 +55,7 @@ pub enum LostReads {
     /// The run ends with the outcome `storage-failed`.
     #[default]
     Error,
-    /// They are read as bytes that nobody has written: from the tier below, or as input that was there before. They are counted.
+    /// They are read as bytes that were never written: from the tier below, or as input that was there before. They are counted.
     Below,
 }
 

@@ -78,7 +78,7 @@ pub struct Policy {
     /// With `drain = "above-watermark"`: bytes of a server that are there alone, above which it drains.
     pub watermark: Bytes,
     /// Blocks of a server that are on their way down, or on their way to its device from below, at once; 1 to 4,096. They have
-    /// memory of their own beside `manager.memory`, so that what makes room never waits for those who need it.
+    /// memory of their own beside `manager.memory`, so that requests that free memory never wait for it.
     #[schemars(range(min = 1, max = 4096))]
     pub blocks_in_flight: u32,
     /// Whether what has gone down stays as a clean copy until its space is needed. If not, its space is free at once.
@@ -177,7 +177,7 @@ pub struct FileSystem {
     pub link: Bandwidth,
     /// Which object servers an object of the tier above is on.
     pub layout: Layout,
-    /// Who is next where jobs wait for an object server.
+    /// The order in which waiting jobs are served by an object server.
     pub sharing: Sharing,
 }
 
@@ -234,7 +234,7 @@ impl FileSystem {
             let expected = "hash, random, round-robin or striped";
             return Err(Problem::new(
                 key("layout"),
-                "nobody is assigned to an object server",
+                "no rank is assigned to an object server",
                 expected,
             ));
         }

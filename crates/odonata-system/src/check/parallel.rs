@@ -12,7 +12,7 @@ use odonata_units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Who will run the events here, in which parts, and why.
+/// Scheduler, threads and parts of a run here, with reasons.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ParallelReport {
     /// The scheduler that the scenario asks for.

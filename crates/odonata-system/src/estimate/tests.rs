@@ -176,7 +176,7 @@ fn idle_machines_weigh_the_same_everywhere() {
     assert_eq!(Estimate::default().events_per_s(), 0.0);
 }
 
-/// Ranks of a grid of 24 x 24 x 24 that does not wrap: most have all neighbours; every 864th lies on one of two opposite edges, and
+/// Ranks of a grid of 24 x 24 x 24 that does not wrap: most have all neighbors; every 864th lies on one of two opposite edges, and
 /// has some two thirds of the faces and half of all. What all ranks send is added up.
 #[test]
 fn a_grid_is_reckoned_by_ranks_of_all_its_places() {
@@ -230,7 +230,7 @@ fn samples_are_scattered_and_all_different() {
     assert!(rows.len() > 8, "{rows:?}");
 }
 
-/// What a stencil sends is proportional to its iterations: 8 ranks of a ring have two neighbours, and send 4 KiB to each.
+/// What a stencil sends is proportional to its iterations: 8 ranks of a ring have two neighbors, and send 4 KiB to each.
 #[test]
 fn long_programs_are_extrapolated_by_their_iterations() {
     for iterations in [100, 9_000, 1_000_000] {

@@ -90,7 +90,7 @@ pub struct Latency {
     pub max: f64,
     /// Mean, from the start on the terminal link: without the wait in the source.
     pub network_mean: f64,
-    /// Half-width of the 95 % confidence interval of the mean, if the method computes one.
+    /// Half-width of the 95% confidence interval of the mean, if the method computes one.
     pub half_width: Option<f64>,
 }
 
@@ -437,7 +437,7 @@ impl Point {
             return Outcome::Stable;
         }
         let share = 100.0 * accepted / self.offered_bytes;
-        Outcome::Saturated(format!("{share:.1} % of what was offered was accepted"))
+        Outcome::Saturated(format!("{share:.1}% of what was offered was accepted"))
     }
 
     fn sum(&self, first: u32, end: u32) -> Sample {

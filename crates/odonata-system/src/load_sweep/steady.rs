@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 /// A period has `packets_per_period` packets on average, and lasts three times the latency of the idle network at
 /// least. *Warm*: the mean latency of arriving packets and the accepted rate have changed by less than `change` from
 /// period to period, `steady_periods` times in a row; or `max_warmup` periods are over. *Measured*: periods whose packets have
-/// all arrived, each a batch, until the half-width of the 95 % confidence interval of the mean latency (Student's t over batch means:
+/// all arrived, each a batch, until the half-width of the 95% confidence interval of the mean latency (Student's t over batch means:
 /// A. Law, "Simulation Modeling and Analysis", 2015, section 9.5.3) is at most `precision` times the mean, with 5 to
-/// `max_periods` of them. *Saturated*: over three periods in a row less than 93 % of what was created arrived; or the mean latency,
-/// with what is still on its way, exceeds `latency_threshold` times that of the idle network; or less than 95 % of
+/// `max_periods` of them. *Saturated*: over three periods in a row less than 93% of what was created arrived; or the mean latency,
+/// with what is still on its way, exceeds `latency_threshold` times that of the idle network; or less than 95% of
 /// what was created in the measured periods was accepted in as long a time.
 ///
 /// Batches follow each other without a gap, so close to saturation they depend on each other, and the interval is somewhat
@@ -54,7 +54,7 @@ impl Default for Steady {
     }
 }
 
-/// The 97.5 % quantile of Student's t distribution with `freedom` degrees of freedom, within 0.2 %.
+/// The 97.5% quantile of Student's t distribution with `freedom` degrees of freedom, within 0.2 %.
 fn student(freedom: usize) -> f64 {
     const TABLE: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
     match freedom.checked_sub(1) {
@@ -174,7 +174,7 @@ impl SteadyJudge {
         };
         (ended > 4 && (ended - 3..ended).all(late)).then(|| {
             format!(
-                "less than {} % of what was created arrived in three periods",
+                "less than {}% of what was created arrived in three periods",
                 Steady::KEEPS_UP * 100.0
             )
         })
@@ -209,7 +209,7 @@ impl SteadyJudge {
         let measured = sum(periods, first, end);
         if (measured.ejected_bytes as f64) < Steady::ACCEPTED * measured.created_bytes as f64 {
             let share = 100.0 * measured.ejected_bytes as f64 / measured.created_bytes as f64;
-            return Verdict::Saturated(format!("{share:.1} % of what was created was accepted"));
+            return Verdict::Saturated(format!("{share:.1}% of what was created was accepted"));
         }
         Verdict::Measured
     }

@@ -67,7 +67,7 @@ pub struct MemoryReport {
     pub bytes: u64,
     /// What it takes before its first event without the program itself, bytes.
     pub idle_bytes: u64,
-    /// What this process may take, bytes; null: nobody can tell.
+    /// Memory that this process may take, bytes; null: unknown.
     pub available: Option<u64>,
     /// What sets that: "free", "control-group", "address-space" or "run.memory_limit".
     pub bound: &'static str,
@@ -346,12 +346,16 @@ fn traffic(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, sprea
         let kinds = (2 * scenario.jobs.len()) as f64;
         let links = (extent.all_ports() + extent.nodes) as f64;
         // Of the pairs of kinds that could meet at a link a few do.
-        need.add("who waited for whom", "run.blame", bytes(links * kinds.min(8.0), 48));
+        need.add(
+            "interference between jobs",
+            "run.blame",
+            bytes(links * kinds.min(8.0), 48),
+        );
         if scenario.run.lost_time {
             let ranks: f64 = scenario.jobs.iter().map(|job| f64::from(*job.ranks)).sum();
             // A stamp with a few losses for each of these, for the operations, requests and messages of each rank.
             let stamps = links * kinds.min(8.0) + 8.0 * ranks;
-            need.add("what was lost to whom", "run.lost_time", bytes(stamps, 160));
+            need.add("lost time", "run.lost_time", bytes(stamps, 160));
             let waits = ranks * f64::from(scenario.run.lost_time_path);
             need.add(
                 "the last waits of ranks",

@@ -73,7 +73,7 @@ pub(super) fn assignment(
 /// The server that is the fewest cables away from each of `clients`. Those that are as far from several come last, in their
 /// order, each to the one of them with the fewest clients by then, the first of those.
 fn nearest(topology: &Topology, clients: &[u32], servers: &[u32]) -> Vec<u32> {
-    // From all servers outwards at once. What is nearest to a router is nearest to a neighbour that is closer by one.
+    // From all servers outwards at once. What is nearest to a router is nearest to a neighbor that is closer by one.
     let mut at_router: Vec<Vec<u32>> = vec![Vec::new(); topology.routers() as usize];
     for (server, &node) in (0..).zip(servers) {
         at_router[topology.node_router(node) as usize].push(server);

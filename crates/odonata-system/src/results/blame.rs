@@ -1,4 +1,4 @@
-//! Who waited for whom: the tables `blame` and `blame_series`.
+//! Interference between jobs: the tables `blame` and `blame_series`.
 
 use super::row::row;
 use super::sources::{CLASSES, Sources, ends};
@@ -7,7 +7,7 @@ use odonata_engine::Time;
 use odonata_network::{PLACES, RESOURCES};
 use odonata_storage::{DIRECTORY, FAULT, METADATA_FAULT, SERVER_RESOURCES, THREAD};
 
-/// Who waited for whom: a job and the class of its traffic.
+/// A party to a wait: a job and the class of its traffic.
 #[derive(Default)]
 struct Pair {
     victim: String,
@@ -17,7 +17,7 @@ struct Pair {
 }
 
 row! {
-    /// Who waited for whom, and where: one row per link or server, resource, victim and culprit; empty unless
+    /// Waits by victim, culprit and place: one row per link or server, resource, victim and culprit; empty unless
     /// run.blame. All waits are in it, those for the own job too: the rows of a victim add up to what it waited. With
     /// run.blame_sampling, what packets waited at routers is an estimate.
     "blame" => pub struct BlameRow {
@@ -29,7 +29,7 @@ row! {
         culprit: String,
         /// mpi or io: what of that job.
         culprit_class: &'static str,
-        /// What was waited for. At links: link (it was sending), credit (the buffer behind it was full), input (a
+        /// The resource. At links: link (it was sending), credit (the buffer behind it was full), input (a
         /// packet in front in the same FIFO). At servers: space, memory, device, reserve (`fsync` down to the last tier: a
         /// block of those on their way down), lock (a lock on a range of a file). At metadata servers: thread (all were busy), directory (somebody changed it). At
         /// either: fault (storage.faults: it was away, stood still or was slow).

@@ -140,7 +140,7 @@ row! {
         /// Bytes on devices of servers that failed before they had acknowledged the write: they were written again.
         #[unit = "bytes"]
         io_dropped_bytes: u64,
-        /// Bytes that it read as if nobody had written them, as they were lost, or on a server that did not answer; of a job that
+        /// Bytes that it read as if never written, as they were lost, or on a server that did not answer; of a job that
         /// restarts from checkpoints, those that it was told are lost.
         #[unit = "bytes"]
         io_lost_reads_bytes: u64,

@@ -15,7 +15,7 @@ row! {
         node: u64,
         /// Router of that node.
         router: u64,
-        /// Storage server that the rank uses; -1: none, or a layout of files that does not go by who asks.
+        /// Storage server that the rank uses; -1: none, or a layout of files that does not depend on the asking rank.
         server: i64,
         /// 1 if the rank's program has ended, else 0.
         finished: u64,

@@ -62,7 +62,7 @@ row! {
         /// Bytes of files that were removed here, on its devices or below; 0 of a server without storage.manager.extents.
         #[unit = "bytes"]
         removed_bytes: u64,
-        /// Bytes of reads, lost or on a server that did not answer, that were read here as if nobody had written them
+        /// Bytes of reads, lost or on a server that did not answer, that were read here as if never written
         /// (storage.client.lost_reads = "below"), or that a restarting job was told are lost.
         #[unit = "bytes"]
         lost_reads_bytes: u64,

@@ -16,7 +16,7 @@ row! {
         /// Bytes written to its devices, or through it.
         #[unit = "bytes"]
         received_bytes: u64,
-        /// Bytes of inputs, which nobody has written, that it has kept when they were read.
+        /// Bytes of inputs (never written by a job) that it has kept when they were read.
         #[unit = "bytes"]
         input_bytes: u64,
         /// Of both, bytes that were written anew.

@@ -71,7 +71,7 @@ pub struct Job {
     /// that go by the analytic model leave all others alone. Default: `network.fidelity`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fidelity: Option<Fidelity>,
-    /// The job's files: where they are, who else has them, and what a write waits for.
+    /// The job's files: their place, the jobs that share them, and the completion of writes.
     #[serde(default, skip_serializing_if = "JobFiles::are_defaults")]
     pub io: JobFiles,
     /// Share of the storage servers where they are shared by weight (`storage.manager.sharing = "weighted"`), 0.001 to

@@ -54,7 +54,7 @@ pub struct Run {
     /// holds the one against the other. With a single job there is nothing to compare, and nothing more is run. Alone,
     /// a job with `start_after` starts at its `start`, and traffic with `until` sends for as long as it did in the run.
     pub baselines: bool,
-    /// Who handles the events: "auto", "sequential", "conservative" or "optimistic". Results depend neither on this nor
+    /// The scheduler: "auto", "sequential", "conservative" or "optimistic". Results depend neither on this nor
     /// on `threads`, `parts` and `optimism`.
     pub scheduler: Scheduler,
     /// Threads of each process, at most; with `scheduler` stated all of them work. "auto": as many as there are cores that the
@@ -165,7 +165,7 @@ impl Run {
     }
 }
 
-/// Who handles the events. Results are the same with all.
+/// The scheduler. All give equal results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {

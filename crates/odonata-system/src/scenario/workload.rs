@@ -54,7 +54,7 @@ macro_rules! workload_table {
             NextGroup(table::NextGroup),
             /// Synthetic traffic: each rank to one other.
             Permutation(table::Permutation),
-            /// Synthetic traffic: to the neighbours on a grid of 1 to 4 dimensions.
+            /// Synthetic traffic: to the neighbors on a grid of 1 to 4 dimensions.
             Neighbours(table::Neighbours),
             /// Synthetic traffic: a share of it to few ranks, the rest to all others alike.
             HotSpot(table::HotSpot),
@@ -78,7 +78,7 @@ macro_rules! workload_table {
             Asymmetric(table::Asymmetric),
             /// Synthetic traffic: to the rank so many further on.
             Shift(table::Shift),
-            /// Synthetic traffic: to the same place at another router of a grid: neighbour, diagonal, transpose, ...
+            /// Synthetic traffic: to the same place at another router of a grid: neighbor, diagonal, transpose, ...
             Grid(table::Grid),
             /// Synthetic traffic: from the rows of a square to its columns, bad for a flattened butterfly.
             BadpermYarc(table::BadpermYarc),

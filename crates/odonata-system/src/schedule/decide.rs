@@ -15,7 +15,7 @@ const SHORT_RUN: f64 = 3e6;
 const WINDOW_COST: f64 = 18.5;
 
 /// What sending a packet or a credit to another part costs more than inside of one, in events likewise. Measured on one thread
-/// (2026-11-28, `examples/interference.toml` in four parts): 7.1 million of them made 31.7 million events take 28 % longer.
+/// (2026-11-28, `examples/interference.toml` in four parts): 7.1 million of them made 31.7 million events take 28% longer.
 const CROSSING_COST: f64 = 1.25;
 
 /// Least expected factor over sequential for which the machine is divided among threads: they save a quarter of the time on the
@@ -84,7 +84,7 @@ impl Candidate {
 /// What was decided.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// Who handles the events; never [`Scheduler::Auto`].
+    /// The scheduler; never [`Scheduler::Auto`].
     pub scheduler: Scheduler,
     /// Threads of each process, at most.
     pub threads: u32,
@@ -153,7 +153,7 @@ fn auto(
     if situation.events < SHORT_RUN {
         let events = about(situation.events);
         reasons.push(format!(
-            "the run has about {events} events, too few for parts to gain anything"
+            "the run has about {events} events, too few to gain from parts"
         ));
         return Ok(one_part(reasons));
     }
@@ -164,8 +164,8 @@ fn auto(
         let speed_up = one.speed_up(events_per_s, threads);
         if speed_up >= WORTH {
             reasons.push(format!(
-                "windows are expected to be {speed_up:.1} times as fast as one part; the run measures it, and takes \
-                 more threads where they shorten the time on the clock by {:.0} % or more",
+                "windows should be {speed_up:.1} times as fast as one part; the run measures it, and uses more threads \
+                 if they shorten the elapsed time by at least {:.0}%",
                 100.0 * ThreadTrial::LEAST_GAIN
             ));
             let decision = parallel(Scheduler::Conservative, situation, candidates, chosen, reasons)?;
@@ -177,7 +177,7 @@ fn auto(
         reasons.push(if one.parts == 1 {
             "there is nothing to divide".into()
         } else if one.busy(threads) < WORTH {
-            "one part has nearly all there is to do".into()
+            "one part has nearly all of the work".into()
         } else {
             format!("a lookahead of {} leaves too little parallelism", one.lookahead)
         });
@@ -307,9 +307,8 @@ fn window_in_words(situation: &Situation, one: &Candidate, threads: u32) -> Stri
     }
     let events = one.events_of_a_window(situation.events_per_s);
     format!(
-        "{} parts can influence each other after {} at the earliest; as much time holds about {} events, {} for each \
-         busy thread; agreeing on the next window costs as much as {WINDOW_COST}, and what crosses cuts as much as {:.0} % of \
-         them",
+        "{} parts affect each other after {} at the earliest; a window of that length has about {} events, {} for each \
+         busy thread; synchronization costs as much as {WINDOW_COST} events, crossings of cuts as much as {:.0}% of the window",
         one.parts,
         one.lookahead,
         about(events),
@@ -504,7 +503,7 @@ mod tests {
         };
         let (scheduler, _, _, why) = decided(BUSY, &[lopsided]);
         assert_eq!(scheduler, Scheduler::Sequential);
-        assert!(why.contains("one part has nearly all there is to do"), "{why}");
+        assert!(why.contains("one part has nearly all of the work"), "{why}");
         let (scheduler, _, _, why) = decided(BUSY, &[WHOLE]);
         assert_eq!(scheduler, Scheduler::Sequential);
         assert!(why.contains("nothing to divide"), "{why}");

@@ -7,7 +7,7 @@ pub(crate) fn in_words(figures: &ThreadFigures) -> String {
     let plural = if figures.threads == 1 { "" } else { "s" };
     let mut text = format!("{} thread{plural}", figures.threads);
     if figures.share < 0.9 {
-        text += &format!(" for {:.0} % of the events", 100.0 * figures.share);
+        text += &format!(" for {:.0}% of the events", 100.0 * figures.share);
     }
     let Some(trial) = figures.trial else {
         return text + ": the run was too short to try another number";
@@ -15,19 +15,19 @@ pub(crate) fn in_words(figures: &ThreadFigures) -> String {
     let (clock, cpu) = (change(trial.clock), change(trial.cpu));
     if trial.pays() {
         return format!(
-            "{text}: {clock} time on the clock and {cpu} CPU time than with {}",
+            "{text}: {clock} elapsed time and {cpu} CPU time than with {}",
             trial.fewer
         );
     }
     let (more, least) = (trial.more, 100.0 * ThreadTrial::LEAST_GAIN);
-    format!("{text}: {more} took {clock} time on the clock ({least:.0} % less would pay) and {cpu} CPU time")
+    format!("{text}: {more} took {clock} elapsed time ({least:.0}% less would pay) and {cpu} CPU time")
 }
 
 /// What a factor changes.
 fn change(factor: f64) -> String {
     let percent = 100.0 * (factor - 1.0);
     let word = if percent < 0.0 { "less" } else { "more" };
-    format!("{:.0} % {word}", percent.abs())
+    format!("{:.0}% {word}", percent.abs())
 }
 
 #[cfg(test)]
@@ -53,11 +53,11 @@ mod tests {
     fn the_choice_is_told_with_what_was_measured() {
         assert_eq!(
             told(1, 0.97, 0.97, 1.71),
-            "1 thread: 2 took 3 % less time on the clock (25 % less would pay) and 71 % more CPU time"
+            "1 thread: 2 took 3% less elapsed time (25% less would pay) and 71% more CPU time"
         );
         assert_eq!(
             told(2, 0.62, 0.59, 1.12),
-            "2 threads for 62 % of the events: 41 % less time on the clock and 12 % more CPU time than with 1"
+            "2 threads for 62% of the events: 41% less elapsed time and 12% more CPU time than with 1"
         );
         let untried = ThreadFigures {
             threads: 1,

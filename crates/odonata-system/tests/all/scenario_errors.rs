@@ -582,7 +582,7 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
         (
             format!("{storage}metadata = {{ threads = 0 }}\n{JOB}"),
             "storage.metadata.threads",
-            "a server that serves nobody",
+            "a server without threads serves no call",
             "at least 1",
         ),
         (
@@ -612,7 +612,7 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
         (
             format!("{storage}faults = [{{ server = 0, at = \"1 s\", kind = \"stall\" }}]\n{JOB}"),
             "storage.faults.0.duration",
-            "what stands still for ever",
+            "a component that stalls forever",
             "how long",
         ),
         (
@@ -632,7 +632,7 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
         (
             format!("{storage}faults = [{{ server = 0, at = \"1 s\", kind = \"fail\" }}]\n{JOB}"),
             "storage.client",
-            "its clients would wait for ever",
+            "its clients would wait forever",
             "timeout",
         ),
         (
@@ -640,7 +640,7 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
                 "{storage}client = {{ timeout = \"1 s\", on_failure = \"re-route\" }}\nmanager = {{ object_per_file = false }}\n{JOB}"
             ),
             "storage.manager.object_per_file",
-            "nobody knows which bytes",
+            "a failed server does not tell which bytes",
             "true",
         ),
         (
@@ -664,7 +664,7 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
         (
             format!("{storage}metadata = {{}}\nfaults = [{{ server = 8, at = \"1 s\", kind = \"fail\" }}]\n{JOB}"),
             "storage.client",
-            "its clients would wait for ever",
+            "its clients would wait forever",
             "timeout",
         ),
         (

@@ -1,4 +1,4 @@
-//! Fat trees: extended generalised fat trees and k-ary n-trees.
+//! Fat trees: extended generalized fat trees and k-ary n-trees.
 //!
 //! S. Öhring, M. Ibel, S. Das, M. Kumar, "On generalized fat trees", IPPS 1995: XGFT(h; m_1 … m_h; w_1 … w_h) has nodes
 //! at level 0 and routers at levels 1 to h; what is at level l has w_(l+1) parents, a router of level l has m_l children.
@@ -33,7 +33,7 @@ use std::ops::Range;
 const MOST_LEVELS: usize = 16;
 
 /// A fat tree: of routers with `radix` ports, by `levels` and `oversubscription` (a folded Clos network); a k-ary n-tree (`k` and `n`;
-/// F. Petrini, M. Vanneschi, IPPS 1997); or an extended generalised fat tree XGFT(h; m_1, ..., m_h; w_1, ..., w_h) (`down` and `up`; S. Öhring et al., IPPS 1995), with
+/// F. Petrini, M. Vanneschi, IPPS 1997); or an extended generalized fat tree XGFT(h; m_1, ..., m_h; w_1, ..., w_h) (`down` and `up`; S. Öhring et al., IPPS 1995), with
 /// parallel cables where `parallel` says so (E. Zahavi, 2010). Nodes are level 0; the pods of
 /// the top level are its groups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -76,7 +76,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// A tree by its radix, or a k-ary n-tree, as the extended generalised fat tree that it is.
+    /// A tree by its radix, or a k-ary n-tree, as the extended generalized fat tree that it is.
     fn general(&mut self) -> Result<(), Problem> {
         let by_radix = (self.radix, self.levels);
         match (by_radix, (self.k, self.n), (self.down.given(), self.up.given())) {

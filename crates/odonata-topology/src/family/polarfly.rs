@@ -9,13 +9,13 @@
 //!
 //! - q + 1 points are orthogonal to themselves (*quadrics*) and have q links; all others have q + 1. There are
 //!   q (q + 1)² / 2 links.
-//! - Two points have exactly one neighbour in common, their cross product, unless that is one of the two. So the diameter
+//! - Two points have exactly one neighbor in common, their cross product, unless that is one of the two. So the diameter
 //!   is two, and the shortest path is the only one.
-//! - A quadric is in no triangle. Every point that is neither a quadric nor linked with a given quadric has one neighbour
+//! - A quadric is in no triangle. Every point that is neither a quadric nor linked with a given quadric has one neighbor
 //!   among those that are.
 //!
-//! Routers are numbered by the layout in racks of section V of the paper: first the quadrics, then, for each neighbour of
-//! the first quadric (the *centre* of a rack), it and its neighbours that are not quadrics. With an even q one point is
+//! Routers are numbered by the layout in racks of section V of the paper: first the quadrics, then, for each neighbor of
+//! the first quadric (the *centre* of a rack), it and its neighbors that are not quadrics. With an even q one point is
 //! linked with all quadrics and with nobody else: it follows them, in their rack. Racks are the blocks; cables inside one
 //! are local, all others global.
 //!
@@ -295,7 +295,7 @@ impl PolarFly {
         self.orthogonal(self.points[a as usize], self.points[b as usize])
     }
 
-    /// The port of `router` on the shortest path to another router: to itself, or to the one neighbour in common.
+    /// The port of `router` on the shortest path to another router: to itself, or to the one neighbor in common.
     #[inline]
     pub fn next_port(&self, router: u32, to: u32) -> u32 {
         let (here, goal) = (self.points[router as usize], self.points[to as usize]);
@@ -416,7 +416,7 @@ mod tests {
         }
     }
 
-    /// Two routers that are not linked have one neighbour in common, and the port found by arithmetic leads to it.
+    /// Two routers that are not linked have one neighbor in common, and the port found by arithmetic leads to it.
     #[test]
     fn the_shortest_path_is_unique_and_found() {
         for fly in all().into_iter().take(7) {

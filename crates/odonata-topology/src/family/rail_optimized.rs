@@ -1,4 +1,4 @@
-//! Rail-optimised clusters of GPU hosts: every GPU is a router of its own, with a link into its host and a NIC on its rail.
+//! Rail-optimized clusters of GPU hosts: every GPU is a router of its own, with a link into its host and a NIC on its rail.
 //!
 //! GPU i of every host of a pod has its NIC on leaf switch i of that pod, its *rail*; all leaves are linked with all spines
 //! (NVIDIA, "DGX SuperPOD: reference architecture featuring DGX H100", RA-11333-001, 2023). Without spines, the GPUs of
@@ -39,7 +39,7 @@ pub enum HostLinks {
     AllToAll,
 }
 
-/// A rail-optimised cluster: hosts of several GPUs with a NIC each, which is on the leaf switch of the GPU's number; every GPU is a
+/// A rail-optimized cluster: hosts of several GPUs with a NIC each, which is on the leaf switch of the GPU's number; every GPU is a
 /// node. Links in a host are `local`, from NIC to leaf `column`, from leaf to spine `global`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -155,7 +155,7 @@ impl FamilySettings for Settings {
     }
 }
 
-/// The sizes of a rail-optimised cluster.
+/// The sizes of a rail-optimized cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RailOptimizedShape {
     /// Pods.
@@ -210,7 +210,7 @@ impl RailOptimizedShape {
     }
 }
 
-/// What a router of a rail-optimised cluster is.
+/// What a router of a rail-optimized cluster is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Device {
     /// GPU of a host, numbered over the machine, with its number in the host, which is its rail.
@@ -236,7 +236,7 @@ pub enum Device {
     Spine,
 }
 
-/// A rail-optimised cluster.
+/// A rail-optimized cluster.
 #[derive(Clone, Debug)]
 pub struct RailOptimized {
     shape: RailOptimizedShape,
@@ -261,7 +261,7 @@ impl RailOptimized {
             ..
         } = shape;
         if pods == 0 || hosts == 0 || gpus == 0 {
-            return Err("a rail-optimised cluster needs at least one pod, host and GPU".into());
+            return Err("a rail-optimized cluster needs at least one pod, host and GPU".into());
         }
         if (spines == 0) != (cables == 0) || (spines == 0 && pods > 1) {
             return Err(format!(
@@ -427,7 +427,7 @@ impl RailOptimized {
             let (a, b) = (t.router_of_port(port), t.router_of_port(far));
             if t.class(port) != LinkClass::Global {
                 return Err(format!(
-                    "the only cable between routers {a} and {b} failed: this routing on a rail-optimised cluster knows no way \
+                    "the only cable between routers {a} and {b} failed: this routing on a rail-optimized cluster knows no way \
                      around it, up*/down* does"
                 ));
             }

@@ -254,7 +254,7 @@ impl SlimFly {
         self.topology.first_port(router) + self.nodes + cayley + far_x
     }
 
-    /// The port of `router` to another router that is its neighbour.
+    /// The port of `router` to another router that is its neighbor.
     #[inline]
     pub fn direct_port(&self, router: u32, to: u32) -> Option<u32> {
         let (from, goal) = (self.places[router as usize], self.places[to as usize]);
@@ -268,7 +268,7 @@ impl SlimFly {
         on.then(|| self.bipartite_port(router, from, goal.x))
     }
 
-    /// Number of shortest paths from `router` to another router that is not its neighbour: common neighbours, at
+    /// Number of shortest paths from `router` to another router that is not its neighbor: common neighbors, at
     /// least one.
     #[inline]
     pub fn middles(&self, router: u32, to: u32) -> u32 {
@@ -291,8 +291,8 @@ impl SlimFly {
         self.generator_number[side as usize][difference as usize] != NONE
     }
 
-    /// For routers of different sides: by what `from` has to move in its row to be a neighbour of `goal`, and by what
-    /// `goal` would have to be reached from `from`'s neighbour in its row.
+    /// For routers of different sides: by what `from` has to move in its row to be a neighbor of `goal`, and by what
+    /// `goal` would have to be reached from `from`'s neighbor in its row.
     #[inline]
     fn excess(&self, from: Place, goal: Place) -> (u32, u32) {
         let f = &self.field;
@@ -415,7 +415,7 @@ mod tests {
         }
     }
 
-    /// Ports found by arithmetic are those of all neighbours, and of all neighbours in common.
+    /// Ports found by arithmetic are those of all neighbors, and of all neighbors in common.
     #[test]
     fn shortest_paths_are_all_found() {
         for fly in all().into_iter().take(6) {

@@ -65,7 +65,7 @@ pub enum Algorithm {
     /// All-gather: as many blocks again in each round, from the ranks that follow. All-to-all: blocks move on by the
     /// powers of two in their distance.
     Bruck,
-    /// All-gather on an even number of ranks: neighbours swap two blocks at a time.
+    /// All-gather on an even number of ranks: neighbors swap two blocks at a time.
     NeighborExchange,
     /// Reduce-scatter: halves, quarters, ... are exchanged over distances p/2, p/4, ..., 1.
     RecursiveHalving,

@@ -56,7 +56,7 @@ fn bruck(blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     ))
 }
 
-/// On an even number of ranks: pairs swap their blocks, then everybody swaps with its neighbours in turn what came
+/// On an even number of ranks: pairs swap their blocks, then everybody swaps with its neighbors in turn what came
 /// last, two blocks at a time (`ompi_coll_base_allgather_intra_neighborexchange`).
 fn neighbors(blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     if index >= ranks / 2 {
@@ -77,7 +77,7 @@ fn neighbors(blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step>
     // Which two blocks a rank gets in a step; in step 0 the pair's own.
     let got = |step: u32| {
         let pair = rank & !1;
-        // Each of the two neighbours is asked in every other step, and what it has moves on by two.
+        // Each of the two neighbors is asked in every other step, and what it has moves on by two.
         let by = 2 * step.div_ceil(2);
         match (even, step.is_multiple_of(2)) {
             (true, true) | (false, false) => forward(pair, by, ranks),

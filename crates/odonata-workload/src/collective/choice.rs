@@ -29,7 +29,7 @@ pub enum Barrier {
     /// As the library chooses.
     #[default]
     Auto,
-    /// In round k everybody signals rank + 2^k.
+    /// In round k every rank signals rank + 2^k.
     Dissemination,
     /// Signals over distances 1, 2, 4, ...
     RecursiveDoubling,
@@ -224,7 +224,7 @@ pub enum Allgather {
     Bruck,
     /// Block by block around a ring.
     Ring,
-    /// Neighbours swap two blocks at a time; where the ranks are odd: as `auto`.
+    /// Neighbors swap two blocks at a time; where the ranks are odd: as `auto`.
     NeighborExchange,
 }
 
@@ -250,7 +250,7 @@ pub enum ReduceScatter {
     Auto,
     /// Halves, quarters, ... are exchanged and reduced.
     RecursiveHalving,
-    /// Everybody gives each its block, one after the other.
+    /// Every rank sends each other rank its block, one after the other.
     Pairwise,
     /// Block by block around a ring.
     Ring,

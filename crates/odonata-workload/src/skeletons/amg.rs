@@ -5,11 +5,11 @@
 //! spread over ranks: the matrix `A_l` twice, restriction `R_l`; on the way up interpolation, which is restriction backwards, and `A_l` once. The seventh level is on
 //! one rank.
 //!
-//! On the finest level every rank gives 40^2 points of 8 B to each of its 6 neighbours. On coarser ones, whose points the solver chooses, the neighbourhood grows: across edges,
-//! corners, two ranks away. What was measured of the trace is in [`MATRIX`] and [`RESTRICTION`]: for each class of neighbours (by how far away they are in each
+//! On the finest level every rank gives 40^2 points of 8 B to each of its 6 neighbors. On coarser ones, whose points the solver chooses, the neighborhood grows: across edges,
+//! corners, two ranks away. What was measured of the trace is in [`MATRIX`] and [`RESTRICTION`]: for each class of neighbors (by how far away they are in each
 //! dimension) how many of the pairs there are have a message, and its bytes. Here that share of the pairs has messages of this mean size, spread evenly over the grid:
 //! on 27 ranks the messages and bytes of each of the 60 exchanges are exactly those of the trace; which pair has which message is not.
-//! On 13,824 ranks the two cycles send 10 GiB, as Mubarak et al. (IEEE TPDS 28(1), 2017) say of the largest trace. Neighbours that are more than two ranks
+//! On 13,824 ranks the two cycles send 10 GiB, as Mubarak et al. (IEEE TPDS 28(1), 2017) say of the largest trace. Neighbors that are more than two ranks
 //! away on coarse levels of large machines, and levels beyond the seventh, were not measured and are not here.
 
 use odonata_units::{Bytes, Problem, Time};
@@ -32,7 +32,7 @@ pub struct AmgParams {
     pub levels: u32,
     /// V-cycles.
     pub cycles: u32,
-    /// Size of the message to a neighbour on the finest level, e.g. "12800 B"; 8 n^2 bytes for n^3 points per rank. Messages of coarser levels
+    /// Size of the message to a neighbor on the finest level, e.g. "12800 B"; 8 n^2 bytes for n^3 points per rank. Messages of coarser levels
     /// are in proportion.
     pub message: Bytes,
     /// Computation before the first cycle, in which the solver sets up its levels. Default: 91.4 %, as measured on 27 ranks, of the
@@ -71,7 +71,7 @@ impl Parameters for AmgParams {
     }
 }
 
-/// Neighbours of one class, as measured on 3 x 3 x 3 ranks: how far away they are in each dimension, ascending; messages in
+/// Neighbors of one class, as measured on 3 x 3 x 3 ranks: how far away they are in each dimension, ascending; messages in
 /// one exchange; their 8-byte words together.
 type Measured = ([u8; 3], u64, u64);
 
@@ -130,7 +130,7 @@ const COMPUTATION: [u64; 6] = [8_555, 684, 339, 142, 164, 115];
 /// Exchanges of a cycle on a level: the matrix three times, restriction, interpolation.
 const EXCHANGES_PER_LEVEL: u64 = 5;
 
-/// The most neighbours: all that are at most two ranks away in each dimension.
+/// The most neighbors: all that are at most two ranks away in each dimension.
 const MOST_NEIGHBOURS: u64 = 5 * 5 * 5 - 1;
 
 /// A message of the finest level in the trace.
@@ -139,7 +139,7 @@ const MEASURED_MESSAGE: u64 = 12_800;
 /// A step to a rank.
 type Step = [i8; 3];
 
-/// The neighbours at one step, and which of them have messages.
+/// The neighbors at one step, and which of them have messages.
 ///
 /// The pairs of a class, in the order of steps and places, have numbers; of `pairs` pairs on 27 ranks `messages` have one, and so
 /// number `i` has message number `floor(i messages / pairs)` if that is another than the one of `i + 1`. Of message number `k` the words are
@@ -242,13 +242,13 @@ fn steps(class: [u8; 3]) -> Vec<Step> {
     steps
 }
 
-/// How many ranks have a neighbour at `step`.
+/// How many ranks have a neighbor at `step`.
 fn places(extents: Extents, step: Step) -> u64 {
     let along = |d: usize| u64::from(extents[d].saturating_sub(u32::from(step[d].unsigned_abs())));
     along(0) * along(1) * along(2)
 }
 
-/// Number of the rank at `at` among those that have a neighbour at `step`, x fastest.
+/// Number of the rank at `at` among those that have a neighbor at `step`, x fastest.
 fn place(extents: Extents, at: [u32; 3], step: Step) -> u64 {
     let along = |d: usize| u64::from(extents[d].saturating_sub(u32::from(step[d].unsigned_abs())));
     let within = |d: usize| {
@@ -285,7 +285,7 @@ struct Stage {
 /// V-cycles of an algebraic multigrid solver.
 ///
 /// Setup; then per cycle, on each level down: matrix, matrix, restriction; on each level up: interpolation, matrix; a mark. Before each
-/// exchange is computation. An exchange receives from all neighbours and sends to them, without blocking, and waits for both; who has none goes on.
+/// exchange is computation. An exchange receives from all neighbors and sends to them, without blocking, and waits for both; who has none goes on.
 #[derive(Clone, Debug)]
 pub struct Amg {
     extents: Extents,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::grid::balanced;
 
-/// A step to a neighbour: -1, 0 or 1 per dimension.
+/// A step to a neighbor: -1, 0 or 1 per dimension.
 pub(super) type Step = [i8; 3];
 
 /// The 26 steps: opposite ones side by side (2 k and 2 k + 1), faces first, then edges, then corners.
@@ -50,7 +50,7 @@ pub(super) const fn reach(step: u32) -> u32 {
     }
 }
 
-/// A neighbour of a box.
+/// A neighbor of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Neighbour {
     /// Whose box it is.
@@ -106,7 +106,7 @@ impl Boxes {
         self.places.len() as u32
     }
 
-    /// The neighbour of the box of `rank` at `step`, in a domain that is periodic in all dimensions or ends; `None` where it ends, and
+    /// The neighbor of the box of `rank` at `step`, in a domain that is periodic in all dimensions or ends; `None` where it ends, and
     /// where the step leads back to the box itself.
     pub(super) fn neighbour(&self, rank: u32, step: Step, periodic: bool) -> Option<Neighbour> {
         let at = split(self.places[rank as usize], self.extents);
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_thousand_boxes_are_dealt_out_as_in_the_traces() {
         let boxes = Boxes::new(1_000, None).unwrap();
-        // (rank, its coordinates), read off the neighbours of the matrix df-fillboundary-1000.
+        // (rank, its coordinates), read off the neighbors of the matrix df-fillboundary-1000.
         for (rank, at) in [
             (0, [0, 0, 0]),
             (7, [1, 1, 1]),

@@ -9,7 +9,7 @@ use crate::{Cursor, Op, OpKind, Program};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who writes to which file.
+/// How ranks share files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckpointFile {
@@ -30,7 +30,7 @@ pub enum CheckpointOffset {
     ByRank,
     /// Record `k` of rank `r` at `(k ranks + r)` times the size of a record: the ranks take turns (N-1 strided).
     Strided,
-    /// Everybody at offset 0, as the MFNetSim runs ask of their storage.
+    /// Every rank at offset 0, as in the MFNetSim runs.
     Zero,
 }
 
@@ -57,7 +57,7 @@ pub struct CheckpointParams {
     pub collective: Option<CollectiveIo>,
     /// Whether there is a barrier before and after the writes (the MFNetSim runs have none).
     pub coordinated: bool,
-    /// Whether every rank synchronises its file (`fsync`) after its writes, and goes on when that is committed
+    /// Whether every rank synchronizes its file (`fsync`) after its writes, and goes on when that is committed
     /// (`storage.sync`). Default: false.
     pub fsync: bool,
 }
@@ -91,7 +91,7 @@ impl Parameters for CheckpointParams {
 /// Writes of a parallel job's state.
 ///
 /// Iteration `i`: compute; rank 0 opens file `i`; barrier; every rank writes its share, record by record, and may
-/// synchronise the file; barrier; rank 0 closes the file. Files of their own are opened and closed by their ranks.
+/// synchronize the file; barrier; rank 0 closes the file. Files of their own are opened and closed by their ranks.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     ranks: u32,

@@ -67,7 +67,7 @@ pub struct CheckpointRestartParams {
     pub seed: Filled<u64>,
     /// Failures after which the job gives up, which is an error of the run.
     pub most_failures: u32,
-    /// Whether a checkpoint is complete only when every rank has synchronised its file (`fsync`), and it is committed
+    /// Whether a checkpoint is complete only when every rank has synchronized its file (`fsync`), and it is committed
     /// (`storage.sync`). Default: false.
     pub fsync: bool,
 }

@@ -2,7 +2,7 @@
 //! may stand in one word, the last of which may have its argument behind it, with or without `=`.
 //!
 //! A benchmark says its flags in a [`Grammar`]. What of a command line changes nothing here is kept with the reason, what is not
-//! modelled or unknown is an error that names it. Input is hostile: a line has a longest length, and what is quoted from it too.
+//! modeled or unknown is an error that names it. Input is hostile: a line has a longest length, and what is quoted from it too.
 
 use odonata_units::Bytes;
 
@@ -22,7 +22,7 @@ pub(super) enum Meaning<P> {
     Sets(Set<P>),
     /// It changes nothing that a simulation has, for this reason.
     Nothing(&'static str),
-    /// It would change what is done, and that is not modelled, for this reason.
+    /// It would change what is done, and that is not modeled, for this reason.
     Refused(&'static str),
 }
 
@@ -108,7 +108,7 @@ impl<P: Default> Grammar<P> {
     /// Reads the arguments, with or without the command itself before them.
     ///
     /// # Errors
-    /// A flag that the benchmark does not have, an argument that is missing or wrong, or what is not modelled; the text says which.
+    /// A flag that the benchmark does not have, an argument that is missing or wrong, or what is not modeled; the text says which.
     pub(super) fn parse(&self, text: &str) -> Result<CommandLine<P>, String> {
         if text.len() > LONGEST {
             return Err(format!("the command line is longer than {LONGEST} bytes"));

@@ -7,7 +7,7 @@
 //!
 //! Held against the byte matrix of the kernel's trace on 1,000 ranks: all 9,976 pairs are these. If what everybody has is for all others alike, each
 //! exchange moves half of it, a little more or less where groups are odd; 9,967 of the pairs are then within 1 % of the matrix (standard
-//! deviation 0.11 %; those that are not are in the neighbourhood of rank 999, at most 3.8 % off). The matrix does not say in how many rounds.
+//! deviation 0.11 %; those that are not are in the neighborhood of rank 999, at most 3.8 % off). The matrix does not say in how many rounds.
 
 use odonata_units::{Bytes, Problem, Time};
 use schemars::JsonSchema;

@@ -1,8 +1,8 @@
 //! FillBoundary: the exchange of ghost cells of a block-structured grid, alone.
 //!
 //! The workload "FillBoundary" of the Design Forward programme of the DOE is a benchmark of BoxLib's function of that name. What it sends was read off the byte matrix of its
-//! trace on 1,000 ranks: 10 x 10 x 10 boxes, one per rank along a Z-order curve, not periodic; 16,384,000 B to each neighbour across a face, 384,000 B across an edge, 20,000 B
-//! across a corner. With boxes of 64^3 points of 8 B and ghost cells 1, 2, 3 and 4 wide, 25 exchanges with all 26 neighbours and 25 with faces only give all three:
+//! trace on 1,000 ranks: 10 x 10 x 10 boxes, one per rank along a Z-order curve, not periodic; 16,384,000 B to each neighbor across a face, 384,000 B across an edge, 20,000 B
+//! across a corner. With boxes of 64^3 points of 8 B and ghost cells 1, 2, 3 and 4 wide, 25 exchanges with all 26 neighbors and 25 with faces only give all three:
 //! `8 x 50 x 64^2 (1 + 2 + 3 + 4)`, `8 x 25 x 64 (1 + 4 + 9 + 16)`, `8 x 25 (1 + 8 + 27 + 64)`. The order of the exchanges is not in the matrix.
 //!
 //! Beside that every rank gives 64 B to every other (rank 0: 8 B): collectives, which the tool that made the matrix counts as 8 B between
@@ -30,7 +30,7 @@ pub struct FillBoundaryParams {
     pub points: u32,
     /// Widths of the ghost cells in points, gone through one after the other.
     pub ghost_cells: Vec<u32>,
-    /// For each width, exchanges with all 26 neighbours, and as many with those across faces only.
+    /// For each width, exchanges with all 26 neighbors, and as many with those across faces only.
     pub repetitions: u32,
     /// Size of a point, e.g. "8 B".
     pub point: Bytes,
@@ -85,7 +85,7 @@ impl Parameters for FillBoundaryParams {
 
 /// Exchanges of ghost cells.
 ///
-/// Broadcasts and an all-reduce; then for each width of ghost cells `repetitions` exchanges with all neighbours, and `repetitions`
+/// Broadcasts and an all-reduce; then for each width of ghost cells `repetitions` exchanges with all neighbors, and `repetitions`
 /// with those across faces; after each exchange a mark.
 #[derive(Clone, Debug)]
 pub struct FillBoundary {
@@ -126,7 +126,7 @@ impl FillBoundary {
         })
     }
 
-    /// What a box gives to a neighbour across step number `step` at exchange number `exchange`.
+    /// What a box gives to a neighbor across step number `step` at exchange number `exchange`.
     fn bytes(&self, exchange: u32, step: u32) -> u64 {
         let FillBoundaryParams {
             points,

@@ -7,10 +7,10 @@ use crate::{Comm, OpKind, Request, Source, Tag};
 /// messages are posted. All zero before an exchange.
 pub(super) type Progress = [u32; 2];
 
-/// The next operation of an exchange: an `Irecv` from each neighbour to which `bytes` gives something, an `Isend` to each, and a
+/// The next operation of an exchange: an `Irecv` from each neighbor to which `bytes` gives something, an `Isend` to each, and a
 /// `WaitAll` for them if there were any; `None` when that is done, with `progress` as before the exchange.
 ///
-/// `bytes` says what goes across step number `step` in either direction, to or from this neighbour; 0 is no message. The tag is the step in
+/// `bytes` says what goes across step number `step` in either direction, to or from this neighbor; 0 is no message. The tag is the step in
 /// which the message travels.
 pub(super) fn next(
     boxes: &Boxes,

@@ -1,4 +1,4 @@
-//! The exchange with neighbours that the grid codes share.
+//! The exchange with neighbors that the grid codes share.
 
 use crate::grid::{Grid, Offset};
 use crate::{Comm, OpKind, Request, Source, Tag};
@@ -18,7 +18,7 @@ pub(super) enum Sends {
 /// many receives and how many sends have been posted. All zero before an exchange.
 pub(super) type Progress = [u32; 3];
 
-/// The next message of an exchange: an `Irecv` from each neighbour that exists, in the order of
+/// The next message of an exchange: an `Irecv` from each neighbor that exists, in the order of
 /// `directions`, then an `Isend` to each; `None` when all are posted.
 ///
 /// Receives have the requests from 0 up. `directions` holds opposite steps side by side (2 k and

@@ -86,7 +86,7 @@ pub struct MdtestParams {
     pub write_bytes: Bytes,
     /// What is read of each file (-e).
     pub read_bytes: Bytes,
-    /// Whether a file is synchronised after it was written (-y).
+    /// Whether a file is synchronized after it was written (-y).
     pub sync: bool,
     /// How often (-i).
     pub iterations: u32,

@@ -9,7 +9,7 @@ use crate::{Cursor, Op, OpKind, Program};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Communication of MILC's solver: per iteration, twice an exchange with 8 neighbours in a 4-D torus, then two
+/// Communication of MILC's solver: per iteration, twice an exchange with 8 neighbors in a 4-D torus, then two
 /// all-reduces of 8 B. The defaults are the MFNetSim case study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -20,7 +20,7 @@ pub struct MilcParams {
     pub dims: Option<[u32; 4]>,
     /// Iterations of the solver.
     pub iterations: u32,
-    /// Size of the message to one neighbour, e.g. "497664 B"; 1.5 L^4 bytes for L^4 lattice sites per rank.
+    /// Size of the message to one neighbor, e.g. "497664 B"; 1.5 L^4 bytes for L^4 lattice sites per rank.
     pub message: Bytes,
     /// Computation on the sites of one parity, twice per iteration, e.g. "25 ns".
     pub compute: Time,
@@ -49,7 +49,7 @@ impl Parameters for MilcParams {
 
 /// The communication of MILC's solver.
 ///
-/// One iteration goes twice (even, then odd sites) through: receive from all 8 neighbours and send
+/// One iteration goes twice (even, then odd sites) through: receive from all 8 neighbors and send
 /// to them, without blocking; compute; wait for the sends; wait for the receives. Two all-reduces of
 /// 8 bytes follow, and a mark.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 //!
 //! The workload "Multigrid" of the Design Forward programme of the DOE is a cycle of BoxLib's elliptic solver. What it sends
 //! was read off the byte matrix of its trace on 1,000 ranks: 10 x 10 x 10 boxes of 64^3 points, one per rank along a Z-order curve, periodic. On a level with
-//! boxes of n^3 points a box gives each neighbour across a face n^2 points of 8 B at every exchange; across the periodic boundary, and only
-//! there, it gives the neighbours across edges n points and those across corners one as well. The three sums of the matrix,
+//! boxes of n^3 points a box gives each neighbor across a face n^2 points of 8 B at every exchange; across the periodic boundary, and only
+//! there, it gives the neighbors across edges n points and those across corners one as well. The three sums of the matrix,
 //! 491,264 B, 10,528 B and 416 B, are those of 12 exchanges on the level of 64^3, 9 on each of 32^3, 16^3, 8^3 and 4^3, and 4 on that of 2^3:
 //! `8 (12 x 64^2 + 9 (32^2 + 16^2 + 8^2 + 4^2) + 4 x 2^2) = 491,264`, and likewise with first and zeroth powers. No other plausible numbers of
 //! exchanges give all three. On 110,592 ranks the same boxes make 326 GB, which is what Mubarak et al. (IEEE TPDS 28(1), 2017) say of the largest
@@ -156,7 +156,7 @@ impl Multigrid {
         })
     }
 
-    /// What a box gives to a neighbour at an exchange on `level`.
+    /// What a box gives to a neighbor at an exchange on `level`.
     fn bytes(&self, level: u8, step: u32, there: Neighbour) -> u64 {
         let reach = reach(step);
         if reach > 1 && !there.wraps {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// The most polynomial orders; [`Phases`](crate::Phases) and listings go through all of them.
 const MOST_ORDERS: usize = 1_000;
 
-/// The 26 neighbours: faces +x -x +y -y +z -z, then corners, then edges; opposite ones side by side.
+/// The 26 neighbors: faces +x -x +y -y +z -z, then corners, then edges; opposite ones side by side.
 const NEIGHBOURS: [Offset; 26] = [
     [1, 0, 0, 0],
     [-1, 0, 0, 0],
@@ -42,7 +42,7 @@ const NEIGHBOURS: [Offset; 26] = [
     [0, -1, 1, 0],
 ];
 
-/// Communication of Nekbone: for each polynomial order two conjugate gradient solves with 26-neighbour exchanges
+/// Communication of Nekbone: for each polynomial order two conjugate gradient solves with 26-neighbor exchanges
 /// in a 3-D mesh and all-reduces of 8 B. The defaults are the MFNetSim case study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -93,9 +93,9 @@ impl Parameters for NekboneParams {
 
 /// The communication of Nekbone.
 ///
-/// For each order: two exchanges with the neighbours; a conjugate gradient solve; a barrier; another
+/// For each order: two exchanges with the neighbors; a conjugate gradient solve; a barrier; another
 /// solve; a mark. A solve is an all-reduce of 8 bytes, then per iteration all-reduce, exchange,
-/// all-reduce, all-reduce. An exchange receives from and sends to every neighbour that exists and
+/// all-reduce, all-reduce. An exchange receives from and sends to every neighbor that exists and
 /// waits for the receives; nobody waits for the sends. With `n` = elements x order + 1 points along
 /// an edge, a face takes `8 n^2` bytes, an edge `8 n`, a corner 8. There is no computation.
 #[derive(Clone, Debug)]
@@ -155,7 +155,7 @@ impl Nekbone {
 
 /// One stage of an order.
 enum Stage {
-    /// Exchange with the neighbours.
+    /// Exchange with the neighbors.
     Exchange,
     /// One operation.
     Op(OpKind),

@@ -21,7 +21,7 @@ pub struct StencilParams {
     pub dimensions: u32,
     /// Whether the grid is a torus.
     pub wrap: bool,
-    /// Size of the message to one neighbour, e.g. "1 MB".
+    /// Size of the message to one neighbor, e.g. "1 MB".
     pub message: Bytes,
     /// Sweeps over the grid.
     pub iterations: u32,
@@ -57,9 +57,9 @@ impl Parameters for StencilParams {
 
 /// Sweeps over a grid with an exchange of halos.
 ///
-/// One iteration: compute; receive from all neighbours across faces and send to them, without
+/// One iteration: compute; receive from all neighbors across faces and send to them, without
 /// blocking; wait for the receives; wait for the sends; all-reduce; mark. On a torus an extent of 2
-/// gives two messages to the same neighbour, and an extent of 1 none.
+/// gives two messages to the same neighbor, and an extent of 1 none.
 #[derive(Clone, Debug)]
 pub struct Stencil {
     grid: Grid,

@@ -1,7 +1,7 @@
 //! Training of a transformer: data, tensor, pipeline and expert parallel.
 //!
 //! Ranks are GPUs; rank t + T (d + D s) is tensor rank t of T, data rank d of D, stage s of P, as Megatron-LM numbers them, so that tensor groups are
-//! neighbours. An iteration of a rank is
+//! neighbors. An iteration of a rank is
 //!
 //! 1. its samples, where it reads any (stage 0, tensor rank 0);
 //! 2. the passes of its M micro-batches in the order of the [schedule](Schedule): receive from the stage before, the layers of
@@ -23,7 +23,7 @@
 //! | all-to-alls of E experts, e active, X ranks | 4 M L / P | e b s h w / (T X) to each |
 //! | gradients, D > 1 | one | w times the parameters of the rank |
 //!
-//! Sends are cut over the tensor ranks (Narayanan et al., SC 2021, section 4.1); what gathers them again is not modelled, nor the
+//! Sends are cut over the tensor ranks (Narayanan et al., SC 2021, section 4.1); what gathers them again is not modeled, nor the
 //! all-reduce of an embedding that is the output as well. Computations follow from operations ([`Sizes`]) and `flops`. Collectives are rings, as NCCL's of
 //! large vectors; all-to-alls post everything at once.
 

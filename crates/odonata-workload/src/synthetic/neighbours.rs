@@ -1,11 +1,11 @@
-//! Patterns on a grid of ranks: neighbours, and tornado.
+//! Patterns on a grid of ranks: neighbors, and tornado.
 
 use super::below;
 use crate::grid::{Grid, balanced};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which ranks of a grid are neighbours.
+/// Which ranks of a grid are neighbors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
@@ -16,7 +16,7 @@ pub enum Reach {
     Box,
 }
 
-/// Which neighbour gets the next message.
+/// Which neighbor gets the next message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turn {
@@ -27,7 +27,7 @@ pub enum Turn {
     InOrder,
 }
 
-/// Traffic to the neighbours on a grid of one to four dimensions.
+/// Traffic to the neighbors on a grid of one to four dimensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbours {
     grid: Grid,
@@ -49,7 +49,7 @@ fn grid(ranks: u32, dims: Option<&[u32]>, dimensions: u32, wrap: bool) -> Result
 
 impl Neighbours {
     /// On `ranks` ranks along `dims` (1 to 4 extents, the first fastest), or on a balanced grid of
-    /// `dimensions` dimensions; a torus if `wrap`, else a mesh, whose border has fewer neighbours.
+    /// `dimensions` dimensions; a torus if `wrap`, else a mesh, whose border has fewer neighbors.
     ///
     /// # Errors
     /// The extents do not multiply to `ranks`, or there are not 1 to 4 of them.
@@ -86,7 +86,7 @@ impl Neighbours {
         }
     }
 
-    /// How many neighbours `rank` has.
+    /// How many neighbors `rank` has.
     pub fn count(&self, rank: u32) -> u32 {
         let mut rest = rank;
         let (mut faces, mut corners) = (0, 1);
@@ -102,7 +102,7 @@ impl Neighbours {
         }
     }
 
-    /// Neighbour number `k`, below [`count`](Self::count), of `rank`: by dimension, minus before plus; in a
+    /// Neighbor number `k`, below [`count`](Self::count), of `rank`: by dimension, minus before plus; in a
     /// box the first dimension changes fastest.
     pub fn neighbour(&self, rank: u32, k: u32) -> u32 {
         let mut rest = rank;

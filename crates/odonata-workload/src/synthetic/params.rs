@@ -141,16 +141,16 @@ synthetic! {
         seed: Option<u64>,
     };
 
-    /// Synthetic traffic to the neighbours on a grid of ranks; sources do not wait for the network.
+    /// Synthetic traffic to the neighbors on a grid of ranks; sources do not wait for the network.
     "neighbours" Neighbours {
         /// Ranks along each dimension (1 to 4 of them), the first fastest; their product is `ranks`. Default: a balanced
         /// grid of `dimensions` dimensions.
         dims: Option<Vec<u32>>,
         /// Dimensions of the balanced grid, 1 to 4; without effect where `dims` is given. Default: 3.
         dimensions: Filled<u32>,
-        /// Whether the grid is a torus; if not, ranks at its border have fewer neighbours. Default: true.
+        /// Whether the grid is a torus; if not, ranks at its border have fewer neighbors. Default: true.
         wrap: Filled<bool>,
-        /// Which ranks are neighbours.
+        /// Which ranks are neighbors.
         reach: Reach,
         /// Which of them gets the next message.
         turn: Turn,

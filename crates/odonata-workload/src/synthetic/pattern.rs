@@ -6,7 +6,7 @@
 //! | hot spot | with a given probability one of the hot ranks, else any other | none |
 //! | incast | one of the targets | the targets |
 //! | all-to-all | `s + 1`, `s + 2`, ..., `s - 1`, again and again (modulo `n`) | none |
-//! | neighbours | a neighbour on a grid, at random or in turn | none |
+//! | neighbors | a neighbor on a grid, at random or in turn | none |
 //! | tornado | `s + ceil(k / 2) - 1` (modulo `k`) in every dimension, of extent `k`, of a grid | none |
 //! | badperm-yarc | column `i` of a square for rows `i`, any row alike | none |
 //! | matrix | by the weights of a [`TrafficMatrix`] | those without a weight |
@@ -50,7 +50,7 @@ pub enum Pattern {
         /// The destination of each rank.
         targets: Arc<[u32]>,
     },
-    /// To the neighbours on a grid.
+    /// To the neighbors on a grid.
     Neighbours(Neighbours),
     /// With probability `share` to one of the hot ranks alike, else to all other ranks alike, the hot ones
     /// among them. A hot rank chooses among the other hot ranks; if it is the only one, among all.

@@ -34,10 +34,10 @@ pub enum WorstCase {
         /// Ranks of a router.
         ranks_per_router: u32,
     },
-    /// Any graph of routers, such as a Slim Fly: all ranks of a router send to one neighbouring router, over the link
+    /// Any graph of routers, such as a Slim Fly: all ranks of a router send to one neighboring router, over the link
     /// between them. The partners are a permutation of the routers without fixed points.
     Neighbours {
-        /// The neighbour of each router.
+        /// The neighbor of each router.
         partners: Arc<[u32]>,
         /// Ranks of a router.
         ranks_per_router: u32,

@@ -4,7 +4,7 @@ odonata.kinds.machine = (spec, values, look) => {
   const data = spec.data, measure = values.measure;
   const classes = values.class === "" ? data.classes.map((_, number) => number) : [data.classes.indexOf(values.class)];
   const whole = data.simulated_s;
-  const percent = (part) => `${(100 * part).toFixed(part < 0.1 ? 1 : 0)} %`;
+  const percent = (part) => `${(100 * part).toFixed(part < 0.1 ? 1 : 0)}%`;
   const seconds = (value) => {
     for (const [scale, unit] of [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]]) if (value >= scale) return `${(value / scale).toPrecision(3)} ${unit}`;
     return `${value.toPrecision(3)} s`;
@@ -17,7 +17,7 @@ odonata.kinds.machine = (spec, values, look) => {
   const counts = (from, by) =>
     (victim === "" || from === Number(victim)) &&
     (culprit === "" || (culprit === "other" ? from !== by : by === Number(culprit)));
-  const job = (number) => (number < 0 ? "another or not known" : plain(data.jobs[number]));
+  const job = (number) => (number < 0 ? "another or unknown" : plain(data.jobs[number]));
 
   const routers = new Array(data.group.length).fill(0);
   if (measure === "waits") {
@@ -66,7 +66,7 @@ odonata.kinds.machine = (spec, values, look) => {
       x.push(null); y.push(null);
     }
     traces.push({ type: "scatter", mode: "lines", x, y, hoverinfo: "skip", showlegend: false,
-      line: { width: 0.5 + 0.35 * shade, color: look.colours[0] }, opacity: 0.1 + 0.18 * shade });
+      line: { width: 0.5 + 0.35 * shade, color: look.colors[0] }, opacity: 0.1 + 0.18 * shade });
   }
   traces.push({
     type: "scatter", mode: "markers", x: data.x, y: data.y, showlegend: false,
@@ -77,7 +77,7 @@ odonata.kinds.machine = (spec, values, look) => {
   });
   traces.push({
     type: "scatter", mode: "markers", x: lines.map((link) => link.mx), y: lines.map((link) => link.my), text: lines.map(about), showlegend: false,
-    hovertemplate: "%{text}<extra></extra>", marker: { size: 4, color: look.colours[0], opacity: 0.6 },
+    hovertemplate: "%{text}<extra></extra>", marker: { size: 4, color: look.colors[0], opacity: 0.6 },
   });
   const grouped = new Set(data.group).size > 1;
   const layout = {

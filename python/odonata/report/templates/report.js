@@ -1,4 +1,4 @@
-// The page: charts, their controls, tables, colours. What a drawing shows is in machine.js and sweep.js.
+// The page: charts, their controls, tables, colors. What a drawing shows is in machine.js and sweep.js.
 "use strict";
 const odonata = (() => {
   const specs = JSON.parse(document.getElementById("report-data").textContent);
@@ -8,8 +8,8 @@ const odonata = (() => {
   const drawn = new Set();
   let printing = false;
 
-  // Okabe and Ito's colours, in an order for each background; beyond them, dashes tell lines apart, symbols points, patterns bars.
-  const COLOURS = {
+  // Okabe and Ito's colors, in an order for each background; beyond them, dashes tell lines apart, symbols points, patterns bars.
+  const COLORS = {
     light: ["#0072b2", "#d55e00", "#009e73", "#b8548f", "#b37700", "#3a95cc", "#5f5f5f", "#7a5195"],
     dark: ["#56b4e9", "#f08a3c", "#2fbf96", "#e29ac6", "#e6b422", "#9ad1f5", "#b8b8b8", "#b79be0"],
   };
@@ -20,7 +20,7 @@ const odonata = (() => {
   // What is between the margins of a page of A4 at 96 dots per inch, and a little less: nobody resizes a chart for paper.
   const PAPER_WIDTH = 670;
   const DASHES = ["solid", "dash", "dashdot", "longdash"];
-  // How much of the page's ink is mixed into colours that come round again: dashes alone may have a meaning in a chart.
+  // How much of the page's ink is mixed into colors that come round again: dashes alone may have a meaning in a chart.
   const MIXED = [0, 0.4, 0.65];
   const SYMBOLS = ["circle", "diamond-open", "square-open", "x"];
   const PATTERNS = ["", "/", ".", "x"];
@@ -34,11 +34,11 @@ const odonata = (() => {
     const paper = printing
       ? { page: "#ffffff", raised: "#f6f7f9", ink: "#000000", soft: "#444444", line: "#cccccc" }
       : { page: ink("--page"), raised: ink("--raised"), ink: ink("--ink"), soft: ink("--soft"), line: ink("--line") };
-    return { ...paper, heat: HEAT[name], colours: COLOURS[name] };
+    return { ...paper, heat: HEAT[name], colors: COLORS[name] };
   }
 
   function mixed(hex, ink, part) {
-    const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+    const parts = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
     const other = parts(ink);
     const values = parts(hex).map((value, i) => Math.round(value * (1 - part) + other[i] * part));
     return "#" + values.map((value) => value.toString(16).padStart(2, "0")).join("");
@@ -60,15 +60,15 @@ const odonata = (() => {
     },
   };
 
-  // A trace as plotly.js wants it, in the colours of the page.
-  function coloured(trace, look) {
-    const { when, colour, scale, logy, yunit, ytitle, ...made } = trace;
-    // Nothing is the lightest colour.
+  // A trace as plotly.js wants it, in the colors of the page.
+  function colored(trace, look) {
+    const { when, color, scale, logy, yunit, ytitle, ...made } = trace;
+    // Nothing is the lightest color.
     if (scale === "heat") Object.assign(made, { colorscale: look.heat, zmin: 0, zmax: Math.max(...made.z.flat(), 1e-12) });
-    if (colour !== undefined) {
-      const count = look.colours.length;
-      const round = Math.max(0, Math.floor(colour / count)) || 0;
-      const hex = colour === "gray" || colour < 0 ? look.soft : mixed(look.colours[colour % count], look.ink, MIXED[round % MIXED.length]);
+    if (color !== undefined) {
+      const count = look.colors.length;
+      const round = Math.max(0, Math.floor(color / count)) || 0;
+      const hex = color === "gray" || color < 0 ? look.soft : mixed(look.colors[color % count], look.ink, MIXED[round % MIXED.length]);
       const dash = round > 0 ? { dash: DASHES[round % DASHES.length] } : {};
       const pattern = round > 0 ? { pattern: { shape: PATTERNS[round % PATTERNS.length] } } : {};
       if (made.type === "bar") made.marker = { ...pattern, ...made.marker, color: hex };
@@ -122,7 +122,7 @@ const odonata = (() => {
     const { traces, layout } = KINDS[spec.kind](spec, chosen(id), look);
     const made = laidOut(spec, layout, traces, look);
     if (spec.time && element.range) made.xaxis = { ...made.xaxis, range: element.range, autorange: false };
-    Plotly.react(element, traces.map((trace) => coloured(trace, look)), made, {
+    Plotly.react(element, traces.map((trace) => colored(trace, look)), made, {
       responsive: true, displaylogo: false, displayModeBar: !printing, scrollZoom: false,
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
       toImageButtonOptions: { format: "svg", filename: id },

@@ -1,4 +1,4 @@
-// A sweep: a metric over a setting, in a colour for each value of another, with confidence intervals.
+// A sweep: a metric over a setting, in a color for each value of another, with confidence intervals.
 "use strict";
 odonata.kinds.sweep = (spec, values) => {
   const { rows, units, axes, t } = spec.data, { x, y, by } = values;
@@ -34,7 +34,7 @@ odonata.kinds.sweep = (spec, values) => {
       return { mean, half: count > 1 && !mixed ? (quantile * deviation) / Math.sqrt(count) : null, count };
     });
     return {
-      type: "scatter", mode: numbers ? "lines+markers" : "markers", name: plain(by === x ? spec.data.words[y] : text(by, line)), colour: number,
+      type: "scatter", mode: numbers ? "lines+markers" : "markers", name: plain(by === x ? spec.data.words[y] : text(by, line)), color: number,
       x: numbers ? places : places.map(lines24), y: statistics.map((one) => one.mean), marker: { size: 7 }, yunit: unit,
       error_y: { type: "data", array: statistics.map((one) => one.half), thickness: 1.4, width: 5 },
       ...(numbers ? {} : { offsetgroup: String(number) }),

@@ -98,7 +98,7 @@ def _answer(future: Any, work: Work) -> dict[str, Any]:
         if type(error).__name__ == "KilledWorker":
             return record.failure(work.key, "killed", "every worker that had it was lost")
         return record.failure(work.key, "crashed", f"its worker: {type(error).__name__}: {error}")
-    return record.failure(work.key, "killed", "the cluster has lost it")
+    return record.failure(work.key, "killed", "the cluster lost it")
 
 
 def slurm(asked: Slurm, logs: Path) -> Cluster:
@@ -133,10 +133,12 @@ def _try(script: str) -> None:
     try:
         done = subprocess.run(["sbatch", "--test-only"], input=script, capture_output=True, text=True)
     except FileNotFoundError:
-        raise InputError("there is no Slurm here", key="--slurm", expected="the command sbatch") from None
+        raise InputError("Slurm is not installed", key="--slurm", expected="the command sbatch") from None
     if done.returncode != 0:
         said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-        raise InputError(f"Slurm refuses the jobs: {said}", key="--slurm", expected="jobs that it can start")
+        raise InputError(
+            f"Slurm refuses the jobs: {said}", key="--slurm", expected="jobs that Slurm can start"
+        )
 
 
 #: Processes of this worker that have nothing to do; as many as it has threads at most.

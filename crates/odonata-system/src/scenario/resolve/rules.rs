@@ -244,7 +244,7 @@ pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
     }
     let refused = |problem: &str| Err(Problem::new("run.lost_time", problem, "false"));
     if resolved.has_fidelity(Fidelity::Analytic) {
-        return refused("messages that go by the analytic model wait for nobody on their way");
+        return refused("messages of the analytic model have no waits in the network");
     }
     if resolved.has_fidelity(Fidelity::Flow) {
         return refused("flows share links: none waits for another");

@@ -29,7 +29,7 @@ pub(super) fn ranks_per_group(size: Size, machine: &r::Resolved) -> u32 {
 /// What of the machine's topology decides which traffic is worst.
 ///
 /// # Errors
-/// Routers of a machine that has no groups have different numbers of nodes, or cannot all have a neighbour of their own.
+/// Routers of a machine that has no groups have different numbers of nodes, or cannot all have a neighbor of their own.
 pub(super) fn shape(size: Size, machine: &r::Resolved) -> Result<WorstCase, String> {
     let of_router = |nodes: u32| nodes.saturating_mul(size.ranks_per_node);
     Ok(match machine.machine.kind.worst_case() {
@@ -68,13 +68,13 @@ pub(super) fn shape(size: Size, machine: &r::Resolved) -> Result<WorstCase, Stri
     })
 }
 
-/// A neighbour of each router, all different: a perfect matching of routers with neighbours, found by augmenting paths
+/// A neighbor of each router, all different: a perfect matching of routers with neighbors, found by augmenting paths
 /// (H. Kuhn, "The Hungarian method for the assignment problem", 1955), breadth first.
 fn partners(topology: &Topology) -> Result<Vec<u32>, String> {
     const NOBODY: u32 = u32::MAX;
     let routers = topology.routers() as usize;
     let neighbours = |router: u32| topology.ports_of(router).filter_map(|port| topology.neighbour(port));
-    // Who has which neighbour, both ways.
+    // Who has which neighbor, both ways.
     let mut partner = vec![NOBODY; routers];
     let mut taken_by = vec![NOBODY; routers];
     for start in 0..routers as u32 {
@@ -82,7 +82,7 @@ fn partners(topology: &Topology) -> Result<Vec<u32>, String> {
             (partner[start as usize], taken_by[free as usize]) = (free, start);
             continue;
         }
-        // The router that asked for each neighbour in this search, if one did.
+        // The router that asked for each neighbor in this search, if one did.
         let mut asked_by = vec![NOBODY; routers];
         let mut open = VecDeque::from([start]);
         let mut end = NOBODY;
@@ -109,7 +109,7 @@ fn partners(topology: &Topology) -> Result<Vec<u32>, String> {
                 "router {start} cannot have a neighbour that is no other router's"
             ));
         }
-        // Everybody on the path takes the neighbour asked for, and leaves the former one to who asked before.
+        // Everybody on the path takes the neighbor asked for, and leaves the former one to who asked before.
         loop {
             let router = asked_by[end as usize];
             let former = partner[router as usize];
@@ -192,7 +192,7 @@ mod tests {
             found.sort_unstable();
             assert!(found.iter().copied().eq(0..topology.routers()));
         }
-        // The two ends of a line of three want the same neighbour.
+        // The two ends of a line of three want the same neighbor.
         let line = Topology::new(&[2; 3], &[], &[cable((0, 0), (1, 1)), cable((1, 0), (2, 1))]).unwrap();
         assert!(partners(&line).unwrap_err().contains("router 2"));
     }

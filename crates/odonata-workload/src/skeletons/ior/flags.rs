@@ -190,7 +190,7 @@ const fn option(name: &'static str, argument: bool, meaning: Meaning<IorParams>)
     }
 }
 
-/// Options with a long name, those of the modelled interfaces among them.
+/// Options with a long name, those of the modeled interfaces among them.
 const LONG: &[Long<IorParams>] = &[
     option(
         "collective",

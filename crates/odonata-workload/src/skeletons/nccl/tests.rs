@@ -367,7 +367,7 @@ fn a_call_over_trees_ends_when_all_trees_have() {
                 .iter()
                 .flat_map(|op| op.after.iter().map(|id| id.0))
                 .collect();
-            // The streams of a tree are two neighbours.
+            // The streams of a tree are two neighbors.
             let last: Vec<u32> = (0..6)
                 .map(|block| ops[1..joins].iter().rposition(|op| op.stream / 2 == block).unwrap() as u32 + 1)
                 .collect();

@@ -1,0 +1,204 @@
+"""Holds hand-written pages to plain English: `python tests/prose.py [--statistics] [PAGE...]`.
+
+A sentence has at most 35 words. Packets, ranks and jobs are named, not called "who" or "nobody". A heading
+is a noun phrase or a task, no question. Spelling is American. Blocks of code, and the length of table cells,
+are left out. The README has at most 120 lines, a guide 1,500 words. Exit code: 0, or 1 with a line
+`PAGE:LINE: fault` for each.
+
+`--statistics` prints the words of each page, and the median and the 90th percentile of its sentences.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+#: Pages made from sources that have rules of their own: types, help texts, docstrings, templates of studies.
+GENERATED = {
+    *(f"docs/{name}.md" for name in ("api", "commands", "operations", "results", "scenario")),
+    *(f"studies/{name}/README.md" for name in ("cluster2017", "gpcnet", "theta", "tpds2016", "trinity2017")),
+    *(
+        f"studies/{name}/APPENDIX.md"
+        for name in ("cluster2017", "gpcnet", "theta", "tpds2016", "trinity2017")
+    ),
+    "studies/lost_time/table.md",
+    "studies/real_machines/table.md",
+}
+
+#: Pages that are not yet written by these rules. A page that has no fault left goes from here.
+PENDING = {
+    "ARCHITECTURE.md",
+    "studies/booksim/reference/README.md",
+}
+
+#: Most words of a sentence, of a guide, of the changelog; most lines of the README.
+LONGEST = 35
+LONGEST_GUIDE = 1_500
+LONGEST_CHANGELOG = 1_200
+LONGEST_README = 120
+
+#: Pages of `docs` that are no guides: to look things up in, or to understand them. They may be longer.
+LONG = {
+    f"docs/{name}.md"
+    for name in (
+        *("blame", "engine", "fidelity", "io", "model", "storage", "storage-devices", "validation"),
+        *("glossary", "networks", "program-format", "router", "routing", "trace-formats"),
+    )
+}
+
+PERSONS = re.compile(r"\b(?:who|whom|whoever|somebody|someone|nobody|everybody)\b", re.IGNORECASE)
+
+#: People may be "who".
+PEOPLE = re.compile(r"\b(?:architects|authors|engineers|operators|people|readers|researchers|users) who\b")
+
+BRITISH = re.compile(
+    r"\b(?:\w*(?:behaviour|colour|favour|honour|neighbour|licence|centre)\w*"
+    r"|(?:categor|general|initial|maxim|minim|normal|optim|organ|recogn|serial|summar|synchron|util|visual)"
+    r"is(?:e|ed|es|ing|ation))\b"
+)
+
+FENCE = re.compile(r"^(```+|~~~+)")
+ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
+END = re.compile(r"(?<=[.!?])[\"')\]*]*\s+(?=[\"'(\[*]*[A-Z])")
+
+
+def pages() -> list[str]:
+    """All hand-written pages that are held to the rules."""
+    found = [ROOT / name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md")]
+    for folder in ("benches", "docs", "programs", "studies"):
+        found += sorted((ROOT / folder).rglob("*.md"))
+    names = [str(page.relative_to(ROOT)) for page in found]
+    return [name for name in names if name not in GENERATED | PENDING]
+
+
+def plain(text: str) -> str:
+    """Text without marks of Markdown: code is one word, a link its text.
+
+    >>> plain("See [the `odonata run` page](a.md) (J. Kim et al., 2008) **now**.")
+    'See the CODE page now.'
+    """
+    text = re.sub(r"<!--.*?-->", "", text)
+    text = re.sub(r"`+[^`]+`+", "CODE", text)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"\s*\([^()]*\b(?:19|20)\d\d\b[^()]*\)", "", text)
+    text = re.sub(r"\b([A-Z])\. ", r"\1 ", text)
+    text = re.sub(r"\b(et al|vs|e\.g|i\.e)\.", r"\1", text)
+    return re.sub(r"\*+|(?<!\w)_|_(?!\w)", "", text)
+
+
+def paragraphs(text: str) -> Iterator[tuple[int, str, str]]:
+    """Line, kind (`heading`, `table`, `text`) and content of each paragraph outside of blocks of code."""
+    start, lines, fence = 0, [], ""
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        if mark := FENCE.match(line.strip()):
+            if not fence:
+                fence = mark[1]
+            elif line.strip().startswith(fence):
+                fence = ""
+        code = bool(fence or mark or (line.startswith("    ") and not lines))
+        kind = "heading" if line.startswith("#") else "table" if line.lstrip().startswith("|") else "text"
+        if lines and (code or not line.strip() or kind != "text" or ITEM.match(line)):
+            yield start, "text", " ".join(lines)
+            lines = []
+        if code or not line.strip():
+            continue
+        if kind != "text":
+            yield number, kind, line.strip("# ")
+            continue
+        if not lines:
+            start = number
+        lines.append(ITEM.sub("", line).strip())
+
+
+def sentences(paragraph: str) -> list[str]:
+    """The sentences of a paragraph.
+
+    >>> sentences("One is here. Two has `a. B` in it: (see J. Kim). *Three* ends")
+    ['One is here.', 'Two has CODE in it: (see J Kim).', 'Three ends']
+    """
+    return [one for one in END.split(plain(paragraph)) if one.strip()]
+
+
+def words(sentence: str) -> int:
+    """How many words a sentence has."""
+    return sum(bool(re.search(r"\w", word)) for word in sentence.split())
+
+
+def faults(text: str) -> Iterator[tuple[int, str]]:
+    """Line and fault of everything in a page that breaks a rule.
+
+    >>> list(faults("# Who waits?\\n\\nA packet that nobody sends has a colour."))
+    [(1, 'a heading is a question'), (3, 'name the thing, not "nobody"'), (3, 'American spelling: "colour"')]
+    >>> list(faults("word " * 36))
+    [(1, 'a sentence of 36 words, more than 35: "word word word word word word ..."')]
+    """
+    for line, kind, paragraph in paragraphs(text):
+        said = PEOPLE.sub("", plain(paragraph))
+        if kind == "heading" and paragraph.rstrip().endswith("?"):
+            yield line, "a heading is a question"
+            continue
+        yield from ((line, f'name the thing, not "{found}"') for found in PERSONS.findall(said))
+        if "rail-optimized" not in paragraph:
+            yield from ((line, f'American spelling: "{found}"') for found in BRITISH.findall(said))
+        if kind != "text":
+            continue
+        for sentence in sentences(paragraph):
+            if (count := words(sentence)) > LONGEST:
+                start = " ".join(sentence.split()[:6])
+                yield line, f'a sentence of {count} words, more than {LONGEST}: "{start} ..."'
+
+
+def statistics(text: str) -> tuple[int, int, int]:
+    """Words of a page outside of blocks of code, median and 90th percentile of its sentences."""
+    total, lengths = 0, []
+    for _, kind, paragraph in paragraphs(text):
+        total += words(paragraph.replace("|", " "))
+        if kind == "text":
+            lengths += [words(one) for one in sentences(paragraph)]
+    lengths = sorted(lengths) or [0]
+    return total, lengths[len(lengths) // 2], lengths[len(lengths) * 9 // 10]
+
+
+def size_fault(name: str, text: str) -> str | None:
+    """What is too long about a page as a whole.
+
+    >>> size_fault("README.md", "line\\n" * 121)
+    '121 lines, more than 120'
+    >>> size_fault("docs/sweeps.md", "word " * 1501)
+    '1501 words, more than 1500'
+    >>> size_fault("docs/networks.md", "word " * 1501)
+    """
+    if name == "README.md" and (lines := len(text.splitlines())) > LONGEST_README:
+        return f"{lines} lines, more than {LONGEST_README}"
+    is_guide = name.startswith("docs/") and name not in LONG
+    most = LONGEST_GUIDE if is_guide else LONGEST_CHANGELOG if name == "CHANGELOG.md" else None
+    if most is not None and (total := statistics(text)[0]) > most:
+        return f"{total} words, more than {most}"
+    return None
+
+
+def main(arguments: list[str]) -> int:
+    """Prints what is asked for."""
+    chosen = [name for name in arguments if not name.startswith("--")] or pages()
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in chosen}
+    if "--statistics" in arguments:
+        for name, text in texts.items():
+            total, median, most = statistics(text)
+            print(f"{name}: {total} words, sentences of {median} words in the median, {most} at 90 %")
+        return 0
+    found = [f"{name}:{line}: {fault}" for name, text in texts.items() for line, fault in faults(text)]
+    found += [f"{name}:1: {fault}" for name, text in texts.items() if (fault := size_fault(name, text))]
+    print("\n".join(found) or f"{len(texts)} pages are plain")
+    for name in sorted(PENDING) if texts.keys() == set(pages()) else ():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        if not (size_fault(name, text) or any(faults(text))):
+            print(f"{name} has no fault left: take it out of PENDING in tests/prose.py")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,55 @@
+"""Hand-written pages are plain English, and what is not is found."""
+
+import doctest
+
+import prose
+import pytest
+from conftest import ROOT
+
+
+def test_the_examples_of_the_check_are_right():
+    """Each rule finds a fault of its kind."""
+    found = doctest.testmod(prose)
+    assert found.attempted >= 7
+    assert found.failed == 0
+
+
+@pytest.mark.parametrize("name", prose.pages())
+def test_a_page_is_plain(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert list(prose.faults(text)) == []
+    assert prose.size_fault(name, text) is None
+
+
+def test_pages_left_out_are_there():
+    """A page that is renamed or removed goes from the lists too."""
+    for name in prose.GENERATED | prose.PENDING:
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("## Which waits?\n", (1, "a heading is a question")),
+        ("| a | b |\n|---|---|\n| x | waits for whoever sends |\n", (3, 'name the thing, not "whoever"')),
+        (
+            "- one\n- " + "word " * 40,
+            (2, 'a sentence of 40 words, more than 35: "word word word word word word ..."'),
+        ),
+        ("Text.\n\n```\nwho?\n```\n\nA synchronised clock.\n", (7, 'American spelling: "synchronised"')),
+    ],
+)
+def test_a_fault_is_told_with_its_line(text, fault):
+    assert list(prose.faults(text)) == [fault]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is for operators who choose a placement.\n",
+        "```console\n$ echo who is nobody\n```\n",
+        "`who` is a command, [" + "word " * 20 + "](a.md).\n",
+    ],
+)
+def test_people_and_code_are_no_fault(text):
+    assert list(prose.faults(text)) == []
