@@ -66,7 +66,6 @@ impl<E> Scheduled<E> {
     pub(crate) fn rank(&self) -> (Time, u64) {
         (self.time, self.order)
     }
-
 }
 
 /// An event of the open bucket.
@@ -347,7 +346,10 @@ impl<E: Copy> Wheel<E> {
                 let slots = &mut self.slots;
                 let first = self.open.partition_point(|opened| slots.get(opened.slot).rank() > rank);
                 let mut others = self.open[first..].iter();
-                let at = first + others.position(|opened| slots.get(opened.slot).lp == lp).expect("what is removed is there");
+                let at = first
+                    + others
+                        .position(|opened| slots.get(opened.slot).lp == lp)
+                        .expect("what is removed is there");
                 let removed = slots.free(self.open.remove(at).slot);
                 assert_eq!(removed.rank(), rank, "what is removed is there");
             } else if bucket < self.horizon {

@@ -183,7 +183,11 @@ impl<P: Payload> Shared<P> {
         if kind == LinkClass::Terminal {
             self.messages.prefetch(self.packets.get(packet.0).message);
         }
-        (port, self.channel((port, kind), decision.level, class), VcTerms::of(&decision))
+        (
+            port,
+            self.channel((port, kind), decision.level, class),
+            VcTerms::of(&decision),
+        )
     }
 
     /// Decides for `packet` at `router` for good: it has the header behind the port from now on, and has been at `hops` more

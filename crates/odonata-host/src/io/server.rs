@@ -288,19 +288,11 @@ impl Hosts {
             }
             Action::DeviceBegins { server, slot, at } => {
                 let (server, piece) = (number(server), slot);
-                ctx.schedule(
-                    self.layout.server(server).lp,
-                    at,
-                    HostEvent::DeviceBegins { piece },
-                );
+                ctx.schedule(self.layout.server(server).lp, at, HostEvent::DeviceBegins { piece });
             }
             Action::DeviceDone { server, slot, at } => {
                 let (server, piece) = (number(server), slot);
-                ctx.schedule(
-                    self.layout.server(server).lp,
-                    at,
-                    HostEvent::DeviceDone { piece },
-                );
+                ctx.schedule(self.layout.server(server).lp, at, HostEvent::DeviceDone { piece });
             }
             Action::DrainUntil { server, at } => {
                 let server = number(server);
@@ -308,11 +300,7 @@ impl Hosts {
             }
             Action::CachesWritten { server, slot, at } => {
                 let (server, sync) = (number(server), slot);
-                ctx.schedule(
-                    self.layout.server(server).lp,
-                    at,
-                    HostEvent::CachesWritten { sync },
-                );
+                ctx.schedule(self.layout.server(server).lp, at, HostEvent::CachesWritten { sync });
             }
             Action::SyncBelow { server, slot, what } => self.sync_below(ctx, (server, slot), what),
             Action::RemoveBelow { server, slot, what } => self.remove_below(ctx, (server, slot), what),

@@ -4,9 +4,9 @@
 //!
 //! [`FlitCredits`]: super::FlitCredits
 
+use super::Flow;
 use super::exhaustion::Exhaustion;
 use super::port::PortFlags;
-use super::Flow;
 use crate::features::{HandlerContext, Uses};
 use crate::message::Traffic;
 use odonata_blame::lost::Vector;

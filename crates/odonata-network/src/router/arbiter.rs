@@ -246,9 +246,7 @@ impl Arbiter {
         match self.arbitration {
             Arbitration::FirstCome => (0, 0),
             Arbitration::Age => age(p),
-            Arbitration::RoundRobin | Arbitration::LowestFirst => {
-                (turns(input_port(p), self.last(served)).into(), 0)
-            }
+            Arbitration::RoundRobin | Arbitration::LowestFirst => (turns(input_port(p), self.last(served)).into(), 0),
         }
     }
 
