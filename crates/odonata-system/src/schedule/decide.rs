@@ -152,9 +152,7 @@ fn auto(
     }
     if situation.events < SHORT_RUN {
         let events = about(situation.events);
-        reasons.push(format!(
-            "the run has about {events} events, too few to gain from parts"
-        ));
+        reasons.push(format!("the run has about {events} events, too few to gain from parts"));
         return Ok(one_part(reasons));
     }
     if threads > 1 {
