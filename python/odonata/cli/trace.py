@@ -73,8 +73,8 @@ def trace_lint(trace: TracePath, as_json: Json = False) -> None:
     """Check a trace for errors.
 
     Unmatched messages, collectives that disagree, ambiguous communicators, impossible times, counts that
-    differ from the footer, truncated files. Exit code: 0 no error, 1 errors, 2 the trace cannot be read. Notes
-    list differences between replay and recording.
+    differ from the footer, truncated files. Exit code: 0 no error, 1 errors, 2 the trace cannot be read.
+    Notes list differences between replay and recording.
     """
     from odonata import trace_report as report
 

@@ -613,7 +613,7 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
             format!("{storage}faults = [{{ server = 0, at = \"1 s\", kind = \"stall\" }}]\n{JOB}"),
             "storage.faults.0.duration",
             "a component that stalls forever",
-            "how long",
+            "the time for which it stalls",
         ),
         (
             format!("{storage}faults = [{{ server = 0, at = \"1 s\", kind = {{ slow = 0.5 }} }}]\n{JOB}"),
