@@ -278,7 +278,7 @@ def test_the_command_writes_checks_and_refuses_to_replace(shell, recorded):
     assert shell("summary", "out").code == 0
     refused = shell("timeline", "out", "-o", "out/calls.parquet", "--force")
     assert refused.code == 2
-    assert "is read" in refused.err
+    assert "is an input" in refused.err
 
 
 def test_a_trace_that_is_wrong_is_found(shell, recorded, capsys):
