@@ -142,7 +142,7 @@ def test_a_single_job_is_its_own_baseline(shell):
     shell.write(SMALL.partition('[[jobs]]\nname = "training"')[0])
     done = shell("run", "scenario.toml", "-o", "out", "--baselines")
     assert (done.code, done.err) == (0, "")
-    assert "There is one job only: it is its own baseline." in done.out
+    assert "A single job is its own baseline." in done.out
     assert sorted(path.name for path in (shell.folder / "out").iterdir() if path.is_dir()) == []
     assert json.loads((shell.folder / "out/run.json").read_text())["baselines"] == {}
 
@@ -271,7 +271,7 @@ def test_traffic_that_others_stop_is_not_run_alone_if_the_run_failed(shell):
         "storage-full"
     )
     assert reason in done.err
-    assert "no comparison for noise, alone: not-run" in done.out
+    assert "No baseline for noise: alone, not-run" in done.out
     results = odonata.load(shell.folder / "out")
     assert results.outcome == "storage-full"
     assert set(results.failed_baselines) == {"late", "noise"}
@@ -379,7 +379,7 @@ def test_ctrl_c_keeps_the_run_and_says_which_baselines_are_missing(shell):
     assert run["baselines"]["traffic"]["outcome"] == "interrupted"
     assert run["baselines"]["traffic"]["folder"] is None
     assert "traffic, alone: interrupted" in err
-    assert "no comparison for traffic" in out
+    assert "No baseline for traffic" in out
     assert "Traceback" not in err
     assert not (shell.folder / "out/baselines/traffic").exists()
     assert not list(shell.folder.glob(".*"))

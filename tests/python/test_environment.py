@@ -210,7 +210,7 @@ def test_ctrl_c_while_libraries_are_imported_is_answered_at_once(results, module
         (["trace", "convert", "nan.toml", "x.program", "--compute-scale", "nan"], "--compute-scale"),
         (["load-sweep", "scenario.toml", "--loads", "0.1:0.9:5e-324"], "--loads"),
         (["load-sweep", "scenario.toml", "--saturation", "nan"], "--saturation"),
-        (["load-sweep", "scenario.toml", "--precision", "nan"], "cannot be read"),
+        (["load-sweep", "scenario.toml", "--precision", "nan"], "invalid parameter of the method"),
         (["load-sweep", "scenario.toml", "--latency-threshold", "inf"], "--latency-threshold"),
         (["compare", "out", "out", "--min", "nan"], "--min"),
     ],

@@ -68,7 +68,7 @@ def test_the_summary_has_no_columns_of_what_was_not_modelled(runs, capsys):
     assert "Not modeled" in flow
     mixed = text(runs["mixed"], capsys)
     assert "job ranks messages time" in mixed
-    assert "Hottest links" not in text(runs["analytic"], capsys)
+    assert "Busiest links of routers" not in text(runs["analytic"], capsys)
 
 
 @pytest.mark.parametrize("tier", TIERS)
