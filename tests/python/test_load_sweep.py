@@ -139,7 +139,11 @@ def test_the_confidence_interval_is_as_narrow_as_asked_for(shell):
         (("--loads", "0.5:0.1:0.1"), "--loads", "a range without loads"),
         (("--loads", "0.1:0.9:0.00001"), "--loads", "too many"),
         (("--method", "guess"), "--method", "steady or booksim"),
-        (("--method", "booksim", "--sample-period", "5 parsecs"), "--sample-period", "invalid parameter of the method"),
+        (
+            ("--method", "booksim", "--sample-period", "5 parsecs"),
+            "--sample-period",
+            "invalid parameter of the method",
+        ),
         (("--method", "booksim", "--max-samples", "2"), "--warmup-periods", "fewer than max-samples"),
         (("--precision", "7"), "--precision", "below 1"),
         (("--saturation", "0"), "--saturation", "0.0001"),

@@ -75,7 +75,10 @@ def test_the_summary_says_who_took_how_long_and_where_it_was_crowded(shell):
     assert done.code == 0
     assert done.err == ""
     assert done.out.startswith("small: completed, ")
-    jobs, headings = ["halo", "training", "saver"], ["p99", "Busiest links of routers", "Busiest storage servers"]
+    jobs, headings = (
+        ["halo", "training", "saver"],
+        ["p99", "Busiest links of routers", "Busiest storage servers"],
+    )
     for part in [*jobs, *headings, "results/scenario"]:
         assert part in done.out
     assert max(map(len, done.out.splitlines())) <= 110
