@@ -84,7 +84,7 @@ impl Flow {
     ) -> Self {
         let exhaustion = Exhaustion::new(links.ports, levels, room);
         let packet_links = if flits { 0 } else { links.len() };
-        let in_flight = (0..packet_links).map(|link| CreditsInFlight::none(links.own(link).kind as u16));
+        let in_flight = (0..packet_links).map(|link| CreditsInFlight::none(links.class_of(links.own(link))));
         let in_flight = in_flight.collect();
         Flow {
             ports: Store::from_vec((0..links.len()).map(|link| OutPort::idle(links.own(link))).collect()),
@@ -148,8 +148,8 @@ impl Flow {
     /// Fetches into the cache what the load of `link` is reckoned from.
     #[inline(always)]
     pub(crate) fn prefetch_load(&self, link: u32) {
-        self.in_flight.prefetch(link);
-        self.ports.prefetch(link);
+        self.prefetch_credits(link);
+        self.prefetch_port(link);
     }
 
     /// Fetches into the cache the credits of `link`.
@@ -161,7 +161,7 @@ impl Flow {
     /// How long credits of `link` take to its sender. Not where routers are pipelined.
     #[inline(always)]
     pub(crate) fn credit_delay(&self, link: u32) -> Time {
-        self.links.credit_delay(self.in_flight.get(link).kind)
+        self.links.credit_delay(self.in_flight.get(link).class)
     }
 
     /// Takes in what a packet from another part has lost, or one there that has made room.

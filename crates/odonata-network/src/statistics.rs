@@ -231,7 +231,14 @@ impl Statistics {
         self.traffic.edit::<M>(u32::from(traffic)).messages += 1;
     }
 
-    /// Makes the interval that has `at` the last one.
+    /// Makes the interval that has `at` the last one, which it most often is.
+    #[inline(always)]
+    fn go_to_interval(&mut self, at: Time, interval: Time) {
+        if at.0.wrapping_sub(self.last.begin.0) >= interval.0 {
+            self.find_interval(at, interval);
+        }
+    }
+
     #[inline(never)]
     fn find_interval(&mut self, at: Time, interval: Time) {
         let number = at.0 / interval.0;
@@ -245,9 +252,7 @@ impl Statistics {
     #[inline(always)]
     fn count_in_series<M: Uses>(&mut self, at: Time, column: usize, (packets, bytes): (u64, u32), time: Time) {
         let Some(interval) = self.interval else { return };
-        if at.0.wrapping_sub(self.last.begin.0) >= interval.0 {
-            self.find_interval(at, interval);
-        }
+        self.go_to_interval(at, interval);
         if self.last.number >= self.kept {
             return;
         }
@@ -262,9 +267,7 @@ impl Statistics {
         let (Some(interval), Some(period)) = (self.interval, self.recorded_links) else {
             return;
         };
-        if at.0.wrapping_sub(self.last.begin.0) >= interval.0 {
-            self.find_interval(at, interval);
-        }
+        self.go_to_interval(at, interval);
         let Some(row) = self.last.number.checked_sub(u64::from(period.first)) else {
             return;
         };

@@ -1,7 +1,7 @@
 //! The graph itself: routers, ports, links, nodes.
 
 /// What kind of link a port belongs to. Bandwidth, latency and buffers are set by class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 pub enum LinkClass {
     /// Between a node's NIC and its router.

@@ -11,6 +11,7 @@ use crate::features::{HandlerContext, Uses};
 use crate::message::Traffic;
 use odonata_blame::lost::Vector;
 use odonata_engine::{Mode, NIL, Slot, Time};
+use odonata_topology::LinkClass;
 
 /// Space in a buffer that is given back.
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +60,8 @@ pub(super) struct CreditsInFlight {
     len: u8,
     /// Whether the port [awaits credits](super::OutPort::awaits_credit).
     awaited: bool,
-    /// Index of the link's kind.
-    pub(super) kind: u16,
+    /// The class of the link.
+    pub(super) class: LinkClass,
     places: [Place; CreditsInFlight::MOST],
 }
 
@@ -80,8 +81,8 @@ struct Place {
 impl CreditsInFlight {
     const MOST: usize = 7;
 
-    /// No credits, on a link of this kind.
-    pub(super) fn none(kind: u16) -> CreditsInFlight {
+    /// No credits, on a link of this class.
+    pub(super) fn none(class: LinkClass) -> CreditsInFlight {
         let place = Place {
             due: Time::NEVER,
             flits: 0,
@@ -94,7 +95,7 @@ impl CreditsInFlight {
             listed: NIL,
             len: 0,
             awaited: false,
-            kind,
+            class,
             places: [place; CreditsInFlight::MOST],
         }
     }

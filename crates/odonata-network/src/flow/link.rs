@@ -78,7 +78,7 @@ pub(crate) struct OwnOfLink {
     far_lp: u32,
     far: u32,
     /// Index of its kind.
-    pub(super) kind: u32,
+    kind: u32,
 }
 
 /// What links have in common, of which a machine has a handful of kinds: one for each class of link, rate of a degraded cable,
@@ -132,6 +132,8 @@ impl VcNumbers {
 pub(crate) struct Links {
     own: Vec<OwnOfLink>,
     kinds: Vec<LinkKind>,
+    /// How long a credit takes, by class of link.
+    credit_delays: [Time; LinkClass::COUNT],
     /// The own number of virtual channel 0 of each: of many links in a cache line, so that the state of the channel is asked for
     /// while that of the port is still on its way.
     first_vcs: Vec<u32>,
@@ -212,6 +214,7 @@ impl Links {
         let mut links = Links {
             own: Vec::with_capacity(ports.len() + nodes.len()),
             kinds: Vec::new(),
+            credit_delays: LinkClass::ALL.map(|class| *params.link(class).credit_delay),
             first_vcs: Vec::with_capacity(ports.len() + nodes.len()),
             ports: ports.len() as u32,
             buffers,
@@ -298,10 +301,10 @@ impl Links {
         self.kinds[own.kind as usize].class
     }
 
-    /// How long a credit takes to the sender of a link of which this kind is kept.
+    /// How long a credit takes to the sender of a link of `class`.
     #[inline(always)]
-    pub(super) fn credit_delay(&self, kind: u16) -> Time {
-        self.kinds[usize::from(kind)].credit_delay
+    pub(super) fn credit_delay(&self, class: LinkClass) -> Time {
+        self.credit_delays[class as usize]
     }
 
     /// The own number of virtual channel 0 of `link`.
