@@ -20,6 +20,7 @@ use crate::boundary::RemoteEvent;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::message::EXPECTED;
+use crate::observe::Observer;
 use crate::{FabricEvent, Notice, Payload};
 use odonata_engine::{Store, Time};
 use odonata_units::{Bytes, PerByte};
@@ -86,7 +87,8 @@ impl Analytic {
         slot: u32,
     ) -> Option<Notice> {
         let message = *shared.messages.get(slot);
-        shared.stats.handed_over::<C, _>(&message, shared.setup.params.packet);
+        let packet = shared.setup.params.packet;
+        shared.flow.observers.message_submitted::<C, _>(&message, packet);
         let now = ctx.now();
         let bytes = model.bytes(message.bytes);
         let interface = self.interfaces.edit::<C>(shared.flow.links.nic(message.source));
@@ -141,8 +143,7 @@ impl Analytic {
         let start = now.max(interface.receive);
         interface.receive = start + model.gap + bytes;
         let delivered = start + bytes;
-        shared.stats.delivered_whole::<C, P>(&message, delivered);
-        shared.stats.message_delivered::<C>(message.traffic);
+        (shared.flow.observers).message_delivered_whole::<C, P>(&message, delivered);
         if message.notify_arrived {
             if delivered == now {
                 return Some(Notice::Arrived { message: slot });

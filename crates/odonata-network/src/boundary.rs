@@ -27,8 +27,8 @@ use crate::fabric::Shared;
 use crate::features::{AnyUse, HandlerContext};
 use crate::flow::{LinkPart, Space, Upstream};
 use crate::message::{Message, Payload, Traffic};
+use crate::observe::Tag;
 use crate::packet::Packet;
-use odonata_blame::lost::Vector;
 use odonata_engine::{Mode, NIL, SendBuffer, Time};
 
 /// What a part has for others, and what has come of messages of which more is to come.
@@ -85,10 +85,8 @@ impl<P: Payload> Shared<P> {
         self.packets.free::<M>(packet);
         let slot = copy.message;
         let mut message = *self.messages.get(slot);
-        if self.flow.lost.is_kept() {
-            for loss in self.flow.lost.export::<M, P>(packet, &copy, &message) {
-                self.boundary.export_loss(to, at, loss);
-            }
+        for loss in self.flow.observers.packet_leaves_part::<M, P>(packet, &copy, &message) {
+            self.boundary.export_loss(to, at, loss);
         }
         if self.flow.links.holds(message.target) {
             message.home = slot;
@@ -97,7 +95,7 @@ impl<P: Payload> Shared<P> {
             kept.undelivered -= u64::from(copy.bytes);
             if kept.undelivered == 0 {
                 self.messages.free::<M>(slot);
-                self.forget_losses::<M>(slot);
+                self.flow.observers.message_is_freed::<M>(slot);
             }
         }
         let remote = RemotePacket { packet: copy, message };
@@ -105,14 +103,6 @@ impl<P: Payload> Shared<P> {
             .send_buffer
             .events
             .push((to, at, RemoteEvent::Packet(remote)));
-    }
-
-    /// Nobody asks what the message in `slot` has lost any more.
-    #[inline]
-    pub(crate) fn forget_losses<M: Mode>(&mut self, slot: u32) {
-        if self.flow.lost.is_kept() {
-            self.flow.lost.forget_message::<M>(slot);
-        }
     }
 
     /// Takes in what comes from another part; the event that lets it arrive.
@@ -180,10 +170,8 @@ impl<P: Payload> Shared<P> {
             next_waiting: NIL,
             ..packet
         });
-        if self.flow.lost.is_kept() {
-            let (copy, message) = (self.packets.get(packet), self.messages.get(message));
-            self.flow.lost.arrives::<M, P>(packet, copy, message);
-        }
+        let (copy, message) = (self.packets.get(packet), self.messages.get(message));
+        self.flow.observers.packet_enters_part::<M, P>(packet, copy, message);
         FabricEvent::Arrive { packet }
     }
 
@@ -227,20 +215,16 @@ impl<P: Payload> Shared<P> {
     /// The same where a port of router `to` in another part feeds it, for which the credit counts from `due` on.
     #[cold]
     fn free_remote(&mut self, link: u32, vc: u8, space: Space, (to, due): (u32, Time)) {
-        let Space {
-            flits,
-            owner,
-            to_others,
-        } = space;
-        self.tell_freed((link, vc, owner), to_others, (to, due));
+        let Space { flits, owner, tag } = space;
+        self.export_tag((link, vc, owner), tag, (to, due));
         let credit = RemoteCredit { link, flits, owner, vc };
         self.boundary.export_credit(to, due, credit);
     }
 
-    /// Tells router `to` what one of `owner` had lost to others whose credit for virtual channel `vc` of `link` counts from `due` on.
+    /// Sends router `to` the tag of a credit of `owner` for virtual channel `vc` of `link` that counts from `due` on.
     #[cold]
-    pub(crate) fn tell_freed(&mut self, of: (u32, u8, Traffic), to_others: Vector, (to, due): (u32, Time)) {
-        for loss in self.flow.lost.frees_remote(of, due, to_others) {
+    pub(crate) fn export_tag(&mut self, of: (u32, u8, Traffic), tag: Tag, (to, due): (u32, Time)) {
+        for loss in self.flow.observers.tag_leaves_part(of, due, tag) {
             self.boundary.export_loss(to, due, loss);
         }
     }

@@ -27,13 +27,14 @@ use crate::features::{AnyUse, Blamed, Everything, Handler, HandlerContext, Lean,
 use crate::flow::{FlowWait, Space};
 use crate::fluid::{self, Fluid};
 use crate::nic::Nics;
+use crate::observe::Tag;
+use crate::observe::statistics::{LinkPeriod, Sampling};
 use crate::router::input_queued::InputQueued;
 use crate::router::output_queued::OutputQueued;
 use crate::router::pipelined::{Freed, LAG, Pipelined};
 use crate::settings::{Fidelity, RouterModel};
-use crate::statistics::{LinkPeriod, Sampling};
 use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
-use odonata_blame::lost::{Carried, Vector};
+use odonata_blame::lost::Carried;
 use odonata_engine::{Context, Mode, SendBuffer, Time};
 use odonata_topology::Peer;
 use std::ops::Range;
@@ -142,7 +143,7 @@ impl<P: Payload> Fabric<P> {
     /// A period takes no time.
     pub fn sample(&mut self, sampling: Sampling) {
         assert!(sampling.period > Time::ZERO, "a sampling period takes no time");
-        self.shared.stats.sample(sampling);
+        self.shared.flow.observers.statistics.sample(sampling);
         self.variant = self.smallest_variant();
     }
 
@@ -160,7 +161,7 @@ impl<P: Payload> Fabric<P> {
     /// Counts router ports one by one in the intervals of `period`, if there is a time series; from now on, which is before
     /// the first event.
     pub fn record_links(&mut self, period: LinkPeriod) {
-        self.shared.stats.record_links(period);
+        self.shared.flow.observers.statistics.record_links(period);
     }
 
     /// Hands a message to the NIC of its source, where it joins the queue at `at` (later than now).
@@ -168,7 +169,7 @@ impl<P: Payload> Fabric<P> {
     pub fn submit<C: FabricContext>(&mut self, ctx: &mut C, at: Time, message: Message<P>) -> u32 {
         let lp = self.process_of(message.source);
         let slot = self.shared.messages.allocate::<C>(Message { queued: at, ..message });
-        self.shared.forget_losses::<C>(slot);
+        self.shared.flow.observers.message_is_freed::<C>(slot);
         ctx.send(lp, at, FabricEvent::Submit { message: slot }.into());
         slot
     }
@@ -181,7 +182,7 @@ impl<P: Payload> Fabric<P> {
             queued: ctx.now(),
             ..message
         });
-        self.shared.forget_losses::<C>(slot);
+        self.shared.flow.observers.message_is_freed::<C>(slot);
         with_features!(self.variant, ctx, |ctx| self.enqueue(&mut ctx, slot));
     }
 
@@ -220,22 +221,20 @@ impl<P: Payload> Fabric<P> {
     /// Frees a message that has arrived.
     pub fn release<M: Mode>(&mut self, slot: u32) {
         self.shared.messages.free::<M>(slot);
-        self.shared.forget_losses::<M>(slot);
+        self.shared.flow.observers.message_is_freed::<M>(slot);
     }
 
     /// Message `slot`, which was submitted now, has lost this before it was sent.
     pub fn set_losses<M: Mode>(&mut self, slot: u32, losses: Carried) {
         let owner = self.shared.messages.get(slot).traffic;
-        self.shared.flow.lost.set_message::<M>(slot, owner, &losses);
+        self.shared.flow.observers.set_losses::<M>(slot, owner, &losses);
     }
 
     /// What message `slot` has lost until it was sent, or until it arrived: culprits are traffics. Nothing unless
     /// [`NetworkParams::lost_time`](crate::NetworkParams::lost_time) is set.
     pub fn losses(&self, slot: u32) -> Carried {
-        match self.shared.flow.lost.is_kept() {
-            true => (self.shared.flow.lost).of_message(slot, self.shared.messages.get(slot).traffic),
-            false => Carried::default(),
-        }
+        let owner = self.shared.messages.get(slot).traffic;
+        self.shared.flow.observers.losses(slot, owner)
     }
 
     /// When a flit has last come to a router whose cycles are events; flits have none of their own.
@@ -267,19 +266,19 @@ impl<P: Payload> Fabric<P> {
                 let link = shared.flow.links.port(credit.link);
                 match shared.setup.params.router {
                     RouterModel::Pipelined => {
-                        // What it has lost is told beside it.
+                        // Its tag comes beside it.
                         let space = Freed {
                             owner: credit.owner,
-                            to_others: Vector::EMPTY,
+                            tag: Tag::NONE,
                         };
                         (self.pipelined).return_flit(ctx, shared, (link, credit.vc), space, due);
                     }
                     RouterModel::InputQueued | RouterModel::OutputQueued => {
-                        // What it has lost is told beside it.
+                        // Its tag comes beside it.
                         let space = Space {
                             flits: credit.flits,
                             owner: credit.owner,
-                            to_others: Vector::EMPTY,
+                            tag: Tag::NONE,
                         };
                         shared.return_credit(ctx, link, credit.vc, space, due);
                     }
@@ -337,9 +336,7 @@ impl<P: Payload> Fabric<P> {
                 self.pipelined.send_head(ctx, shared, (lp, buffer), packet, ctx.now());
             }
             FabricEvent::Flit { buffer } => {
-                if shared.flow.lost.is_on::<C>() {
-                    shared.flow.lost.body_arrives::<C>(buffer, ctx.now());
-                }
+                shared.flow.observers.body_flit_enters_part::<C>(buffer, ctx.now());
                 self.pipelined.send_body(ctx, (lp, buffer), ctx.now());
             }
             FabricEvent::Tick => self.cycle(ctx, lp),
@@ -405,12 +402,12 @@ impl<P: Payload> Fabric<P> {
             FabricEvent::Port { port } => {
                 self.shared.flow.prefetch_port(port);
                 self.shared.flow.prefetch_channels(port);
-                self.shared.stats.prefetch(port);
+                self.shared.flow.observers.statistics.prefetch(port);
             }
             FabricEvent::Nic { nic } => {
                 let link = self.shared.flow.links.ports + nic;
                 self.shared.flow.prefetch_port(link);
-                self.shared.stats.prefetch(link);
+                self.shared.flow.observers.statistics.prefetch(link);
                 self.nics.prefetch(nic);
             }
             _ => {}

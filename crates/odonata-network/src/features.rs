@@ -90,13 +90,14 @@ impl<P> Fabric<P> {
         let shared = &self.shared;
         let control =
             shared.classes.is_on::<Plain>() || shared.congestion.is_on::<Plain>() || self.nics.has_choice::<Plain>();
-        let extras = shared.stats.has_samples()
+        let extras = shared.flow.observers.statistics.has_samples()
             || shared.remote.is_on::<Plain>()
             || self.input_queued.has_fifos::<Plain>()
             || shared.setup.params.limits_nics()
             || shared.flow.coupling.is_on::<Plain>();
-        let lost = shared.flow.lost.is_kept();
-        match (control || extras, shared.flow.is_blamed::<Plain>(), lost) {
+        let blame = shared.setup.params.blame;
+        let lost = blame && shared.setup.params.lost_time;
+        match (control || extras, blame, lost) {
             (true, ..) => Variant::Everything,
             (false, _, true) => Variant::Traced,
             (false, true, false) => Variant::Blamed,

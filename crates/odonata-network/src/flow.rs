@@ -23,10 +23,10 @@ pub(crate) use link::{Link, Links, Upstream, VcNumbers};
 pub(crate) use port::{OutPort, OutVc};
 pub(crate) use vc_ranges::VcRanges;
 
-use crate::FabricEvent;
 use crate::boundary::RemoteLoss;
-use crate::control::{BlameLedger, LostTime};
 use crate::features::{HandlerContext, Uses};
+use crate::observe::{Observed, Observer, Observers};
+use crate::{FabricEvent, Traffic};
 use credits::{Credit, CreditsInFlight};
 use exhaustion::Exhaustion;
 use late_tails::LateTails;
@@ -45,8 +45,8 @@ pub(crate) struct Flow {
     credits: Pool<Credit>,
     /// Credits of single flits, where routers are pipelined.
     flits: FlitCredits,
-    pub(crate) blame: BlameLedger,
-    pub(crate) lost: LostTime,
+    /// The instruments: here, since credits are counted wherever room is asked for.
+    pub(crate) observers: Observers,
     /// Of links that flows use as well.
     pub(crate) coupling: Coupling,
     late_tails: LateTails,
@@ -60,8 +60,7 @@ odonata_engine::journalled!(Flow {
     in_flight,
     credits,
     flits,
-    blame,
-    lost,
+    observers,
     coupling,
     late_tails,
     exhaustion
@@ -76,7 +75,7 @@ fn bit(vc: u8) -> u32 {
 impl Flow {
     pub(crate) fn new(
         links: Links,
-        (blame, lost): (BlameLedger, LostTime),
+        observers: Observers,
         coupling: Coupling,
         flits: bool,
         (levels, room): (Option<VcRanges>, u32),
@@ -93,8 +92,7 @@ impl Flow {
             flits: FlitCredits::new(if flits { links.len() as usize } else { 0 }),
             links,
             credits: Pool::new(),
-            blame,
-            lost,
+            observers,
             coupling,
             late_tails: LateTails::default(),
             exhaustion,
@@ -166,7 +164,8 @@ impl Flow {
 
     /// Takes in what a packet from another part has lost, or one there that has made room.
     pub(crate) fn import_loss<M: Mode>(&mut self, loss: RemoteLoss) {
-        let Flow { lost, links, .. } = self;
+        let Flow { observers, links, .. } = self;
+        let lost = &mut observers.contention.lost;
         let first_vc = |link| links.first_vc(links.port(link));
         lost.import::<M>(loss, first_vc, |buffer| links.buffer(buffer));
     }
@@ -182,10 +181,34 @@ impl Flow {
         self.vcs.edit::<M>(at)
     }
 
-    /// Whether waits are charged to whoever is waited for.
-    #[inline(always)]
-    pub(crate) fn is_blamed<U: Uses>(&self) -> bool {
-        self.blame.is_on::<U>()
+    /// States that a packet begins to wait for `link`.
+    #[inline]
+    pub(crate) fn packet_waits<M: Uses>(&mut self, link: u32, packet: Observed, now: Time) {
+        self.observers
+            .packet_waits::<M>(link, self.ports.get(link), packet, now);
+    }
+
+    /// States that a packet which waits for `channel` of `link` is routed again.
+    pub(crate) fn packet_is_rerouted<M: Uses>(&mut self, channel: (u32, u32), packet: Observed, now: Time) {
+        let port = self.ports.get(channel.0);
+        self.observers.packet_is_rerouted::<M>(channel, port, packet, now);
+    }
+
+    /// States that message `slot` of `owner` begins to wait at its NIC for `link`.
+    #[inline]
+    pub(crate) fn message_waits<M: Uses>(&mut self, link: u32, (slot, owner): (u32, Traffic), now: Time) {
+        self.observers
+            .message_waits::<M>(link, self.ports.get(link), (slot, owner), now);
+    }
+
+    /// Where the flits of NIC `link` wait, among all [fronts](crate::observe::lost).
+    pub(crate) fn front_of_nic(&self, link: u32) -> u32 {
+        self.links.buffers + (link - self.links.ports)
+    }
+
+    /// Ends the waits that are under way at `now`, for the instruments.
+    pub(crate) fn close_waits(&mut self, now: Time) {
+        self.observers.contention.close(self.ports.iter(), now);
     }
 
     /// The id of wake-ups of the sending port of `link`.
@@ -199,8 +222,7 @@ impl Flow {
             + self.in_flight.memory()
             + self.credits.memory()
             + self.flits.memory()
-            + self.blame.memory()
-            + self.lost.memory()
+            + self.observers.memory()
             + self.coupling.memory()
             + self.late_tails.memory()
             + self.exhaustion.memory()
@@ -214,17 +236,17 @@ impl Flow {
     pub(crate) const CREDITS_OF_A_LINK: usize = size_of::<CreditsInFlight>();
     pub(crate) const OF_A_CHANNEL: usize = size_of::<OutVc>();
 
-    /// `link` is occupied until `free_at` by a packet of input port `input` on virtual channel `vc`, which claims `flits` of the
-    /// far buffer now; since when packets had found no buffer ([`Time::NEVER`]: they had).
+    /// `link` is occupied until `free_at` by a packet of `owner` from input port `input` on virtual channel `vc`, which claims `flits`
+    /// of the far buffer now.
     #[inline(always)]
     pub(crate) fn occupy<M: Uses>(
         &mut self,
         (link, first_vc): (u32, u32),
         vc: u8,
         flits: u32,
-        input: u32,
+        (owner, input): (Traffic, u32),
         free_at: Time,
-    ) -> Time {
+    ) {
         if flits > 0 {
             self.vcs.edit::<M>(first_vc + u32::from(vc)).used += flits;
         }
@@ -233,7 +255,8 @@ impl Flow {
         out.free_at = free_at;
         out.last_vc = vc;
         out.last_input = input;
-        std::mem::replace(&mut out.stalled_since, Time::NEVER)
+        out.holder = owner;
+        out.stalled_since = Time::NEVER;
     }
 
     /// A packet of `flits` begins to wait for virtual channel `vc` of router port `link`.

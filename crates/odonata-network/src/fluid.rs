@@ -32,14 +32,15 @@ mod queues;
 mod sending;
 
 use crate::boundary::RemoteEvent;
-use crate::control::blame::{LinkCharge, WaitSeries};
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::LinkPart;
+use crate::observe::Observer;
+use crate::observe::blame::{LinkCharge, WaitSeries};
+use crate::observe::statistics::LinkStats;
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::settings::Fidelity;
-use crate::statistics::LinkStats;
 use crate::{FabricEvent, Message, Notice, Payload};
 use blame::FlowBlame;
 use coupled::CoupledLinks;
@@ -216,7 +217,8 @@ impl Fluid {
         slot: u32,
     ) -> Option<Notice> {
         let mut copy = *shared.messages.get(slot);
-        shared.stats.handed_over::<C, _>(&copy, shared.setup.params.packet);
+        let packet = shared.setup.params.packet;
+        shared.flow.observers.message_submitted::<C, _>(&copy, packet);
         (copy.home, copy.next) = (if copy.notify_sent { slot } else { NIL }, NIL);
         if !copy.notify_sent {
             shared.messages.free::<C>(slot);
@@ -449,8 +451,7 @@ fn send_on<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, d
 /// Message `slot` is at its target.
 fn deliver<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, slot: u32) -> Option<Notice> {
     let message = *shared.messages.get(slot);
-    shared.stats.delivered_whole::<C, P>(&message, ctx.now());
-    shared.stats.message_delivered::<C>(message.traffic);
+    (shared.flow.observers).message_delivered_whole::<C, P>(&message, ctx.now());
     if message.notify_arrived {
         return Some(Notice::Arrived { message: slot });
     }

@@ -21,9 +21,10 @@
 //! | `fluid` | messages as flows: max-min fair rates over the links of their paths; beside packets, where both are there |
 //! | `router` | the three router models |
 //! | `route_computation`, [`routing`] | what a routing sees of a router, and the routings |
-//! | `control` | traffic classes, congestion control, who held up whom |
+//! | `control` | traffic classes, congestion control |
 //! | `boundary` | what goes to other parts of a divided machine |
-//! | `statistics`, `stall` | what is counted; what holds packets up when nothing moves |
+//! | `observe` | the facts that components state, and the instruments that record them: counters, series, blame, lost time |
+//! | `stall` | what holds packets up when nothing moves |
 //!
 //! **Credits are lazy.** A credit is put beside its port with the time from which it
 //! counts, and counted when somebody next needs it; only a port that is waiting for one gets an event
@@ -52,6 +53,7 @@ mod fluid;
 pub mod lookahead;
 mod message;
 mod nic;
+mod observe;
 mod packet;
 mod params;
 mod remote_congestion;
@@ -60,20 +62,23 @@ mod router;
 pub mod routing;
 pub mod settings;
 mod stall;
-mod statistics;
 
 pub use analytic::LogGp;
 pub use boundary::{
     RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteLoss, RemoteNotification, RemotePacket, RemoteUpdate,
 };
 pub use context::FabricContext;
-pub use control::blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
 pub use event::{FabricEvent, Notice};
 pub use fabric::{Blueprint, Extent, FLIT_CREDIT_BYTES, Fabric, Footprint, MESSAGE_BYTES, PACKET_BYTES};
 pub use flow::{FlowWait, LinkPart};
 pub use fluid::hand_over_of;
 pub use message::{Message, Payload, Traffic};
 pub use nic::{HALT_QUEUE, Overflow, outputs};
+pub use observe::blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
+pub use observe::statistics::{
+    CYCLE_BINS, Histogram, LinkPeriod, LinkStats, Measured, NodeStats, Sample, Sampled, Sampling, SeriesCell,
+    TrafficStats,
+};
 pub use odonata_blame::Waited;
 pub use params::{
     Broadcast, Detour, Fidelities, Knowledge, MOST_CLASSES, NetworkParams, RunParams, TrafficClasses, VirtualChannels,
@@ -83,7 +88,3 @@ pub use settings::{
     Pipeline, RouterModel, SendQueues, Switching, TrafficClass,
 };
 pub use stall::{Channel, Deadlock, PacketView, Waiting, find_deadlock};
-pub use statistics::{
-    CYCLE_BINS, Histogram, LinkPeriod, LinkStats, Measured, NodeStats, Sample, Sampled, Sampling, SeriesCell,
-    TrafficStats,
-};

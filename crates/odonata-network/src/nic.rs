@@ -21,12 +21,11 @@ mod throttle;
 pub use overflow::{HALT_QUEUE, Overflow};
 pub use send_queues::outputs;
 
-use crate::control::Waiter;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
+use crate::observe::{MessageDeparture, Observer, Transmission};
 use crate::router::pipelined::Pipelined;
 use crate::settings::{RouterModel, Switching};
-use crate::statistics::Transmission;
 use crate::{FabricEvent, Notice, Payload};
 use odonata_engine::{List, NIL, Rows, Store, Time};
 use odonata_topology::LinkClass;
@@ -152,13 +151,10 @@ impl Nics {
     ) -> Option<Notice> {
         let m = *shared.messages.get(message);
         let nic = shared.flow.links.nic(m.source);
-        shared.stats.handed_over::<C, _>(&m, shared.setup.params.packet);
-        if shared.flow.is_blamed::<C>() {
-            let link = shared.flow.links.ports + nic;
-            shared
-                .flow
-                .join_output::<C>(link, (Waiter::Message(message), m.traffic), ctx.now());
-        }
+        let packet = shared.setup.params.packet;
+        shared.flow.observers.message_submitted::<C, _>(&m, packet);
+        let link = shared.flow.links.ports + nic;
+        shared.flow.message_waits::<C>(link, (message, m.traffic), ctx.now());
         let channel = self.channel::<C>(shared, (nic, m.target), shared.setup.params.classes.of(m.traffic));
         let lane = self.lane(nic, channel);
         let limit = match shared.congestion.is_on::<C>() && !shared.congestion.limits.is_empty(lane) {
@@ -294,14 +290,22 @@ impl Nics {
             Switching::StoreAndForward => tail_out,
         };
         let free_at = tail_out.max(Time(now.0 + 1)).max(now + slowed);
-        if shared.flow.is_blamed::<C>() {
-            let owner = shared.messages.get(message).traffic;
-            shared
-                .flow
-                .hold_nic::<C>((number, channel), (message, owner), (now, free_at), (last, limited));
-        }
+        let owner = shared.messages.get(message).traffic;
+        let port = *shared.flow.port(number);
+        shared.flow.observers.message_departs::<C>(&MessageDeparture {
+            link: number,
+            port: &port,
+            channel: link.first_vc + u32::from(channel),
+            message,
+            owner,
+            now,
+            until: free_at,
+            is_last: last,
+            is_limited: limited,
+        });
         shared.flow.set_awaits_credit::<C>(number, false);
-        shared.flow.edit_port::<C>(number).free_at = free_at;
+        let port = shared.flow.edit_port::<C>(number);
+        (port.free_at, port.holder) = (free_at, owner);
         shared.flow.claim::<C>(number, channel, flits);
 
         let length = shared.setup.params.nic.queue as u8;
@@ -328,10 +332,10 @@ impl Nics {
             bytes,
             busy: alone,
         };
-        shared.stats.transmitted::<C>(number, sent);
+        shared.flow.observers.nic_sends::<C>(number, sent);
         if full_until > entered {
-            shared.stats.stall_ended::<C>(number, entered, full_until);
-            shared.stats.stalled::<C>(number);
+            shared.flow.observers.port_resumes::<C>(number, entered, full_until);
+            shared.flow.observers.port_stalls::<C>(number);
         }
         let buffer = link.far
             + match self.has_choice::<C>() {
@@ -346,9 +350,7 @@ impl Nics {
             (number, &link, buffer),
             (class, channel),
         );
-        if shared.flow.lost.is_on::<C>() {
-            shared.flow.lost.start::<C>(packet, message);
-        }
+        shared.flow.observers.packet_starts::<C>(packet, message);
         ctx.send(
             link.far_lp,
             head_out + link.latency + shared.setup.delay_before_routing,

@@ -93,11 +93,11 @@ pub(crate) struct PacketFlags(u8);
 
 impl PacketFlags {
     const MARKED: u8 = 1;
-    const BOOKED: u8 = 2;
+    const SAMPLED: u8 = 2;
 
-    /// Of a packet whose waits are `booked`, if waits are.
-    pub(crate) const fn new(booked: bool) -> PacketFlags {
-        PacketFlags(if booked { Self::BOOKED } else { 0 })
+    /// Of a packet whose waits are recorded, or not.
+    pub(crate) const fn new(is_sampled: bool) -> PacketFlags {
+        PacketFlags(if is_sampled { Self::SAMPLED } else { 0 })
     }
 
     /// A port has marked it as one that met congestion.
@@ -109,10 +109,10 @@ impl PacketFlags {
         self.0 |= Self::MARKED;
     }
 
-    /// Its waits are booked.
+    /// Whether its waits at routers are recorded.
     #[inline(always)]
-    pub(crate) fn is_booked(self) -> bool {
-        self.0 & Self::BOOKED != 0
+    pub(crate) fn is_sampled(self) -> bool {
+        self.0 & Self::SAMPLED != 0
     }
 
     /// As a byte, for other parts.
@@ -122,7 +122,7 @@ impl PacketFlags {
 
     /// That of a byte; `None` if it is not one of these.
     pub(crate) fn of_byte(byte: u8) -> Option<PacketFlags> {
-        (byte & !(Self::MARKED | Self::BOOKED) == 0).then_some(PacketFlags(byte))
+        (byte & !(Self::MARKED | Self::SAMPLED) == 0).then_some(PacketFlags(byte))
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use odonata_engine::Time;
 use odonata_topology::LinkClass;
-use odonata_units::Bandwidth;
+use odonata_units::{Bandwidth, mix64};
 
 use crate::LogGp;
 use crate::flow::VcRanges;
@@ -288,6 +288,16 @@ impl NetworkParams {
             None => self.nic.rate,
             Some(rates) => rates[node as usize],
         }
+    }
+
+    /// Whether the waits of the packet that node `source` sends at `start` are recorded: no other starts there then.
+    #[inline]
+    pub(crate) fn samples(&self, source: u32, start: Time) -> bool {
+        self.blame
+            && (self.blame_sampling == 1 || {
+                let random = mix64(mix64(u64::from(source)) ^ start.0) >> 32;
+                (random * u64::from(self.blame_sampling)) >> 32 == 0
+            })
     }
 
     /// Whether some interface may not send as fast as its link can.

@@ -4,11 +4,12 @@ use super::{Fabric, Setup, Shared, has_fifos};
 use crate::Payload;
 use crate::analytic::Analytic;
 use crate::boundary::Boundary;
-use crate::control::{BlameLedger, ClassScheduler, Congestion, LostTime};
+use crate::control::{ClassScheduler, Congestion};
 use crate::features::Variant;
 use crate::flow::{Coupling, Flow, Links, VcNumbers, VcRanges};
 use crate::fluid::Fluid;
 use crate::nic::{Nics, send_queues};
+use crate::observe::{BlameLedger, Contention, LostTime, Observers, Statistics};
 use crate::params::{NetworkParams, VirtualChannels};
 use crate::remote_congestion::RemoteCongestion;
 use crate::route_computation::RouteComputation;
@@ -17,7 +18,6 @@ use crate::router::output_queued::OutputQueued;
 use crate::router::pipelined::Pipelined;
 use crate::routing::Routing;
 use crate::settings::{RouterModel, Switching};
-use crate::statistics::Statistics;
 use odonata_engine::{Pool, Time};
 use std::ops::Range;
 use std::sync::Arc;
@@ -132,6 +132,10 @@ impl Blueprint {
             _ => params.flits(params.packet) as u32,
         };
         let n_links = links.len();
+        let observers = Observers {
+            statistics: Statistics::new(&params, n_links as usize, nodes.clone()),
+            contention: Contention { blame, lost },
+        };
         let coupling = Coupling::new(&params, &links, routers.clone());
         let mut fabric = Fabric {
             nics: Nics::new(nodes.len(), (params.classes.count(), queues)),
@@ -148,10 +152,9 @@ impl Blueprint {
                 classes: ClassScheduler::new(&params.classes, n_links),
                 congestion: Congestion::new(&params, nodes.len(), queues),
                 boundary: Boundary::new(nodes.len() as u32, divided),
-                stats: Statistics::new(&params, n_links as usize, nodes),
                 flow: Flow::new(
                     links,
-                    (blame, lost),
+                    observers,
                     coupling,
                     params.router == RouterModel::Pipelined,
                     (takes_any.then(|| vcs.clone()), room),

@@ -3,15 +3,16 @@
 //! A test holds it against fabrics that were built. What comes and goes with traffic is no part of it: packets, messages,
 //! credits of single flits, charges.
 
-use crate::control::{BlameLedger, ClassScheduler, Congestion, has_input_lines};
+use crate::control::{ClassScheduler, Congestion};
 use crate::flow::{FlitCredits, Flow, Links};
 use crate::nic::Nics;
+use crate::observe::statistics::{Histogram, LinkStats, NodeStats, TrafficStats};
+use crate::observe::{BlameLedger, has_input_lines};
 use crate::packet::Packet;
 use crate::params::{NetworkParams, VirtualChannels};
 use crate::router::input_queued::InputQueued;
 use crate::router::pipelined::Pipelined;
 use crate::settings::{InputQueues, RouterModel};
-use crate::statistics::{Histogram, LinkStats, NodeStats, TrafficStats};
 use odonata_engine::{Stream, Time};
 use odonata_topology::LinkClass;
 

@@ -1,10 +1,10 @@
 //! Reading the fabric: whether everything came home, statistics, the digest.
 
-use crate::control::blame::{LinkCharge, WaitSeries, merge};
 use crate::nic::Overflow;
+use crate::observe::blame::{LinkCharge, WaitSeries, merge};
+use crate::observe::statistics::{Histogram, LinkStats, NodeStats, Sample, SeriesCell, TrafficStats};
 use crate::params::NetworkParams;
 use crate::routing::Routing;
-use crate::statistics::{Histogram, LinkStats, NodeStats, Sample, SeriesCell, TrafficStats};
 use crate::{Fabric, Message, Payload, Waited};
 use odonata_engine::{RangeStore, Store, Time};
 
@@ -38,7 +38,7 @@ impl<P: Payload> Fabric<P> {
                 ));
             }
         }
-        self.shared.flow.blame.ledger().audit()?;
+        self.shared.flow.observers.contention.blame.ledger().audit()?;
         self.fluid.audit()
     }
 
@@ -64,47 +64,48 @@ impl<P: Payload> Fabric<P> {
 
     /// Statistics of this part's links: router ports in the topology's order, then the NICs.
     pub fn link_stats(&self) -> &Store<LinkStats> {
-        self.shared.stats.links()
+        self.shared.flow.observers.statistics.links()
     }
 
     /// Statistics of the nodes as receivers.
     pub fn node_stats(&self) -> &RangeStore<NodeStats> {
-        self.shared.stats.nodes()
+        self.shared.flow.observers.statistics.nodes()
     }
 
     /// Statistics per traffic.
     pub fn traffic_stats(&self) -> &Store<TrafficStats> {
-        self.shared.stats.traffic()
+        self.shared.flow.observers.statistics.traffic()
     }
 
     /// Packet latency per traffic, from its start on the terminal link and from creation.
     pub fn latencies(&self) -> (&Histogram, &Histogram) {
-        self.shared.stats.latencies()
+        self.shared.flow.observers.statistics.latencies()
     }
 
     /// The time series: per interval one cell per traffic, then one per link class.
     /// Cells in which nothing was counted are left out.
     pub fn series(&self) -> impl Iterator<Item = (usize, &SeriesCell)> + '_ {
-        self.shared.stats.series().iter()
+        self.shared.flow.observers.statistics.series().iter()
     }
 
     /// What was counted in sampling period `period`; nothing unless [`Fabric::sample`] has been called.
     pub fn sampled(&self, period: u32) -> Sample {
-        self.shared.stats.sampled_in(period)
+        self.shared.flow.observers.statistics.sampled_in(period)
     }
 
     /// Until when the time series is kept: an interval that is short for the length of a run must not
     /// fill the memory.
     pub fn series_end(&self) -> Option<Time> {
-        let own = self.shared.stats.series_end();
-        let waits = self.shared.flow.blame.ledger().series_end();
+        let own = self.shared.flow.observers.statistics.series_end();
+        let waits = self.shared.flow.observers.contention.blame.ledger().series_end();
         own.into_iter().chain(waits).chain(self.fluid.series_end()).min()
     }
 
     /// Who waited for whom at which link, in order of link, resource, victim, culprit; empty unless
     /// [`NetworkParams::blame`] is set.
     pub fn blame(&self) -> Vec<LinkCharge> {
-        let mut charges = self.shared.flow.charges();
+        let flow = &self.shared.flow;
+        let mut charges = flow.observers.contention.charges(&flow.links);
         charges.extend(self.fluid.charges());
         merge(&mut charges);
         charges
@@ -112,18 +113,24 @@ impl<P: Payload> Fabric<P> {
 
     /// The same over time, if a time series is kept; what flows have waited apart from what packets have.
     pub fn blame_series(&self) -> impl Iterator<Item = WaitSeries> + '_ {
-        self.shared.flow.blame.series().chain(self.fluid.blame_series())
+        self.shared
+            .flow
+            .observers
+            .contention
+            .blame
+            .series()
+            .chain(self.fluid.blame_series())
     }
 
     /// The waits of packets of `traffic` that have ended, added up one by one: what its charges must add up to.
     pub fn waited(&self, traffic: u16) -> Waited {
-        self.shared.flow.blame.ledger().waited(traffic)
+        self.shared.flow.observers.contention.blame.ledger().waited(traffic)
     }
 
     /// Ends the blame ledger at `now`, when a run ends before its packets have arrived.
     pub fn close_books(&mut self, now: Time) {
         self.pipelined.close_books(&mut self.shared.flow, now);
-        self.shared.flow.close_books(now);
+        self.shared.flow.close_waits(now);
         self.fluid.close_books(&self.shared.messages, now);
     }
 
@@ -144,7 +151,6 @@ impl<P: Payload> Fabric<P> {
             + shared.remote.memory()
             + shared.classes.memory()
             + shared.congestion.memory()
-            + shared.stats.memory()
             + self.input_queued.memory()
             + self.pipelined.memory()
             + self.nics.memory()

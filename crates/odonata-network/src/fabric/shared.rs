@@ -1,15 +1,15 @@
 //! What NICs and routers share.
 
 use crate::boundary::Boundary;
-use crate::control::{ClassScheduler, Congestion, Waiter};
+use crate::control::{ClassScheduler, Congestion};
 use crate::fabric::Setup;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Flow, Link, Space};
+use crate::observe::Observed;
 use crate::packet::{Packet, PacketFlags, VcTerms};
 use crate::remote_congestion::RemoteCongestion;
 use crate::route_computation::RouteComputation;
 use crate::routing::Header;
-use crate::statistics::Statistics;
 use crate::{Message, Payload};
 use odonata_engine::{NIL, Pool, Time};
 
@@ -29,7 +29,6 @@ pub(crate) struct Shared<P> {
     /// Which traffic class a link serves next.
     pub(crate) classes: ClassScheduler,
     pub(crate) congestion: Congestion,
-    pub(crate) stats: Statistics,
     pub(crate) boundary: Boundary<P>,
 }
 odonata_engine::journalled!(Shared<P: Payload> {
@@ -40,7 +39,6 @@ odonata_engine::journalled!(Shared<P: Payload> {
     remote,
     classes,
     congestion,
-    stats,
     boundary,
 });
 
@@ -82,12 +80,9 @@ impl<P: Payload> Shared<P> {
     /// `packet` begins to wait for router port `port`.
     #[inline]
     pub(crate) fn joins_output<M: Uses>(&mut self, port: u32, packet: u32, now: Time) {
-        if self.flow.is_blamed::<M>() {
-            let Packet { traffic, flags, .. } = *self.packets.get(packet);
-            if flags.is_booked() {
-                let who = (Waiter::Packet(packet), traffic);
-                self.flow.join_output::<M>(port, who, now);
-            }
+        if M::BLAME {
+            let observed = Observed::new(packet, self.packets.get(packet));
+            self.flow.packet_waits::<M>(port, observed, now);
         }
     }
 
@@ -116,7 +111,7 @@ impl<P: Payload> Shared<P> {
             // In front of pipelined routers this is none of the packet's.
             vc: channel,
             class,
-            flags: PacketFlags::new(self.flow.is_blamed::<M>() && self.flow.blame.draws(m.source, injected)),
+            flags: PacketFlags::new(M::BLAME && self.setup.params.samples(m.source, injected)),
             hops: 0,
             terms: VcTerms::default(),
         };

@@ -9,7 +9,7 @@ use super::exhaustion::Exhaustion;
 use super::port::PortFlags;
 use crate::features::{HandlerContext, Uses};
 use crate::message::Traffic;
-use odonata_blame::lost::Vector;
+use crate::observe::{Observer, PackedTag, Tag};
 use odonata_engine::{Mode, NIL, Slot, Time};
 use odonata_topology::LinkClass;
 
@@ -17,10 +17,9 @@ use odonata_topology::LinkClass;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Space {
     pub(crate) flits: u16,
-    /// Whose packet held it.
+    /// The owner of the packet that held it.
     pub(crate) owner: Traffic,
-    /// What that had lost to others, where that is asked for.
-    pub(crate) to_others: Vector,
+    pub(crate) tag: Tag,
 }
 
 /// Flits of a buffer that will be free again at `due`.
@@ -28,12 +27,11 @@ pub(crate) struct Space {
 pub(super) struct Credit {
     due: Time,
     flits: u16,
-    /// Whose packet held the space.
+    /// The owner of the packet that held the space.
     owner: Traffic,
     vc: u8,
     next: u32,
-    /// What that had lost to others.
-    to_others: Vector,
+    tag: PackedTag,
 }
 
 impl Slot for Credit {
@@ -74,8 +72,7 @@ struct Place {
     flits: u16,
     owner: Traffic,
     vc: u8,
-    /// What the packet had lost to others, [packed](Vector::packed).
-    to_others: [u8; 3],
+    tag: PackedTag,
 }
 
 impl CreditsInFlight {
@@ -88,7 +85,7 @@ impl CreditsInFlight {
             flits: 0,
             owner: 0,
             vc: 0,
-            to_others: [0; 3],
+            tag: PackedTag::default(),
         };
         CreditsInFlight {
             earliest: Time::NEVER,
@@ -105,20 +102,10 @@ impl Flow {
     /// Gives `space` of virtual channel `vc` back to the sender of `link`, from `due` on. Not where routers are pipelined, see [`flits`](Self::flits).
     #[inline(always)]
     pub(crate) fn return_credit<C: HandlerContext>(&mut self, ctx: &mut C, link: u32, vc: u8, space: Space, due: Time) {
-        let Space { flits, owner, .. } = space;
-        let mut to_others = [0; 3];
-        if self.lost.is_on::<C>() {
-            match space.to_others.packed() {
-                Some(packed) => {
-                    self.lost.share::<C>(space.to_others);
-                    to_others = packed;
-                }
-                None => {
-                    let at = self.first_vc(link) + u32::from(vc);
-                    self.lost.frees::<C>((at, owner), due, space.to_others);
-                }
-            }
-        }
+        let Space { flits, owner, tag } = space;
+        let (links, observers) = (&self.links, &mut self.observers);
+        let channel = || links.first_vc(link) + u32::from(vc);
+        let tag = observers.credit_departs::<C>(channel, owner, due, tag);
         let credits = self.in_flight.edit::<C>(link);
         credits.earliest = credits.earliest.min(due);
         match credits.places.get_mut(usize::from(credits.len)) {
@@ -128,7 +115,7 @@ impl Flow {
                     flits,
                     owner,
                     vc,
-                    to_others,
+                    tag,
                 };
                 credits.len += 1;
             }
@@ -139,7 +126,7 @@ impl Flow {
                     flits,
                     owner,
                     vc,
-                    to_others,
+                    tag,
                 },
             ),
         }
@@ -156,7 +143,7 @@ impl Flow {
             flits,
             owner,
             vc,
-            to_others,
+            tag,
         } = credit;
         let next = self.in_flight.get(link).listed;
         let slot = self.credits.allocate::<M>(Credit {
@@ -165,7 +152,7 @@ impl Flow {
             owner,
             vc,
             next,
-            to_others: Vector::unpacked(to_others),
+            tag,
         });
         self.in_flight.edit::<M>(link).listed = slot;
     }
@@ -201,7 +188,7 @@ impl Flow {
         let (first_vc, waiting) = (self.first_vc(link), self.ports.get(link).waiting);
         let mut flits = 0;
         let credits = self.in_flight.edit::<M>(link);
-        let asked = self.blame.asks::<M>(waiting, credits.awaited);
+        let is_awaited = waiting > 0 || credits.awaited;
         let mut earliest = Time::NEVER;
         let (len, mut kept) = (usize::from(credits.len), 0);
         for i in 0..len.min(CreditsInFlight::MOST) {
@@ -210,11 +197,8 @@ impl Flow {
                 flits += u32::from(place.flits);
                 let at = first_vc + u32::from(place.vc);
                 self.vcs.edit::<M>(at).used -= u32::from(place.flits);
-                let last = asked && self.blame.freed::<M>(at, place.owner, place.due);
-                if self.lost.is_on::<M>() {
-                    let to_others = Vector::unpacked(place.to_others);
-                    self.lost.counts::<M>((at, place.owner), (place.due, last), to_others);
-                }
+                let tag = Tag::unpacked(place.tag);
+                (self.observers).credit_arrives::<M>((at, place.owner), place.due, tag, is_awaited);
             } else {
                 earliest = earliest.min(place.due);
                 credits.places[kept] = place;
@@ -223,13 +207,13 @@ impl Flow {
         }
         (credits.len, credits.earliest) = (kept as u8, earliest);
         if credits.listed != NIL {
-            flits += self.count_listed_credits::<M>(link, (first_vc, asked), now);
+            flits += self.count_listed_credits::<M>(link, (first_vc, is_awaited), now);
         }
         self.ports.edit::<M>(link).used -= flits;
     }
 
     /// Counts the due credits of `link`'s list, and returns their flits.
-    fn count_listed_credits<M: Uses>(&mut self, link: u32, (first_vc, asked): (u32, bool), now: Time) -> u32 {
+    fn count_listed_credits<M: Uses>(&mut self, link: u32, (first_vc, is_awaited): (u32, bool), now: Time) -> u32 {
         let mut at = self.in_flight.get(link).listed;
         let mut earliest = self.in_flight.get(link).earliest;
         let (mut kept, mut flits) = (NIL, 0);
@@ -239,10 +223,8 @@ impl Flow {
                 flits += u32::from(credit.flits);
                 let vc = first_vc + u32::from(credit.vc);
                 self.vcs.edit::<M>(vc).used -= u32::from(credit.flits);
-                let last = asked && self.blame.freed::<M>(vc, credit.owner, credit.due);
-                if self.lost.is_on::<M>() {
-                    (self.lost).counts::<M>((vc, credit.owner), (credit.due, last), credit.to_others);
-                }
+                let tag = Tag::unpacked(credit.tag);
+                (self.observers).credit_arrives::<M>((vc, credit.owner), credit.due, tag, is_awaited);
                 self.credits.free::<M>(at);
             } else {
                 earliest = earliest.min(credit.due);
@@ -341,19 +323,14 @@ impl Flow {
     ) {
         let first_vc = self.first_vc(link);
         let mut count = 0;
-        let (vcs, blame, lost, exhaustion) = (&mut self.vcs, &mut self.blame, &mut self.lost, &mut self.exhaustion);
+        let (vcs, observers, exhaustion) = (&mut self.vcs, &mut self.observers, &mut self.exhaustion);
         self.flits.take_due::<M>(link, now, |vc, owner, due| {
             let at = first_vc + u32::from(vc);
             let cell = vcs.edit::<M>(at);
             cell.used -= 1;
             count += 1;
             see(exhaustion, vc, cell.used, due);
-            if blame.is_on::<M>() {
-                let last = blame.freed::<M>(at, owner, due);
-                if lost.is_on::<M>() {
-                    lost.counts::<M>((at, owner), (due, last), Vector::EMPTY);
-                }
-            }
+            observers.credit_arrives::<M>((at, owner), due, Tag::NONE, true);
         });
         self.ports.edit::<M>(link).used -= count;
     }
@@ -379,20 +356,13 @@ impl Flow {
         (departure, std::mem::replace(&mut sender.stalled_since, Time::NEVER))
     }
 
-    /// The space of a flit of `owner`, which has lost `to_others`, in virtual channel `vc` of `link` is free again from `due` on.
+    /// The space of a flit of `owner` in virtual channel `vc` of `link` is free again from `due` on.
     #[inline(always)]
-    pub(crate) fn return_flit_credit<M: Uses>(
-        &mut self,
-        link: u32,
-        (vc, owner): (u8, Traffic),
-        to_others: Vector,
-        due: Time,
-    ) {
+    pub(crate) fn return_flit_credit<M: Uses>(&mut self, link: u32, (vc, owner): (u8, Traffic), tag: Tag, due: Time) {
         self.flits.put::<M>(link, (vc, owner), due);
-        if self.lost.is_on::<M>() {
-            let at = self.first_vc(link) + u32::from(vc);
-            self.lost.frees::<M>((at, owner), due, to_others);
-        }
+        let (links, observers) = (&self.links, &mut self.observers);
+        let channel = || links.first_vc(link) + u32::from(vc);
+        observers.flit_credit_departs::<M>(channel, owner, due, tag);
     }
 
     /// When the next credit of a single flit of `link` comes that is not due yet; those that are get counted.

@@ -4,17 +4,16 @@ use super::Space;
 use super::coupling::LinkPart;
 use super::flow_waits::FlowWait;
 use crate::boundary::RemoteEvent;
-use crate::control::{Departure, PacketDelivery};
+use crate::control::Departure;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::fluid::{KEEPER, OUTPUTS};
 use crate::message::EXPECTED;
+use crate::observe::{LinkDeparture, Observed, Observer, PacketDelivery, Tag, Transmission};
 use crate::packet::Packet;
 use crate::router::input_port;
 use crate::settings::Switching;
-use crate::statistics::Transmission;
 use crate::{FabricEvent, Payload};
-use odonata_blame::lost::Vector;
 use odonata_engine::Time;
 
 /// When a packet that has started on a link lets go of what it holds.
@@ -48,7 +47,7 @@ impl<P: Payload> Shared<P> {
         let mut link = self.flow.link(port);
         let p = self.packets.get(packet);
         let (bytes, tail_in, buffer) = (p.bytes, p.tail_in, p.buffer);
-        let (owner, input, booked) = (p.traffic, input_port(p), p.flags.is_booked());
+        let (observed, input) = (Observed::new(packet, p), input_port(p));
         let alone = link.serialisation(bytes);
         let serialisation = match self.flow.coupling.is_on::<C>() {
             true => {
@@ -76,18 +75,22 @@ impl<P: Payload> Shared<P> {
         if tail_out > free_at {
             self.flow.late_tails.leaves::<C>(buffer, port, tail_out);
         }
-        if self.flow.is_blamed::<C>() {
-            self.flow
-                .hold_port::<C>(port, (packet, owner), (now, free_at), waited.map(|vc| (vc, booked)));
-        }
-        let since = (self.flow).occupy::<C>((port, link.first_vc), vc, flits, input, free_at);
-        let sent = Transmission {
-            packets: 1,
-            bytes,
-            busy: alone,
-        };
-        self.stats.stall_ended::<C>(port, since, now);
-        self.stats.port_transmitted::<C>((port, link.class), now, sent);
+        self.flow.observers.packet_departs::<C>(&LinkDeparture {
+            link: port,
+            port: self.flow.ports.get(port),
+            class: link.class,
+            packet: observed,
+            now,
+            until: free_at,
+            waited: waited.map(|vc| link.first_vc + u32::from(vc)),
+            sent: Transmission {
+                packets: 1,
+                bytes,
+                busy: alone,
+            },
+        });
+        let from = (observed.owner, input);
+        (self.flow).occupy::<C>((port, link.first_vc), vc, flits, from, free_at);
         let arrival = tail_out + link.latency + setup.delay_after_routing;
         if self.congestion.is_on::<C>() {
             let departure = Departure {
@@ -105,8 +108,8 @@ impl<P: Payload> Shared<P> {
             // Nobody waits for what nodes have to spare.
             let space = Space {
                 flits,
-                owner,
-                to_others: Vector::EMPTY,
+                owner: observed.owner,
+                tag: Tag::NONE,
             };
             self.flow
                 .return_credit(ctx, port, vc, space, arrival + link.credit_delay);
@@ -168,7 +171,7 @@ impl<P: Payload> Shared<P> {
     pub(crate) fn report_links<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, delay: Time) {
         let (flow, boundary) = (&mut self.flow, &mut self.boundary);
         let (here, at) = (self.setup.routers.contains(&KEEPER), ctx.now() + delay);
-        let (ports, blamed) = (&flow.ports, flow.blame.is_on::<C>());
+        let (ports, blamed) = (&flow.ports, C::BLAME && self.setup.params.blame);
         (flow.coupling).report(ctx, &flow.links, router, |ctx, used, own| {
             let LinkPart { link, part, note } = used;
             // Who has had the link last stands for all.
@@ -199,31 +202,31 @@ impl<P: Payload> Shared<P> {
         self.packets.free::<C>(packet);
         let message = self.messages.edit::<C>(p.message);
         let is_detour = (self.routes.routing).is_detour(message.source, u32::from(p.hops), &p.header);
-        self.stats.delivered::<C>(&p, is_detour, message.created, arrival);
+        let created = message.created;
         message.undelivered -= u64::from(p.bytes);
         let is_latest = arrival >= message.arrival;
         message.arrival = message.arrival.max(arrival);
-        if self.flow.lost.is_on::<C>() {
-            let delivery = PacketDelivery {
-                message: p.message,
-                is_latest,
-                may_be_overtaken,
-                completes: message.undelivered == 0 && message.notify_arrived,
-            };
-            (self.flow.lost).deliver::<C>(packet, p.traffic, delivery);
-        }
+        let delivery = PacketDelivery {
+            created,
+            arrival,
+            is_detour,
+            is_latest,
+            may_be_overtaken,
+            completes: message.undelivered == 0 && message.notify_arrived,
+        };
+        (self.flow.observers).packet_delivered::<C>(packet, &p, &delivery);
         if message.undelivered == 0 {
             if message.home == EXPECTED {
                 self.boundary.reassembly.remove::<C>(&mut self.messages, p.message);
             }
             let message = self.messages.get(p.message);
-            self.stats.message_delivered::<C>(p.traffic);
+            self.flow.observers.message_delivered::<C>(p.traffic);
             if message.notify_arrived {
                 let lp = self.routes.process_of(message.target);
                 ctx.send(lp, message.arrival, FabricEvent::Arrived { message: p.message }.into());
             } else {
                 self.messages.free::<C>(p.message);
-                self.forget_losses::<C>(p.message);
+                self.flow.observers.message_is_freed::<C>(p.message);
             }
         }
     }

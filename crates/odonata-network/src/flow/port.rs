@@ -24,7 +24,7 @@ pub(crate) struct OutPort {
     pub(super) flags: PortFlags,
     /// The virtual channel that was served last.
     pub(crate) last_vc: u8,
-    /// Whose packet was sent last; only where waits are booked.
+    /// The owner of the packet that was sent last.
     pub(crate) holder: Traffic,
     /// The input port whose packet was sent last, see [`input_port`](crate::router::input_port).
     pub(crate) last_input: u32,

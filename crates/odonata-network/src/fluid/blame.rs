@@ -14,9 +14,9 @@
 //! where they are, among packets.
 
 use super::max_min::{MaxMin, Step};
-use crate::control::blame::{LINK, LinkCharge, NIC, PLACES, RESOURCES, WaitSeries};
 use crate::features::Uses;
 use crate::message::Traffic;
+use crate::observe::blame::{LINK, LinkCharge, NIC, PLACES, RESOURCES, WaitSeries};
 use crate::params::NetworkParams;
 use odonata_blame::{Ledger, Shares, Taking};
 use odonata_engine::{GrowableStore, NIL, Time};

@@ -5,12 +5,11 @@
 //! decides, packet by packet; inside a class, which flows congestion control has limited ([`choice`](super::choice)).
 
 use super::Nics;
-use crate::control::FlitOfMessage;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
+use crate::observe::{FlitDeparture, MessageDeparture, Observer, Transmission};
 use crate::router::NOBODY;
 use crate::router::pipelined::Pipelined;
-use crate::statistics::Transmission;
 use crate::{Notice, Payload};
 use odonata_engine::{NIL, Time};
 use odonata_topology::LinkClass;
@@ -83,7 +82,7 @@ impl Nics {
         let Some(vc) = vc else {
             if stalled_since == Time::NEVER {
                 shared.flow.edit_port::<C>(number).stalled_since = now;
-                shared.stats.stalled::<C>(number);
+                shared.flow.observers.port_stalls::<C>(number);
             }
             shared.flow.await_credits(ctx, number);
             if head && pipelined.draws_injection_vc {
@@ -111,31 +110,41 @@ impl Nics {
             false => sent_at,
         };
         let front = shared.flow.front_of_nic(number);
-        if shared.flow.is_blamed::<C>() {
-            // The packet on the link is of whoever holds it.
-            let owner = match head {
-                true => shared.messages.get(message).traffic,
-                false => shared.flow.port(number).holder,
-            };
-            let ends = if head {
-                unsent == u64::from(bytes)
-            } else {
-                message == NIL
-            };
+        // The packet on the link has the owner who holds it.
+        let owner = match head {
+            true => shared.messages.get(message).traffic,
+            false => shared.flow.port(number).holder,
+        };
+        if C::BLAME && shared.setup.params.blame {
+            // Else credits are counted when they are needed.
             shared.flow.count_flit_credits::<C>(number, now);
-            let flit = FlitOfMessage {
-                head,
-                tail: last,
-                last: ends,
-                limited: limit != NIL,
-            };
-            (shared.flow).hold_nic_by_flit::<C>((number, vc), (message, owner), (now, free_at), flit);
         }
+        let port = *shared.flow.port(number);
+        shared.flow.observers.flit_departs::<C>(&FlitDeparture {
+            of: MessageDeparture {
+                link: number,
+                port: &port,
+                channel: link.first_vc + u32::from(vc),
+                message,
+                owner,
+                now,
+                until: free_at,
+                is_last: if head {
+                    unsent == u64::from(bytes)
+                } else {
+                    message == NIL
+                },
+                is_limited: limit != NIL,
+            },
+            front,
+            is_head: head,
+            is_tail: last,
+        });
         shared.flow.claim::<C>(number, vc, 1);
         let arrival = sent_at + link.latency;
         shared.flow.set_awaits_credit::<C>(number, false);
         let port = shared.flow.edit_port::<C>(number);
-        port.free_at = free_at;
+        (port.free_at, port.holder) = (free_at, owner);
         let since = std::mem::replace(&mut port.stalled_since, Time::NEVER);
         let sent = Transmission {
             // All bytes of a packet are counted with its head.
@@ -143,8 +152,8 @@ impl Nics {
             bytes,
             busy: link.flit,
         };
-        shared.stats.stall_ended::<C>(number, since, now);
-        shared.stats.transmitted::<C>(number, sent);
+        shared.flow.observers.port_resumes::<C>(number, since, now);
+        shared.flow.observers.nic_sends::<C>(number, sent);
         let mut notice = None;
         if head {
             let buffer = link.far + u32::from(vc);
@@ -155,9 +164,7 @@ impl Nics {
                 (number, &link, buffer),
                 (class, class),
             );
-            if shared.flow.lost.is_on::<C>() {
-                shared.flow.lost.front_to_packet::<C>(front, packet, last);
-            }
+            shared.flow.observers.head_starts::<C>(front, packet, last);
             pipelined.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
             let done = unsent == u64::from(bytes);
             if done {
@@ -187,9 +194,7 @@ impl Nics {
             self.lanes.edit::<C>(first).waiting -= u32::from(done);
         } else {
             let buffer = link.far + u32::from(vc);
-            if shared.flow.lost.is_on::<C>() {
-                (shared.flow.lost).body_goes::<C>((front, last), buffer, arrival);
-            }
+            (shared.flow.observers).body_flit_starts::<C>((front, last), buffer, arrival);
             pipelined.send_body(ctx, (link.far_lp, buffer), arrival);
         }
         self.lanes.edit::<C>(lane).flits = (flits - 1) as u16;

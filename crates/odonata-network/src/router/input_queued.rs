@@ -17,12 +17,12 @@ use super::arbiter::{Arbiter, Turn, input_port};
 use crate::fabric::{Setup, Shared, has_fifos};
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Links, OutPort, Space};
+use crate::observe::{Observed, Observer};
 use crate::packet::{Packet, VcTerms};
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::settings::Arbitration;
 use crate::{FabricEvent, Payload};
-use odonata_blame::lost::Vector;
 use odonata_engine::{List, NIL, Store, Time};
 
 /// Distinguishes the wake-ups of input buffers from those of ports.
@@ -122,10 +122,8 @@ impl InputQueued {
             return;
         }
         shared.count_hop::<C>(packet);
-        if shared.flow.is_blamed::<C>() {
-            let Packet { traffic, flags, .. } = *shared.packets.get(packet);
-            (shared.flow).join_input::<C>(buffer, (packet, traffic, flags.is_booked()), ctx.now());
-        }
+        let observed = Observed::new(packet, shared.packets.get(packet));
+        (shared.flow.observers).packet_joins_fifo::<C>(buffer, observed, ctx.now());
         self.push_input::<C>(shared, packet, buffer);
         if input.fifo.is_empty() {
             ctx.wake_up(
@@ -158,10 +156,8 @@ impl InputQueued {
         if input.fifo.is_empty() || input.requested || input.read_until > ctx.now() {
             return;
         }
-        if shared.flow.is_blamed::<C>() {
-            let Packet { traffic, flags, .. } = *shared.packets.get(input.fifo.head);
-            (shared.flow).leave_input::<C>(buffer, (input.fifo.head, traffic, flags.is_booked()), ctx.now());
-        }
+        let observed = Observed::new(input.fifo.head, shared.packets.get(input.fifo.head));
+        (shared.flow.observers).packet_leads_fifo::<C>(buffer, observed, ctx.now());
         self.request(ctx, shared, router, (input.fifo.head, 0), true);
     }
 
@@ -181,12 +177,12 @@ impl InputQueued {
         shared.flow.prefetch_credits(feeder);
         let flits = shared.setup.flits(p.bytes);
         let (port, asked, terms) = shared.route::<C>(&WholePackets, router, (packet, hops), flits, now);
-        shared.stats.prefetch(port);
+        shared.flow.observers.statistics.prefetch(port);
         shared.remote.load_grows(ctx, &shared.flow.links, port, flits);
         let out = *shared.flow.port(port);
         let at = shared.flow.first_vc(port) + u32::from(asked);
-        if self.has_fifos::<C>() && shared.flow.is_blamed::<C>() {
-            shared.flow.hold_input::<C>(p.buffer, p.traffic);
+        if self.has_fifos::<C>() {
+            shared.flow.observers.fifo_is_held::<C>(p.buffer, p.traffic);
         }
         // A port that others wait for is passed by only if it has looked at them and can serve none.
         let idle = out.free_at <= now && (out.waiting == 0 || out.awaits_credit());
@@ -224,7 +220,7 @@ impl InputQueued {
         if out.free_at > now {
             shared.flow.wake_up(ctx, port, out.free_at);
         } else if idle {
-            shared.stats.stalled::<C>(port);
+            shared.flow.observers.port_stalls::<C>(port);
             shared.flow.stall(ctx, port);
         }
         // Otherwise the port became free at this very instant and its wake-up is still to come.
@@ -274,7 +270,7 @@ impl InputQueued {
             return;
         }
         if out.stalled_since == Time::NEVER {
-            shared.stats.stalled::<C>(port);
+            shared.flow.observers.port_stalls::<C>(port);
         }
         shared.flow.stall(ctx, port);
         if reroute {
@@ -467,10 +463,8 @@ impl InputQueued {
                 let vc = (at - link.first_vc) as u8;
                 shared.flow.end_wait::<C>(port, (vc, line.is_empty()), flits);
                 Self::look_for_room::<C>(shared, port, vc, now);
-                if shared.flow.is_blamed::<C>() && p.flags.is_booked() {
-                    let vc = (at - link.first_vc) as u8;
-                    shared.flow.leave_output::<C>(port, vc, (packet, p.traffic), now);
-                }
+                let observed = Observed::new(packet, &p);
+                shared.flow.packet_is_rerouted::<C>((port, at), observed, now);
                 let router = shared.flow.links.sender(port);
                 self.request(ctx, shared, router, (packet, 0), self.has_fifos::<C>());
             }
@@ -497,14 +491,10 @@ impl InputQueued {
             false => 0,
         };
         let release = shared.transmit(ctx, (packet, flits), (port, vc), waited, queued);
-        let to_others = match shared.flow.lost.is_on::<C>() {
-            true => shared.flow.lost.of_last(port),
-            false => Vector::EMPTY,
-        };
         let space = Space {
             flits: flits as u16,
             owner,
-            to_others,
+            tag: shared.flow.observers.tag_of_last::<C>(port),
         };
         shared.free_fed_buffer(ctx, (buffer, feeder), from_vc, space, release.buffer);
         if !self.has_fifos::<C>() {

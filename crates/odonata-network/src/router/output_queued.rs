@@ -15,9 +15,9 @@ use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::Space;
+use crate::observe::Observer;
 use crate::params::NetworkParams;
 use crate::settings::Arbitration;
-use odonata_blame::lost::Vector;
 use odonata_engine::Time;
 
 /// Output-queued routers. What they know is in the queues of their output virtual channels.
@@ -64,7 +64,7 @@ impl OutputQueued {
             self.arbiter.join::<C>(&mut shared.packets, overflow, packet, served);
             shared.flow.begin_wait::<C>(port, asked, flits);
             shared.flow.set_exhausted::<C>(port, asked, true, now);
-            shared.stats.stalled::<C>(port);
+            shared.flow.observers.port_stalls::<C>(port);
             shared.flow.stall(ctx, port);
             return;
         };
@@ -99,14 +99,10 @@ impl OutputQueued {
         let p = shared.packets.get(packet);
         let (buffer, from_vc, owner) = (p.buffer, p.vc, p.traffic);
         let now = ctx.now();
-        let to_others = match shared.flow.lost.is_on::<C>() {
-            true => shared.flow.lost.by_others::<C>(packet, owner),
-            false => Vector::EMPTY,
-        };
         let space = Space {
             flits: flits as u16,
             owner,
-            to_others,
+            tag: shared.flow.observers.tag_of_packet::<C>(packet, owner),
         };
         shared.free_buffer(ctx, buffer, from_vc, space, now);
     }
@@ -166,7 +162,7 @@ impl OutputQueued {
         shared.flow.count_credits::<C>(port, now);
         if shared.flow.port(port).used < before {
             let since = std::mem::replace(&mut shared.flow.edit_port::<C>(port).stalled_since, Time::NEVER);
-            shared.stats.stall_ended::<C>(port, since, now);
+            shared.flow.observers.port_resumes::<C>(port, since, now);
         }
         let link = shared.flow.link(port);
         let flits = shared.setup.full_packet();

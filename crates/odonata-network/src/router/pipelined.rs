@@ -44,6 +44,7 @@ use crate::control::ClassScheduler;
 use crate::fabric::{Setup, Shared};
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Flow, Links, Upstream};
+use crate::observe::Tag;
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::settings::{InjectionVc, RouterModel, Switching};
@@ -53,7 +54,6 @@ use clock::PipelineTiming;
 use express::Newcomer;
 use in_vc::InVc;
 use inbox::Inboxes;
-use odonata_blame::lost::Vector;
 use odonata_engine::{NIL, Store, Time};
 use settings::Settings;
 use small::Candidates;
@@ -84,10 +84,9 @@ struct Clock {
 /// The space of a flit that has left a buffer.
 #[derive(Clone, Copy)]
 pub(crate) struct Freed {
-    /// Whose that is.
+    /// The owner of the flit.
     pub(crate) owner: Traffic,
-    /// What it had lost to others, where that is asked for.
-    pub(crate) to_others: Vector,
+    pub(crate) tag: Tag,
 }
 
 /// What never changes: where a router's state begins.
@@ -344,8 +343,8 @@ impl Pipelined {
         space: Freed,
         due: Time,
     ) {
-        let Freed { owner, to_others } = space;
-        shared.flow.return_flit_credit::<C>(link, (vc, owner), to_others, due);
+        let Freed { owner, tag } = space;
+        shared.flow.return_flit_credit::<C>(link, (vc, owner), tag, due);
         if link < shared.flow.links.ports {
             shared.remote.load_falls(ctx, &shared.flow.links, link, due);
             let lp = shared.flow.links.sender(link);
@@ -369,9 +368,9 @@ impl Pipelined {
         match shared.flow.links.upstream(at) {
             Upstream::Local(link, delay) => self.return_flit(ctx, shared, (link, vc), space, leaves + delay),
             Upstream::Remote(link, lp, delay) => {
-                let Freed { owner, to_others } = space;
-                if shared.flow.lost.is_on::<C>() {
-                    shared.tell_freed((link, vc, owner), to_others, (lp, leaves + delay));
+                let Freed { owner, tag } = space;
+                if tag != Tag::NONE {
+                    shared.export_tag((link, vc, owner), tag, (lp, leaves + delay));
                 }
                 let credit = RemoteCredit {
                     link,

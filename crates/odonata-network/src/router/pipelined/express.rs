@@ -8,16 +8,15 @@
 
 use super::clock::Subcycle;
 use super::congestion::Leaving;
-use super::losses::{Passed, Waiting};
+use super::losses::Passed;
 use super::small::{PORTS, next};
 use super::switch_traversal::Traversal;
 use super::{Freed, Pipelined, RouterLayout};
 use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
+use crate::observe::Transmission;
 use crate::packet::Way;
-use crate::statistics::Transmission;
-use odonata_blame::lost::Vector;
 use odonata_engine::{NIL, Time};
 
 /// A flit that passes.
@@ -277,32 +276,18 @@ impl Pipelined {
             self.packet_leaves(ctx, shared, layout, &link, traversal, leaving);
         }
         let buffer = link.far + u32::from(channel);
-        let mut to_others = Vector::EMPTY;
-        if self.waits.are_charged::<C>() {
-            if shared.flow.lost.is_on::<C>() {
-                shared.flow.lost.head_to_front::<C>(at, packet, owner);
-                to_others = self.lost_at_crossbar::<C>(&mut shared.flow, Waiting { at, owner, port });
-            }
-            let places = (at, layout.first_port + u32::from(input), port);
-            let (departure, out) = link.times_on(arrival);
-            let expected = (owner, traversal.crossed);
-            self.wait_for_link::<C>(&mut shared.flow, places, expected, traversal, (departure, out));
-            shared.flow.waited::<C>(owner, (traversal.crossed, departure));
-            if shared.flow.lost.is_on::<C>() {
-                let flit = Passed {
-                    at,
-                    owner,
-                    packet: Some(packet),
-                    tail: true,
-                    port,
-                    buffer,
-                    sent: out,
-                    arrival,
-                };
-                self.take_along::<C>(shared, &link, &flit);
-            }
-        }
-        let space = Freed { owner, to_others };
+        let flit = Passed {
+            at,
+            owner,
+            packet: Some(packet),
+            tail: true,
+            port,
+            buffer,
+            arrival,
+        };
+        let input = layout.first_port + u32::from(input);
+        let tag = self.lone_flit_departs::<C>(shared, input, (packet, &link), traversal, &flit);
+        let space = Freed { owner, tag };
         if link.to_node {
             let due = arrival + self.timing.period() + link.credit_delay;
             self.return_flit(ctx, shared, (port, channel), space, due);
@@ -314,8 +299,6 @@ impl Pipelined {
             self.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
         }
         self.free_flit(ctx, shared, (at, of_input), space, traversal.left);
-        if shared.flow.lost.is_on::<C>() {
-            shared.flow.lost.unshare::<C>(to_others);
-        }
+        shared.flow.observers.release_tag::<C>(tag);
     }
 }

@@ -4,6 +4,7 @@ use super::clock::Subcycle;
 use super::{Pipelined, RouterLayout};
 use crate::fabric::Shared;
 use crate::features::Uses;
+use crate::observe::{Observed, Observer};
 use crate::packet::{VcTerms, Way};
 use crate::routing::{Header, NoRoom};
 use crate::{Payload, Traffic};
@@ -125,10 +126,8 @@ impl Pipelined {
         if let Some(way) = way {
             shared.packets.edit::<M>(packet).keep_way(way);
         }
-        if self.waits.are_charged::<M>() {
-            let owner = shared.packets.get(packet).traffic;
-            shared.flow.join_input::<M>(at, (packet, owner, true), cycle);
-        }
+        let observed = Observed::new(packet, shared.packets.get(packet));
+        (shared.flow.observers).packet_joins_fifo::<M>(at, observed, cycle);
     }
 
     /// `packet`, which came behind another one, is the next one of buffer `at` to go, see
@@ -142,11 +141,9 @@ impl Pipelined {
         begin: Subcycle,
     ) {
         let way = self.routes_on_arrival().then(|| shared.packets.get(packet).kept_way());
-        if self.waits.are_charged::<M>() {
-            let owner = shared.packets.get(packet).traffic;
-            let until = self.timing.in_front_since(begin);
-            shared.flow.leave_input::<M>(at, (packet, owner, true), until);
-        }
+        let observed = Observed::new(packet, shared.packets.get(packet));
+        let until = self.timing.in_front_since(begin);
+        (shared.flow.observers).packet_leads_fifo::<M>(at, observed, until);
         self.come_to_front::<M>(shared, at, packet, begin, way);
     }
 

@@ -231,10 +231,8 @@ impl Pipelined {
         sort(&mut came);
         let layout = self.layout(router);
         let when = |order: u64| before + Time(order >> 32);
-        if shared.flow.lost.is_on::<M>() {
-            came.iter()
-                .for_each(|&(_, packet)| self.head_comes::<M>(shared, packet));
-        }
+        came.iter()
+            .for_each(|&(_, packet)| self.head_comes::<M>(shared, packet));
         if pass {
             let mut all = self.begin_newcomers(layout);
             for &(order, packet) in &came {
@@ -268,9 +266,7 @@ impl Pipelined {
             let (next, arrival) = (p.next, p.tail_in);
             if arrival <= now {
                 last = last.max(arrival);
-                if shared.flow.lost.is_on::<M>() {
-                    self.head_comes::<M>(shared, at);
-                }
+                self.head_comes::<M>(shared, at);
                 self.newcomer::<M>(shared, (router, layout), (at, arrival), &mut all);
             } else {
                 shared.packets.edit::<M>(at).next = kept;

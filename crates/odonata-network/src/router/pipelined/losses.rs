@@ -1,4 +1,4 @@
-//! What flits lose by their waits, carried along with them ([`lost`](crate::control::lost)).
+//! What flits lose by their waits, carried along with them ([`lost`](crate::observe::lost)).
 //!
 //! [`waits`](super::waits) says for whom a flit has waited and for how long. Here that is added to what it had lost before; where it has
 //! waited for its own traffic, it has lost what the flit had lost that it has waited for:
@@ -15,13 +15,12 @@
 use super::Pipelined;
 use super::switch_traversal::Traversal;
 use super::waits::Culprit;
-use crate::control::OwnWait;
-use crate::control::blame::{CREDIT, INPUT};
 use crate::fabric::Shared;
 use crate::features::Uses;
 use crate::flow::{Flow, Link};
+use crate::observe::blame::{CREDIT, INPUT};
+use crate::observe::{LostTime, OwnWait, Tag};
 use crate::{Payload, Traffic};
-use odonata_blame::lost::Vector;
 use odonata_engine::Time;
 
 /// A flit that has passed the crossbar.
@@ -37,9 +36,13 @@ pub(super) struct Passed {
     /// Its output, and the buffer behind that.
     pub(super) port: u32,
     pub(super) buffer: u32,
-    /// When it is out on its link, and when it is at the other end.
-    pub(super) sent: Time,
+    /// When it is at the other end of its link.
     pub(super) arrival: Time,
+}
+
+/// Lost time, among the instruments.
+fn lost(flow: &mut Flow) -> &mut LostTime {
+    &mut flow.observers.contention.lost
 }
 
 /// A flit that waits: where, whose it is, and for which output.
@@ -69,23 +72,26 @@ impl Pipelined {
         let Waiting { at, owner, .. } = who;
         let (culprit, cause) = by.by;
         if culprit == owner && cause != CREDIT {
-            if let Some(before) = flow.lost.waits_for_own::<M>(at, span, cause) {
+            if let Some(before) = lost(flow).waits_for_own::<M>(at, span, cause) {
                 self.lose_to_own::<M>(flow, who, before);
             }
             return;
         }
         self.settle_own::<M>(flow, who);
         let own = match by.room {
-            Some((port, channel)) if culprit == owner => Some(flow.room_vector(port, channel, owner)),
+            Some((port, channel)) if culprit == owner => {
+                let channel = flow.first_vc(port) + u32::from(channel);
+                Some(flow.observers.contention.room_vector(channel, owner))
+            }
             _ => None,
         };
-        flow.lost.flit_waits::<M>((at, line), owner, span, by.by, own);
+        lost(flow).flit_waits::<M>((at, line), owner, span, by.by, own);
     }
 
     /// If a flit has waited for its own traffic last, that is over.
     #[inline]
     pub(super) fn settle_own<M: Uses>(&self, flow: &mut Flow, who: Waiting) {
-        if let Some(wait) = flow.lost.end_own_wait::<M>(who.at) {
+        if let Some(wait) = lost(flow).end_own_wait::<M>(who.at) {
             self.lose_to_own::<M>(flow, who, wait);
         }
     }
@@ -96,18 +102,33 @@ impl Pipelined {
         let (line, link) = match cause {
             INPUT => {
                 let layout = self.layout(flow.links.sender(port));
-                (flow.line_of_buffer(at), self.granted_output(layout, at))
+                (
+                    flow.observers.contention.blame.line_of_buffer(at),
+                    self.granted_output(layout, at),
+                )
             }
             _ => (port, port),
         };
-        let own = flow.lost.last_own(link, owner, since);
-        (flow.lost).flit_waits::<M>((at, line), owner, (since, until), (owner, cause), own);
+        let own = lost(flow).last_own(link, owner, since);
+        lost(flow).flit_waits::<M>((at, line), owner, (since, until), (owner, cause), own);
     }
 
     /// What a flit that leaves its buffer has lost to others, which its credit takes along.
-    pub(super) fn lost_at_crossbar<M: Uses>(&self, flow: &mut Flow, who: Waiting) -> Vector {
+    pub(super) fn lost_at_crossbar<M: Uses>(&self, flow: &mut Flow, who: Waiting) -> Tag {
         self.settle_own::<M>(flow, who);
-        flow.lost.share_of_front::<M>(who.at)
+        flow.observers.tag_of_front::<M>(who.at)
+    }
+
+    /// The front packet of `at`, of `owner`, is gone, and others are behind it: its last flit had lost what `tag` says.
+    pub(super) fn packet_leaves_front<M: Uses>(
+        &self,
+        flow: &mut Flow,
+        (at, owner): (u32, Traffic),
+        tag: Tag,
+        traversal: &Traversal,
+    ) {
+        let until = self.timing.in_front_since(self.timing.following(traversal.granted));
+        flow.observers.front_is_left::<M>((at, owner), until, tag);
     }
 
     /// A flit is on its way: it takes along what it has lost.
@@ -119,11 +140,11 @@ impl Pipelined {
             tail,
             port,
             buffer,
-            sent,
             arrival,
         } = flit;
         self.settle_own::<M>(&mut shared.flow, Waiting { at, owner, port });
-        let lost = &mut shared.flow.lost;
+        let (_, sent) = link.times_on(arrival);
+        let lost = &mut shared.flow.observers.contention.lost;
         lost.flit_takes_link::<M>(port, at, owner, sent);
         match packet {
             // Of a packet that goes to a node its tail alone counts.
@@ -148,7 +169,7 @@ impl Pipelined {
         present: bool,
     ) {
         let step = self.timing.following(traversal.granted).taken();
-        flow.lost.next_after::<M>(at, sent.max(self.timing.earliest_flit(step)));
+        lost(flow).next_after::<M>(at, sent.max(self.timing.earliest_flit(step)));
         if present {
             self.body_to_front::<M>(flow, at);
         }
@@ -158,7 +179,7 @@ impl Pipelined {
     pub(super) fn body_to_front<M: Uses>(&self, flow: &mut Flow, at: u32) {
         let owner = self.vcs.get(at).traffic;
         let start = |came| self.timing.earliest_flit(self.timing.cycle_at(came));
-        flow.lost.body_to_front::<M>(at, owner, start);
+        lost(flow).body_to_front::<M>(at, owner, start);
     }
 
     /// All of the front packet of `at`, whose head could have begun at `begins`, has come.
@@ -166,14 +187,17 @@ impl Pipelined {
         let vc = self.vcs.get(at);
         if vc.left > 1 {
             let start = |came| self.timing.earliest_head(self.timing.cycle_at(came));
-            flow.lost.whole_to_front::<M>((at, vc.left), vc.traffic, begins, start);
+            lost(flow).whole_to_front::<M>((at, vc.left), vc.traffic, begins, start);
         }
     }
 
     /// `packet` has come to its buffer.
     pub(super) fn head_comes<M: Uses>(&self, shared: &mut Shared<impl Payload>, packet: u32) {
+        if !shared.flow.observers.contention.lost.is_on::<M>() {
+            return;
+        }
         let p = shared.packets.get(packet);
         let (owner, came) = (p.traffic, p.tail_in);
-        (shared.flow.lost).head_comes::<M>(packet, owner, came, |came| self.timing.cycle_at(came));
+        lost(&mut shared.flow).head_comes::<M>(packet, owner, came, |came| self.timing.cycle_at(came));
     }
 }

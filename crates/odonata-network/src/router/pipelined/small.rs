@@ -16,6 +16,7 @@ use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::Uses;
 use crate::flow::Link;
+use crate::observe::Observer;
 use crate::packet::Way;
 use odonata_engine::saved::{Damaged, Loader, Saver};
 use odonata_engine::{Digest, Journalled, NIL, Saved, Savepoint, Time};
@@ -364,6 +365,6 @@ pub(super) fn stalled<M: Uses>(shared: &mut Shared<impl Payload>, out: u32, cycl
     let port = shared.flow.port(out);
     if port.stalled_since == Time::NEVER {
         shared.flow.edit_port::<M>(out).stalled_since = cycle.max(port.free_at);
-        shared.stats.stalled::<M>(out);
+        shared.flow.observers.port_stalls::<M>(out);
     }
 }

@@ -9,9 +9,8 @@ use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::flow::Link;
+use crate::observe::{Observer, Transmission};
 use crate::router::NOBODY;
-use crate::statistics::Transmission;
-use odonata_blame::lost::Vector;
 use odonata_engine::{List, NIL, Time};
 
 /// Cycles that a credit may have counted for before it is counted without need. Looked at one by one, credits cost
@@ -65,8 +64,8 @@ impl Pipelined {
             shared.flow.flit_leaves::<C>(port, out, cycle);
         }
         shared.remote.load_grows(ctx, &shared.flow.links, port, 1);
-        shared.stats.stall_ended::<C>(port, since, cycle);
-        shared.stats.port_transmitted::<C>((port, link.class), departure, sent);
+        shared.flow.observers.port_resumes::<C>(port, since, cycle);
+        (shared.flow.observers).port_sends::<C>((port, link.class), departure, sent);
         departure + link.flit + link.latency
     }
 
@@ -80,14 +79,7 @@ impl Pipelined {
         at: u32,
         traversal: &Traversal,
     ) {
-        let charged = self.waits.are_charged::<C>();
-        let mut to_others = Vector::EMPTY;
-        if charged {
-            self.wait_ends::<C>(&mut shared.flow, layout, at, traversal);
-            if shared.flow.lost.is_on::<C>() {
-                to_others = self.lost_at_crossbar::<C>(&mut shared.flow, self.next_flit_of(at));
-            }
-        }
+        let tag = self.flit_crosses::<C>(&mut shared.flow, layout, at, traversal);
         let vc = self.vcs.edit::<C>(at);
         let (port, out, packet, owner) = (vc.port, vc.vc, vc.heads.head, vc.traffic);
         let (head, tail) = (!vc.headless, vc.left == 1);
@@ -145,28 +137,20 @@ impl Pipelined {
             self.packet_leaves(ctx, shared, layout, &link, traversal, leaving);
         }
         let buffer = link.far + u32::from(out);
-        let space = Freed { owner, to_others };
-        if charged {
-            let (departure, out) = link.times_on(arrival);
-            self.wait_on_link::<C>(&mut shared.flow, layout, at, traversal, (departure, out));
-            if shared.flow.lost.is_on::<C>() {
-                let flit = Passed {
-                    at,
-                    owner,
-                    packet: match link.to_node {
-                        true => tail.then_some(delivered),
-                        false => head.then_some(packet),
-                    },
-                    tail,
-                    port,
-                    buffer,
-                    sent: out,
-                    arrival,
-                };
-                self.take_along::<C>(shared, &link, &flit);
-            }
-            self.wait_of_next::<C>(&mut shared.flow, at, traversal, out);
-        }
+        let space = Freed { owner, tag };
+        let flit = Passed {
+            at,
+            owner,
+            packet: match link.to_node {
+                true => tail.then_some(delivered),
+                false => head.then_some(packet),
+            },
+            tail,
+            port,
+            buffer,
+            arrival,
+        };
+        self.flit_departs::<C>(shared, layout, &link, traversal, &flit);
         if link.to_node {
             let due = arrival + self.timing.period() + link.credit_delay;
             self.return_flit(ctx, shared, (port, out), space, due);
@@ -187,14 +171,10 @@ impl Pipelined {
         }
         let of_input = self.places[at as usize].1;
         self.free_flit(ctx, shared, (at, of_input), space, traversal.left);
-        if shared.flow.lost.is_on::<C>() {
-            if tail && following != NIL {
-                let until = self.timing.in_front_since(self.timing.following(traversal.granted));
-                let line = shared.flow.line_of_buffer(at);
-                (shared.flow.lost).was_in_front::<C>(line, owner, until, to_others);
-            }
-            shared.flow.lost.unshare::<C>(to_others);
+        if tail && following != NIL {
+            self.packet_leaves_front::<C>(&mut shared.flow, (at, owner), tag, traversal);
         }
+        shared.flow.observers.release_tag::<C>(tag);
 
         if !tail {
             return;

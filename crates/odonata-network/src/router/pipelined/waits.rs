@@ -1,4 +1,4 @@
-//! Waits in pipelined routers, charged to whoever is waited for ([`blame`](crate::control::blame)).
+//! Waits in pipelined routers, charged to whoever is waited for ([`blame`](crate::observe::blame)).
 //!
 //! A packet waits at a router while its next flit there could go and does not. How long is found at the end: when the flit starts
 //! on its link, and when it would have if nothing had held it up, as the stages of the pipeline have fixed lengths. What the
@@ -25,13 +25,14 @@
 //! not depend on how many cycles a scheduler finds that do nothing.
 
 use super::in_vc::{InVc, Stage};
-use super::losses::Waiting;
+use super::losses::{Passed, Waiting};
 use super::switch_traversal::Traversal;
 use super::{Pipelined, RouterLayout};
-use crate::control::blame::{CREDIT, INPUT, LINK};
 use crate::fabric::Shared;
 use crate::features::Uses;
-use crate::flow::Flow;
+use crate::flow::{Flow, Link};
+use crate::observe::blame::{CREDIT, INPUT, LINK};
+use crate::observe::{Observer, Tag};
 use crate::{Payload, Traffic};
 use odonata_blame::Cause;
 use odonata_engine::{List, NIL, Pool, Store, Time};
@@ -202,7 +203,7 @@ impl Waits {
 impl Pipelined {
     /// The packet of `owner` at the front of input virtual channel `at` may ask for an output channel from `ready` on.
     pub(super) fn wait_of_front<M: Uses>(&mut self, flow: &mut Flow, at: u32, owner: Traffic, ready: Time) {
-        flow.hold_input::<M>(at, owner);
+        flow.observers.fifo_is_held::<M>(at, owner);
         let vc = self.vcs.edit::<M>(at);
         vc.traffic = owner;
         let packet = vc.heads.head;
@@ -213,8 +214,8 @@ impl Pipelined {
             Time::NEVER
         };
         *self.waits.vcs.edit::<M>(at) = Wait::of_flit(began, Time::ZERO);
-        if flow.lost.is_on::<M>() {
-            flow.lost.head_to_front::<M>(at, packet, owner);
+        if flow.observers.contention.lost.is_on::<M>() {
+            flow.observers.contention.lost.head_to_front::<M>(at, packet, owner);
             if complete && self.settings.store_and_forward {
                 self.whole_to_front::<M>(flow, at, began);
             }
@@ -233,7 +234,7 @@ impl Pipelined {
             Stage::Routed | Stage::New if vc.present >= vc.left => self.timing.earliest_head(vc.ready.max(cycle)),
             Stage::Routed | Stage::New | Stage::Empty => return,
         };
-        if flow.lost.is_on::<M>() {
+        if flow.observers.contention.lost.is_on::<M>() {
             match vc.stage {
                 Stage::Active => self.body_to_front::<M>(flow, at),
                 _ => self.whole_to_front::<M>(flow, at, self.timing.earliest_head(vc.ready)),
@@ -317,12 +318,13 @@ impl Pipelined {
     fn charge<M: Uses>(&self, flow: &mut Flow, at: u32, span: (Time, Time), by: Culprit) {
         let vc = self.vcs.get(at);
         let line = if by.by.1 == INPUT {
-            flow.line_of_buffer(at)
+            flow.observers.contention.blame.line_of_buffer(at)
         } else {
             vc.port
         };
-        flow.charge_wait::<M>(line, vc.traffic, span, by.by);
-        if flow.lost.is_on::<M>() {
+        let blame = &mut flow.observers.contention.blame;
+        blame.charge_wait::<M>(line, vc.traffic, span, by.by);
+        if flow.observers.contention.lost.is_on::<M>() {
             self.lose::<M>(flow, self.next_flit_of(at), line, span, by);
         }
     }
@@ -362,8 +364,10 @@ impl Pipelined {
 
     /// The same of a channel of a port.
     fn room_made<M: Uses>(flow: &mut Flow, (port, channel): (u32, u8), cycle: Time) -> Culprit {
+        flow.count_flit_credits::<M>(port, cycle);
+        let channel_number = flow.first_vc(port) + u32::from(channel);
         Culprit {
-            by: (flow.room_made_by::<M>(port, channel, cycle), CREDIT),
+            by: (flow.observers.contention.blame.last_freed(channel_number), CREDIT),
             room: Some((port, channel)),
         }
     }
@@ -468,8 +472,9 @@ impl Pipelined {
             let stretch = *self.waits.stretches.get(next);
             let span = (stretch.from.max(from), stretch.until.min(departure));
             let by = (stretch.owner, LINK);
-            flow.charge_wait::<M>(port, owner, span, by);
-            if flow.lost.is_on::<M>() {
+            let blame = &mut flow.observers.contention.blame;
+            blame.charge_wait::<M>(port, owner, span, by);
+            if flow.observers.contention.lost.is_on::<M>() {
                 let who = Waiting { at, owner, port };
                 self.lose::<M>(flow, who, port, span, Culprit::holding(by));
             }
@@ -491,14 +496,15 @@ impl Pipelined {
         let vc = *self.vcs.get(at);
         let places = (at, self.port_of(layout, at), vc.port);
         self.wait_for_link::<M>(flow, places, (vc.traffic, expected), traversal, (departure, sent));
-        flow.waited::<M>(vc.traffic, (began, departure));
+        let blame = &mut flow.observers.contention.blame;
+        blame.waited::<M>(vc.traffic, (began, departure));
     }
 
     /// The wait of the next flit of the packet of `at` begins, if that is here: the one before it is out at `sent`.
     pub(super) fn wait_of_next<M: Uses>(&mut self, flow: &mut Flow, at: u32, traversal: &Traversal, sent: Time) {
         let vc = *self.vcs.get(at);
         let present = vc.stage == Stage::Active && vc.present > 0;
-        if flow.lost.is_on::<M>() && vc.stage == Stage::Active {
+        if flow.observers.contention.lost.is_on::<M>() && vc.stage == Stage::Active {
             self.next_flit_follows::<M>(flow, at, traversal, sent, present);
         }
         let next = match present {
@@ -509,6 +515,83 @@ impl Pipelined {
             false => Time::NEVER,
         };
         *self.waits.vcs.edit::<M>(at) = Wait::of_flit(next, sent);
+    }
+
+    /// A packet of one flit, from `input` to the link, departs in the cycle in which it came. Returns the tag of its credit.
+    #[inline(always)]
+    pub(super) fn lone_flit_departs<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        input: u32,
+        (packet, link): (u32, &Link),
+        traversal: &Traversal,
+        flit: &Passed,
+    ) -> Tag {
+        if !self.waits.are_charged::<M>() {
+            return Tag::NONE;
+        }
+        let &Passed {
+            at,
+            owner,
+            port,
+            arrival,
+            ..
+        } = flit;
+        let is_lost_kept = shared.flow.observers.contention.lost.is_on::<M>();
+        let mut tag = Tag::NONE;
+        if is_lost_kept {
+            (shared.flow.observers.contention.lost).head_to_front::<M>(at, packet, owner);
+            tag = self.lost_at_crossbar::<M>(&mut shared.flow, Waiting { at, owner, port });
+        }
+        let (departure, sent) = link.times_on(arrival);
+        let (places, expected) = ((at, input, port), (owner, traversal.crossed));
+        self.wait_for_link::<M>(&mut shared.flow, places, expected, traversal, (departure, sent));
+        let blame = &mut shared.flow.observers.contention.blame;
+        blame.waited::<M>(owner, (traversal.crossed, departure));
+        if is_lost_kept {
+            self.take_along::<M>(shared, link, flit);
+        }
+        tag
+    }
+
+    /// The next flit of `at` leaves its buffer through the crossbar. Returns the tag of its credit.
+    #[inline(always)]
+    pub(super) fn flit_crosses<M: Uses>(
+        &mut self,
+        flow: &mut Flow,
+        layout: RouterLayout,
+        at: u32,
+        traversal: &Traversal,
+    ) -> Tag {
+        if !self.waits.are_charged::<M>() {
+            return Tag::NONE;
+        }
+        self.wait_ends::<M>(flow, layout, at, traversal);
+        match flow.observers.contention.lost.is_on::<M>() {
+            true => self.lost_at_crossbar::<M>(flow, self.next_flit_of(at)),
+            false => Tag::NONE,
+        }
+    }
+
+    /// It is on its way on the link.
+    #[inline(always)]
+    pub(super) fn flit_departs<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        link: &Link,
+        traversal: &Traversal,
+        flit: &Passed,
+    ) {
+        if !self.waits.are_charged::<M>() {
+            return;
+        }
+        let times @ (_, sent) = link.times_on(flit.arrival);
+        self.wait_on_link::<M>(&mut shared.flow, layout, flit.at, traversal, times);
+        if shared.flow.observers.contention.lost.is_on::<M>() {
+            self.take_along::<M>(shared, link, flit);
+        }
+        self.wait_of_next::<M>(&mut shared.flow, flit.at, traversal, sent);
     }
 
     /// Ends the books at `now`, in the middle of waits.
@@ -525,7 +608,8 @@ impl Pipelined {
                 Reason::Credit(_) => {
                     let vc = c.vcs.get(at);
                     let time = c.starts(vc, cycle).saturating_sub(c.waits.vcs.get(at).expected);
-                    flow.lacked_room(vc.port, vc.traffic, time);
+                    let blame = &mut flow.observers.contention.blame;
+                    blame.lacked_room(vc.port, vc.traffic, time);
                 }
             });
         }

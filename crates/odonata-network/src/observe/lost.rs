@@ -22,6 +22,7 @@ mod rooms;
 mod wait;
 
 use super::blame::{CREDIT, INPUT, LINK};
+use super::facts::PacketDelivery;
 use crate::features::Uses;
 use crate::message::Traffic;
 use flits::Flits;
@@ -40,18 +41,6 @@ pub(crate) enum Waiter {
     Message(u32),
     /// The packet of an incomplete message that arrives last so far, by the message's slot. It waits no more.
     Arrived(u32),
-}
-
-/// A packet that is delivered.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PacketDelivery {
-    pub(crate) message: u32,
-    /// No other packet of the message arrives later so far.
-    pub(crate) is_latest: bool,
-    /// Packets that start later may arrive earlier: it comes over a slower link.
-    pub(crate) may_be_overtaken: bool,
-    /// It is the last packet of a message whose losses are asked for.
-    pub(crate) completes: bool,
 }
 
 fn kind_of(cause: Cause) -> Kind {
@@ -540,17 +529,22 @@ impl LostTime {
 
     /// `packet` of `owner` is at its target, and its slot is free.
     #[inline]
-    pub(crate) fn deliver<M: Mode>(&mut self, packet: u32, owner: Traffic, delivery: PacketDelivery) {
+    pub(super) fn deliver<M: Mode>(
+        &mut self,
+        (packet, owner): (u32, Traffic),
+        message: u32,
+        delivery: &PacketDelivery,
+    ) {
         let who = Waiter::Packet(packet);
         self.put_together::<M>(who, owner);
         if self.account(who).asked > Time::ZERO {
             self.edit_account::<M>(who).asked = Time::ZERO;
         }
-        let PacketDelivery {
-            message,
+        let &PacketDelivery {
             is_latest,
             may_be_overtaken,
             completes,
+            ..
         } = delivery;
         if is_latest && may_be_overtaken && !completes {
             // Kept for the message until a later packet arrives.

@@ -1,7 +1,5 @@
 //! Statistics: what is counted of links, nodes and traffic, over the whole run, over time and in sampling periods.
 //!
-//! Components say what has happened; what is counted of it is decided here.
-
 mod counters;
 mod histogram;
 mod measured;
@@ -12,6 +10,7 @@ pub use histogram::Histogram;
 pub use measured::Measured;
 pub use sampling::{CYCLE_BINS, Sample, Sampled, Sampling};
 
+use super::facts::{LinkDeparture, Observer, PacketDelivery};
 use crate::Traffic;
 use crate::features::Uses;
 use crate::message::Message;
@@ -117,63 +116,15 @@ impl Statistics {
         self.sampler.on = Some(sampling);
     }
 
-    /// A message has been handed to its NIC, which cuts it into packets of at most `packet` bytes.
-    #[inline]
-    pub(crate) fn handed_over<M: Uses, P>(&mut self, message: &Message<P>, packet: u64) {
-        self.traffic.edit::<M>(u32::from(message.traffic)).bytes_sent += message.bytes;
-        if M::EXTRAS && self.sampler.on.is_some() {
-            let packets = message.bytes.div_ceil(packet).max(1);
-            self.sampler
-                .created::<M>(message.traffic, message.created, packets, message.bytes);
-        }
-    }
-
     /// Fetches the counters of `link` into the cache.
     #[inline(always)]
     pub(crate) fn prefetch(&self, link: u32) {
         self.links.prefetch(link);
     }
 
-    /// A packet has met exhausted buffers at `link`.
-    #[inline]
-    pub(crate) fn stalled<M: Uses>(&mut self, link: u32) {
-        self.links.edit::<M>(link).stalled += 1;
-    }
-
-    /// A packet or flit for which the buffers behind `link` had been exhausted since `since` goes at `now`.
-    /// [`Time::NEVER`]: they had not.
-    #[inline(always)]
-    pub(crate) fn stall_ended<M: Uses>(&mut self, link: u32, since: Time, now: Time) {
-        if since != Time::NEVER {
-            self.links.edit::<M>(link).stall += now.saturating_sub(since);
-        }
-    }
-
-    /// `link` sends something.
-    #[inline(always)]
-    pub(crate) fn transmitted<M: Uses>(&mut self, link: u32, sent: Transmission) {
-        let stats = self.links.edit::<M>(link);
-        stats.bytes += u64::from(sent.bytes);
-        stats.packets += sent.packets;
-        stats.busy += sent.busy;
-    }
-
-    /// The same of a router port with a link of this class, from `at` on: that is in the time series, too.
-    #[inline(always)]
-    pub(crate) fn port_transmitted<M: Uses>(&mut self, (port, class): (u32, LinkClass), at: Time, sent: Transmission) {
-        self.transmitted::<M>(port, sent);
-        if self.interval.is_some() {
-            let column = usize::from(self.traffics) + class as usize;
-            self.count_in_series::<M>(at, column, (sent.packets, sent.bytes), sent.busy);
-            if self.recorded_links.is_some() {
-                self.count_of_link::<M>(port, at, sent);
-            }
-        }
-    }
-
     /// A packet arrives at its node at `arrival`; whether it has left its minimal path.
     #[inline]
-    pub(crate) fn delivered<M: Uses>(&mut self, p: &Packet, is_detour: bool, created: Time, arrival: Time) {
+    fn delivered<M: Uses>(&mut self, p: &Packet, is_detour: bool, created: Time, arrival: Time) {
         let latency = arrival - p.injected;
         let which = usize::from(p.traffic);
         self.latency.record::<M>(which, latency);
@@ -209,26 +160,6 @@ impl Statistics {
                 hops: p.hops,
             });
         }
-    }
-
-    /// All packets of a message have arrived.
-    #[inline]
-    pub(crate) fn delivered_whole<M: Uses, P>(&mut self, message: &Message<P>, arrival: Time) {
-        let mut left = message.bytes;
-        loop {
-            let bytes = left.min(u64::from(u32::MAX)) as u32;
-            let packet = Packet::of_message(message, bytes);
-            self.delivered::<M>(&packet, false, message.created, arrival);
-            left -= u64::from(bytes);
-            if left == 0 {
-                return;
-            }
-        }
-    }
-
-    /// A message of `traffic` has been delivered.
-    pub(crate) fn message_delivered<M: Uses>(&mut self, traffic: Traffic) {
-        self.traffic.edit::<M>(u32::from(traffic)).messages += 1;
     }
 
     /// Makes the interval that has `at` the last one, which it most often is.
@@ -340,6 +271,89 @@ impl Statistics {
     }
 }
 
+impl Observer for Statistics {
+    #[inline]
+    fn message_submitted<M: Uses, P>(&mut self, message: &Message<P>, packet: u64) {
+        self.traffic.edit::<M>(u32::from(message.traffic)).bytes_sent += message.bytes;
+        if M::EXTRAS && self.sampler.on.is_some() {
+            let packets = message.bytes.div_ceil(packet).max(1);
+            self.sampler
+                .created::<M>(message.traffic, message.created, packets, message.bytes);
+        }
+    }
+
+    #[inline(always)]
+    fn packet_departs<M: Uses>(&mut self, departure: &LinkDeparture<'_>) {
+        let &LinkDeparture {
+            link,
+            port,
+            class,
+            now,
+            sent,
+            ..
+        } = departure;
+        self.port_resumes::<M>(link, port.stalled_since, now);
+        self.port_sends::<M>((link, class), now, sent);
+    }
+
+    #[inline]
+    fn packet_delivered<M: Uses>(&mut self, _: u32, packet: &Packet, delivery: &PacketDelivery) {
+        self.delivered::<M>(packet, delivery.is_detour, delivery.created, delivery.arrival);
+    }
+
+    #[inline]
+    fn message_delivered<M: Uses>(&mut self, owner: Traffic) {
+        self.traffic.edit::<M>(u32::from(owner)).messages += 1;
+    }
+
+    #[inline]
+    fn message_delivered_whole<M: Uses, P>(&mut self, message: &Message<P>, arrival: Time) {
+        let mut left = message.bytes;
+        loop {
+            let bytes = left.min(u64::from(u32::MAX)) as u32;
+            let packet = Packet::of_message(message, bytes);
+            self.delivered::<M>(&packet, false, message.created, arrival);
+            left -= u64::from(bytes);
+            if left == 0 {
+                break;
+            }
+        }
+        self.message_delivered::<M>(message.traffic);
+    }
+
+    #[inline]
+    fn port_stalls<M: Uses>(&mut self, link: u32) {
+        self.links.edit::<M>(link).stalled += 1;
+    }
+
+    #[inline(always)]
+    fn port_resumes<M: Uses>(&mut self, link: u32, since: Time, now: Time) {
+        if since != Time::NEVER {
+            self.links.edit::<M>(link).stall += now.saturating_sub(since);
+        }
+    }
+
+    #[inline(always)]
+    fn port_sends<M: Uses>(&mut self, (link, class): (u32, LinkClass), at: Time, sent: Transmission) {
+        self.nic_sends::<M>(link, sent);
+        if self.interval.is_some() {
+            let column = usize::from(self.traffics) + class as usize;
+            self.count_in_series::<M>(at, column, (sent.packets, sent.bytes), sent.busy);
+            if self.recorded_links.is_some() {
+                self.count_of_link::<M>(link, at, sent);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn nic_sends<M: Uses>(&mut self, link: u32, sent: Transmission) {
+        let stats = self.links.edit::<M>(link);
+        stats.bytes += u64::from(sent.bytes);
+        stats.packets += sent.packets;
+        stats.busy += sent.busy;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -394,12 +408,12 @@ mod tests {
             bytes: 300,
             busy: Time(7),
         };
-        stats.transmitted::<Plain>(2, sent);
+        stats.nic_sends::<Plain>(2, sent);
         assert_eq!(stats.series().iter().count(), 0);
-        stats.port_transmitted::<Plain>((0, LinkClass::Global), Time(25), sent);
-        stats.stall_ended::<Plain>(0, Time::NEVER, Time(25));
-        stats.stall_ended::<Plain>(0, Time(21), Time(25));
-        stats.stalled::<Plain>(0);
+        stats.port_sends::<Plain>((0, LinkClass::Global), Time(25), sent);
+        stats.port_resumes::<Plain>(0, Time::NEVER, Time(25));
+        stats.port_resumes::<Plain>(0, Time(21), Time(25));
+        stats.port_stalls::<Plain>(0);
         let port = LinkStats {
             bytes: 300,
             packets: 2,

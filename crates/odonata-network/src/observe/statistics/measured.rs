@@ -2,8 +2,8 @@
 
 use super::{Histogram, LinkStats, NodeStats, Sampled, SeriesCell, TrafficStats};
 use crate::Payload;
-use crate::control::blame::{LinkCharge, WaitSeries};
 use crate::fabric::Fabric;
+use crate::observe::blame::{LinkCharge, WaitSeries};
 use odonata_engine::{Digest, Time};
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ type WaitName = (Time, u8, u8, u16, u16);
 impl<P: Payload> Fabric<P> {
     /// What this part has measured so far.
     pub fn measured(&self) -> Measured {
-        let stats = &self.shared.stats;
+        let stats = &self.shared.flow.observers.statistics;
         let (flow, of_links) = (&self.shared.flow, (0..).zip(stats.links().iter()));
         let of_links = of_links.map(|(link, counted)| LinkStats {
             saturation: if link < flow.links.ports {
@@ -99,7 +99,7 @@ impl Measured {
             sum
         })?;
         // A buffer's line is kept where the buffer is, the link's where its sender is: both are charged to the link.
-        crate::control::blame::merge(&mut all.blame);
+        crate::observe::blame::merge(&mut all.blame);
         all.count_flows();
         all.link_series
             .sort_unstable_by_key(|&(interval, port, _)| (interval, port));
