@@ -28,6 +28,7 @@ use crate::flow::{FlowWait, Space};
 use crate::fluid::{self, Fluid};
 use crate::nic::Nics;
 use crate::observe::Tag;
+use crate::observe::queues::QueueRecording;
 use crate::observe::statistics::{LinkPeriod, Sampling};
 use crate::router::input_queued::InputQueued;
 use crate::router::output_queued::OutputQueued;
@@ -162,6 +163,17 @@ impl<P: Payload> Fabric<P> {
     /// the first event.
     pub fn record_links(&mut self, period: LinkPeriod) {
         self.shared.flow.observers.statistics.record_links(period);
+    }
+
+    /// Records the queues of links over time from now on, which is before the first event.
+    ///
+    /// # Panics
+    /// An interval takes no time.
+    pub fn record_queues(&mut self, recording: &QueueRecording) {
+        let links = &self.shared.flow.links;
+        let own = (0..links.len()).map(|link| (links.number(link), links.first_vc(link), links.channels(link)));
+        self.shared.flow.observers.queues.record(recording, own);
+        self.variant = self.smallest_variant();
     }
 
     /// Hands a message to the NIC of its source, where it joins the queue at `at` (later than now).

@@ -90,7 +90,9 @@ impl<P> Fabric<P> {
         let shared = &self.shared;
         let control =
             shared.classes.is_on::<Plain>() || shared.congestion.is_on::<Plain>() || self.nics.has_choice::<Plain>();
-        let extras = shared.flow.observers.statistics.has_samples()
+        let observers = &shared.flow.observers;
+        let extras = observers.statistics.has_samples()
+            || observers.queues.are_recorded()
             || shared.remote.is_on::<Plain>()
             || self.input_queued.has_fifos::<Plain>()
             || shared.setup.params.limits_nics()

@@ -181,11 +181,11 @@ impl Flow {
         self.vcs.edit::<M>(at)
     }
 
-    /// States that a packet begins to wait for `link`.
+    /// States that a packet begins to wait for `channel` of `link`.
     #[inline]
-    pub(crate) fn packet_waits<M: Uses>(&mut self, link: u32, packet: Observed, now: Time) {
-        self.observers
-            .packet_waits::<M>(link, self.ports.get(link), packet, now);
+    pub(crate) fn packet_waits<M: Uses>(&mut self, channel: (u32, u32), packet: Observed, now: Time) {
+        let port = self.ports.get(channel.0);
+        self.observers.packet_waits::<M>(channel, port, packet, now);
     }
 
     /// States that a packet which waits for `channel` of `link` is routed again.
@@ -307,10 +307,11 @@ impl Flow {
         self.vcs.get(at).used + flits <= link_of.capacity
     }
 
-    /// Claims `flits` of virtual channel `vc` of `link`'s far buffer.
+    /// Claims `flits` of virtual channel `vc` of `link`'s far buffer at `now`.
     #[inline]
-    pub(crate) fn claim<M: Uses>(&mut self, link: u32, vc: u8, flits: u32) {
+    pub(crate) fn claim<M: Uses>(&mut self, link: u32, vc: u8, flits: u32, now: Time) {
         let at = self.first_vc(link) + u32::from(vc);
+        self.observers.credits_are_taken::<M>(at, flits, now);
         self.vcs.edit::<M>(at).used += flits;
         self.ports.edit::<M>(link).used += flits;
     }

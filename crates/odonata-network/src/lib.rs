@@ -75,6 +75,7 @@ pub use fluid::hand_over_of;
 pub use message::{Message, Payload, Traffic};
 pub use nic::{HALT_QUEUE, Overflow, outputs};
 pub use observe::blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
+pub use observe::queues::{LevelCell, QueueCell, QueueRecording, QueueSeries};
 pub use observe::statistics::{
     CYCLE_BINS, Histogram, LinkPeriod, LinkStats, Measured, NodeStats, Sample, Sampled, Sampling, SeriesCell,
     TrafficStats,

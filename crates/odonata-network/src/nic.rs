@@ -306,7 +306,7 @@ impl Nics {
         shared.flow.set_awaits_credit::<C>(number, false);
         let port = shared.flow.edit_port::<C>(number);
         (port.free_at, port.holder) = (free_at, owner);
-        shared.flow.claim::<C>(number, channel, flits);
+        shared.flow.claim::<C>(number, channel, flits, now);
 
         let length = shared.setup.params.nic.queue as u8;
         let queued = shared.messages.get(message).queued;

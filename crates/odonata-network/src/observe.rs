@@ -7,6 +7,7 @@
 //! | instrument | records |
 //! |---|---|
 //! | [`Statistics`] | counters of links, nodes and traffic; latencies; time series; sampling periods |
+//! | [`Queues`] | of chosen links: how full buffers are, how many packets wait, how long the link stalls |
 //! | [`Contention`] | which traffic delays which ([`blame`]), and what each message loses by its waits ([`lost`]) |
 //!
 //! An instrument checks for itself whether it is on, first by the compiled feature set ([`Uses`]): what a scenario does not use
@@ -16,6 +17,7 @@ pub(crate) mod blame;
 mod contention;
 mod facts;
 pub(crate) mod lost;
+pub(crate) mod queues;
 pub(crate) mod statistics;
 
 pub(crate) use blame::{BlameLedger, has_input_lines};
@@ -24,6 +26,7 @@ pub(crate) use facts::{
     FlitDeparture, LinkDeparture, MessageDeparture, Observed, Observer, PackedTag, PacketDelivery, Tag,
 };
 pub(crate) use lost::{LostTime, OwnWait};
+pub(crate) use queues::Queues;
 pub(crate) use statistics::{Statistics, Transmission};
 
 use crate::boundary::RemoteLoss;
@@ -39,9 +42,14 @@ use odonata_topology::LinkClass;
 #[derive(Debug)]
 pub(crate) struct Observers {
     pub(crate) statistics: Statistics,
+    pub(crate) queues: Queues,
     pub(crate) contention: Contention,
 }
-odonata_engine::journalled!(Observers { statistics, contention });
+odonata_engine::journalled!(Observers {
+    statistics,
+    queues,
+    contention
+});
 
 /// Passes each fact on to all instruments, in this order.
 macro_rules! pass_on {
@@ -51,6 +59,7 @@ macro_rules! pass_on {
                 #[inline(always)]
                 fn $fact<M: Uses $(, $generic)?>(&mut self, $($argument: $type),*) {
                     self.statistics.$fact::<M $(, $generic)?>($($argument),*);
+                    self.queues.$fact::<M $(, $generic)?>($($argument),*);
                     self.contention.$fact::<M $(, $generic)?>($($argument),*);
                 }
             )+
@@ -64,7 +73,7 @@ pass_on! {
     fn message_departs(departure: &MessageDeparture<'_>);
     fn flit_departs(departure: &FlitDeparture<'_>);
     fn packet_starts(packet: u32, message: u32);
-    fn packet_waits(link: u32, port: &OutPort, packet: Observed, now: Time);
+    fn packet_waits(channel: (u32, u32), port: &OutPort, packet: Observed, now: Time);
     fn packet_is_rerouted(channel: (u32, u32), port: &OutPort, packet: Observed, now: Time);
     fn packet_departs(departure: &LinkDeparture<'_>);
     fn packet_delivered(slot: u32, packet: &Packet, delivery: &PacketDelivery);
@@ -73,7 +82,8 @@ pass_on! {
     fn packet_joins_fifo(buffer: u32, packet: Observed, now: Time);
     fn packet_leads_fifo(buffer: u32, packet: Observed, now: Time);
     fn fifo_is_held(buffer: u32, owner: Traffic);
-    fn credit_arrives(channel: (u32, Traffic), due: Time, tag: Tag, is_awaited: bool);
+    fn credits_are_taken(channel: u32, flits: u32, now: Time);
+    fn credit_arrives(channel: (u32, Traffic), flits: u32, due: Time, tag: Tag, is_awaited: bool);
     fn port_stalls(link: u32);
     fn port_resumes(link: u32, since: Time, now: Time);
     fn port_sends(port: (u32, LinkClass), at: Time, sent: Transmission);
@@ -223,6 +233,6 @@ impl Observers {
 
     /// Bytes of the instruments' state per link and per message.
     pub(crate) fn memory(&self) -> usize {
-        self.statistics.memory() + self.contention.memory()
+        self.statistics.memory() + self.queues.memory() + self.contention.memory()
     }
 }

@@ -1,5 +1,6 @@
 //! From a resolved scenario to a machine that is ready to run.
 
+use crate::link_choice::links_named;
 use crate::placement::Placement;
 use crate::scenario::Scenario;
 use crate::scenario::resolved::{self, Resolved};
@@ -11,12 +12,15 @@ use odonata_host::{
 use odonata_machine::Machine;
 use odonata_network::routing::Routing;
 use odonata_network::settings::{Fidelity, NicRates};
-use odonata_network::{Blueprint, LinkPeriod, NetworkParams, RunParams, TrafficClasses, VirtualChannels};
+use odonata_network::{
+    Blueprint, LinkPeriod, NetworkParams, QueueRecording, RunParams, TrafficClasses, VirtualChannels,
+};
 use odonata_storage::settings::{DrainPolicy, Storage};
 use odonata_storage::{FileLayout, Metadata, ServerParams, Servers};
 use odonata_topology::{LinkClass, Topology};
 use odonata_units::{Bandwidth, Bytes, SplitMix64, Time};
 use odonata_workload::LogGops;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -79,10 +83,12 @@ pub struct Plan {
     books: Option<(u16, Option<Time>)>,
     /// Whether it is asked whom each request has waited for.
     lost_time: bool,
-    /// In which intervals of the time series links are counted one by one.
     /// The settings of the servers, if there are faults.
     storage: Option<Storage>,
+    /// In which intervals of the time series links are counted one by one.
     link_period: Option<LinkPeriod>,
+    /// The links whose queues are recorded.
+    queues: Option<QueueRecording>,
 }
 
 impl Plan {
@@ -139,6 +145,7 @@ impl Plan {
             .collect::<Result<Vec<_>, String>>()?;
         let topology = fabric.routing().topology();
         let link_period = link_period(scenario, topology);
+        let queues = queue_recording(scenario, topology)?;
         let (params, servers_at) = (host_params(scenario, placement), placement.all_servers());
         let hosts =
             HostPlan::new(params, jobs, &servers_at, topology).with_metadata_servers(&placement.metadata, topology);
@@ -158,6 +165,7 @@ impl Plan {
                 .clone()
                 .filter(|storage| !storage.faults.is_empty() || storage.client.is_some()),
             link_period,
+            queues,
         })
     }
 
@@ -237,6 +245,9 @@ impl Plan {
             let mut fabric = self.fabric.part(range.clone());
             if let Some(period) = self.link_period {
                 fabric.record_links(period);
+            }
+            if let Some(queues) = &self.queues {
+                fabric.record_queues(queues);
             }
             fabric
         };
@@ -335,6 +346,23 @@ pub(crate) fn link_period(scenario: &Resolved, topology: &Topology) -> Option<Li
         first: u32::try_from(first).ok()?,
         count: count as u32,
     })
+}
+
+/// The links of `topology` whose queues are recorded; `None` if there are none.
+///
+/// # Errors
+/// There is no such link.
+fn queue_recording(scenario: &Resolved, topology: &Topology) -> Result<Option<QueueRecording>, String> {
+    let run = &scenario.run;
+    let Some(interval) = run.series_interval.filter(|_| !run.queue_links.is_empty()) else {
+        return Ok(None);
+    };
+    let named: Result<Vec<_>, String> = (run.queue_links.iter())
+        .map(|pattern| links_named(topology, pattern))
+        .collect();
+    let links: BTreeSet<u32> = named?.into_iter().flatten().collect();
+    let links = links.into_iter().collect();
+    Ok(Some(QueueRecording { links, interval }))
 }
 
 fn servers(scenario: &Resolved, placement: &Placement) -> Vec<ServerParams> {

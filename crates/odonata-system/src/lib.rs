@@ -14,6 +14,7 @@ mod cost;
 pub mod describe;
 mod estimate;
 mod formats;
+mod link_choice;
 pub mod load_sweep;
 mod memory;
 mod outcome;

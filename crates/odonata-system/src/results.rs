@@ -26,6 +26,7 @@ mod mdtest;
 mod messages;
 mod metadata;
 mod packets;
+mod queue_series;
 mod ranks;
 mod routers;
 mod row;
@@ -59,6 +60,7 @@ pub use mdtest::MdtestRow;
 pub use messages::MessageRow;
 pub use metadata::MetadataRow;
 pub use packets::LatencyBucket;
+pub use queue_series::QueueSeriesRow;
 pub use ranks::RankRow;
 pub use routers::RouterRow;
 pub use row::{Column, Row, Table};
@@ -73,6 +75,7 @@ use odonata_engine::Time;
 use odonata_machine::MachineMeasured;
 use odonata_topology::Topology;
 use sources::Sources;
+pub(crate) use sources::ends;
 
 /// Declares [`Rows`]: for each table its field, the type of its rows, and what makes them.
 macro_rules! tables {
@@ -132,6 +135,7 @@ tables! {
     flows: FlowRow = flows::rows,
     accesses: AccessRow = accesses::rows,
     link_series: LinkSeriesRow = link_series::rows,
+    queue_series: QueueSeriesRow = queue_series::rows,
     blame: BlameRow = blame::rows,
     blame_series: BlameSeriesRow = blame::series_rows,
     lost_time: LostTimeRow = lost_time::rows,

@@ -9,7 +9,7 @@ use crate::features::Variant;
 use crate::flow::{Coupling, Flow, Links, VcNumbers, VcRanges};
 use crate::fluid::Fluid;
 use crate::nic::{Nics, send_queues};
-use crate::observe::{BlameLedger, Contention, LostTime, Observers, Statistics};
+use crate::observe::{BlameLedger, Contention, LostTime, Observers, Queues, Statistics};
 use crate::params::{NetworkParams, VirtualChannels};
 use crate::remote_congestion::RemoteCongestion;
 use crate::route_computation::RouteComputation;
@@ -134,6 +134,7 @@ impl Blueprint {
         let n_links = links.len();
         let observers = Observers {
             statistics: Statistics::new(&params, n_links as usize, nodes.clone()),
+            queues: Queues::default(),
             contention: Contention { blame, lost },
         };
         let coupling = Coupling::new(&params, &links, routers.clone());

@@ -98,7 +98,9 @@ impl<P: Payload> Fabric<P> {
     pub fn series_end(&self) -> Option<Time> {
         let own = self.shared.flow.observers.statistics.series_end();
         let waits = self.shared.flow.observers.contention.blame.ledger().series_end();
-        own.into_iter().chain(waits).chain(self.fluid.series_end()).min()
+        let queues = self.shared.flow.observers.queues.end();
+        let ends = own.into_iter().chain(waits).chain(queues);
+        ends.chain(self.fluid.series_end()).min()
     }
 
     /// Who waited for whom at which link, in order of link, resource, victim, culprit; empty unless

@@ -77,12 +77,12 @@ impl<P: Payload> Shared<P> {
         p.hops = p.hops.saturating_add(1);
     }
 
-    /// `packet` begins to wait for router port `port`.
+    /// `packet` begins to wait for a channel, counted over all links, of a router port.
     #[inline]
-    pub(crate) fn joins_output<M: Uses>(&mut self, port: u32, packet: u32, now: Time) {
+    pub(crate) fn joins_output<M: Uses>(&mut self, channel: (u32, u32), packet: u32, now: Time) {
         if M::BLAME {
             let observed = Observed::new(packet, self.packets.get(packet));
-            self.flow.packet_waits::<M>(port, observed, now);
+            self.flow.packet_waits::<M>(channel, observed, now);
         }
     }
 

@@ -198,7 +198,8 @@ impl Flow {
                 let at = first_vc + u32::from(place.vc);
                 self.vcs.edit::<M>(at).used -= u32::from(place.flits);
                 let tag = Tag::unpacked(place.tag);
-                (self.observers).credit_arrives::<M>((at, place.owner), place.due, tag, is_awaited);
+                let flits = u32::from(place.flits);
+                (self.observers).credit_arrives::<M>((at, place.owner), flits, place.due, tag, is_awaited);
             } else {
                 earliest = earliest.min(place.due);
                 credits.places[kept] = place;
@@ -224,7 +225,8 @@ impl Flow {
                 let vc = first_vc + u32::from(credit.vc);
                 self.vcs.edit::<M>(vc).used -= u32::from(credit.flits);
                 let tag = Tag::unpacked(credit.tag);
-                (self.observers).credit_arrives::<M>((vc, credit.owner), credit.due, tag, is_awaited);
+                let flits = u32::from(credit.flits);
+                (self.observers).credit_arrives::<M>((vc, credit.owner), flits, credit.due, tag, is_awaited);
                 self.credits.free::<M>(at);
             } else {
                 earliest = earliest.min(credit.due);
@@ -241,7 +243,10 @@ impl Flow {
     }
 
     /// Calls `see` with the time, the virtual channel and the flits of each credit on its way to `link`.
-    pub(super) fn each_credit(&self, link: u32, mut see: impl FnMut(Time, u8, u16)) {
+    pub(crate) fn each_credit(&self, link: u32, mut see: impl FnMut(Time, u8, u16)) {
+        if self.flits.are_used() {
+            return self.flits.each(link, |vc, due| see(due, vc, 1));
+        }
         let credits = self.in_flight.get(link);
         for place in credits.places.iter().take(usize::from(credits.len)) {
             see(place.due, place.vc, place.flits);
@@ -330,7 +335,7 @@ impl Flow {
             cell.used -= 1;
             count += 1;
             see(exhaustion, vc, cell.used, due);
-            observers.credit_arrives::<M>((at, owner), due, Tag::NONE, true);
+            observers.credit_arrives::<M>((at, owner), 1, due, Tag::NONE, true);
         });
         self.ports.edit::<M>(link).used -= count;
     }
@@ -353,7 +358,9 @@ impl Flow {
         sender.used += 1;
         let departure = ready.max(sender.free_at);
         sender.free_at = departure + flit;
-        (departure, std::mem::replace(&mut sender.stalled_since, Time::NEVER))
+        let stalled_since = std::mem::replace(&mut sender.stalled_since, Time::NEVER);
+        self.observers.credits_are_taken::<M>(at, 1, departure);
+        (departure, stalled_since)
     }
 
     /// The space of a flit of `owner` in virtual channel `vc` of `link` is free again from `due` on.

@@ -185,6 +185,18 @@ impl FlitCredits {
         *self.queues.edit::<M>(link) = queue;
     }
 
+    /// Calls `see` with the virtual channel and the time of each credit of `link`.
+    pub(crate) fn each(&self, link: u32, mut see: impl FnMut(u8, Time)) {
+        let mut at = self.queues.get(link).head;
+        while at != NIL {
+            let bundle = self.bundles.get(at);
+            for i in usize::from(bundle.from)..usize::from(bundle.to) {
+                see(bundle.vc[i], bundle.due[i]);
+            }
+            at = bundle.next;
+        }
+    }
+
     /// How many credits of `link` are due at `now` and have not been taken out.
     pub(crate) fn due(&self, link: u32, now: Time) -> u32 {
         let mut at = self.queues.get(link).head;

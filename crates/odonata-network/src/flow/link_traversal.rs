@@ -89,6 +89,10 @@ impl<P: Payload> Shared<P> {
                 busy: alone,
             },
         });
+        if flits > 0 {
+            let channel = link.first_vc + u32::from(vc);
+            self.flow.observers.credits_are_taken::<C>(channel, flits, now);
+        }
         let from = (observed.owner, input);
         (self.flow).occupy::<C>((port, link.first_vc), vc, flits, from, free_at);
         let arrival = tail_out + link.latency + setup.delay_after_routing;

@@ -140,7 +140,7 @@ impl Nics {
             is_head: head,
             is_tail: last,
         });
-        shared.flow.claim::<C>(number, vc, 1);
+        shared.flow.claim::<C>(number, vc, 1, now);
         let arrival = sent_at + link.latency;
         shared.flow.set_awaits_credit::<C>(number, false);
         let port = shared.flow.edit_port::<C>(number);

@@ -74,7 +74,7 @@ impl Observer for Contention {
     }
 
     #[inline]
-    fn packet_waits<M: Uses>(&mut self, link: u32, port: &OutPort, packet: Observed, now: Time) {
+    fn packet_waits<M: Uses>(&mut self, (link, _): (u32, u32), port: &OutPort, packet: Observed, now: Time) {
         if self.blame.is_on::<M>() && packet.is_sampled {
             self.waits::<M>(link, port, (Waiter::Packet(packet.packet), packet.owner), now);
         }
@@ -161,7 +161,14 @@ impl Observer for Contention {
     }
 
     #[inline(always)]
-    fn credit_arrives<M: Uses>(&mut self, (channel, owner): (u32, Traffic), due: Time, tag: Tag, is_awaited: bool) {
+    fn credit_arrives<M: Uses>(
+        &mut self,
+        (channel, owner): (u32, Traffic),
+        _: u32,
+        due: Time,
+        tag: Tag,
+        is_awaited: bool,
+    ) {
         let is_last = self.blame.is_asked::<M>(is_awaited) && self.blame.freed::<M>(channel, owner, due);
         if self.lost.is_on::<M>() {
             self.lost.counts::<M>((channel, owner), (due, is_last), tag.0);

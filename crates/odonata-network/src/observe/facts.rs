@@ -138,9 +138,9 @@ pub(crate) trait Observer {
     #[inline(always)]
     fn packet_starts<M: Uses>(&mut self, packet: u32, message: u32) {}
 
-    /// A packet begins to wait for `link`, whose sending side is `port`.
+    /// A packet begins to wait for `channel` of `link`, whose sending side is `port`.
     #[inline(always)]
-    fn packet_waits<M: Uses>(&mut self, link: u32, port: &OutPort, packet: Observed, now: Time) {}
+    fn packet_waits<M: Uses>(&mut self, (link, channel): (u32, u32), port: &OutPort, packet: Observed, now: Time) {}
 
     /// A packet that has waited for `channel` of `link`, which is idle, is routed again.
     #[inline(always)]
@@ -181,9 +181,21 @@ pub(crate) trait Observer {
     #[inline(always)]
     fn fifo_is_held<M: Uses>(&mut self, buffer: u32, owner: Traffic) {}
 
-    /// A credit of `owner` for virtual channel `channel`, counted over all links, counts since `due`; whether a packet waits for it.
+    /// A sender takes credits for so many `flits` of virtual channel `channel`, counted over all links.
     #[inline(always)]
-    fn credit_arrives<M: Uses>(&mut self, (channel, owner): (u32, Traffic), due: Time, tag: Tag, is_awaited: bool) {}
+    fn credits_are_taken<M: Uses>(&mut self, channel: u32, flits: u32, now: Time) {}
+
+    /// A credit of `owner` for so many `flits` of virtual channel `channel` counts since `due`; whether a packet waits for it.
+    #[inline(always)]
+    fn credit_arrives<M: Uses>(
+        &mut self,
+        (channel, owner): (u32, Traffic),
+        flits: u32,
+        due: Time,
+        tag: Tag,
+        is_awaited: bool,
+    ) {
+    }
 
     /// A packet finds no room in the buffers behind `link`.
     #[inline(always)]

@@ -211,7 +211,7 @@ impl InputQueued {
             }
             self.buffers.edit::<C>(p.buffer).requested = true;
         }
-        shared.joins_output::<C>(port, packet, now);
+        shared.joins_output::<C>((port, at), packet, now);
         shared.packets.edit::<C>(packet).terms = terms;
         let line = &mut shared.flow.edit_vc::<C>(at).queue;
         self.arbiter.join::<C>(&mut shared.packets, line, packet, served);

@@ -58,7 +58,7 @@ impl OutputQueued {
             false => None,
         };
         let Some(vc) = room else {
-            shared.joins_output::<C>(port, packet, now);
+            shared.joins_output::<C>((port, at), packet, now);
             let overflow = &mut shared.flow.edit_vc::<C>(at).overflow;
             let served = self.arbiter.own_order(&shared.packets, *overflow);
             self.arbiter.join::<C>(&mut shared.packets, overflow, packet, served);
@@ -73,7 +73,8 @@ impl OutputQueued {
         if out.free_at <= now && out.waiting == 0 {
             self.transmit(ctx, shared, packet, (port, vc), None);
         } else {
-            shared.joins_output::<C>(port, packet, now);
+            let channel = shared.flow.first_vc(port) + u32::from(vc);
+            shared.joins_output::<C>((port, channel), packet, now);
             self.enqueue::<C>(shared, packet, port, vc);
             let free_at = shared.flow.port(port).free_at;
             if free_at > now {
@@ -95,10 +96,10 @@ impl OutputQueued {
         vc: u8,
         flits: u32,
     ) {
-        shared.flow.claim::<C>(port, vc, flits);
+        let now = ctx.now();
+        shared.flow.claim::<C>(port, vc, flits, now);
         let p = shared.packets.get(packet);
         let (buffer, from_vc, owner) = (p.buffer, p.vc, p.traffic);
-        let now = ctx.now();
         let space = Space {
             flits: flits as u16,
             owner,

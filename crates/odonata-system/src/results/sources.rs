@@ -33,22 +33,22 @@ pub(super) fn mean(sum: f64, count: u64) -> f64 {
 }
 
 /// What a link connects: kind and number of both ends.
-pub(super) struct LinkEnds {
-    pub(super) class: LinkClass,
-    pub(super) source: (&'static str, u32),
-    pub(super) target: (&'static str, u32),
+pub(crate) struct LinkEnds {
+    pub(crate) class: LinkClass,
+    pub(crate) source: (&'static str, u32),
+    pub(crate) target: (&'static str, u32),
 }
 
 impl LinkEnds {
     /// Such as `r3>n12`.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let short = |(kind, number): (&str, u32)| format!("{}{number}", &kind[..1]);
         format!("{}>{}", short(self.source), short(self.target))
     }
 }
 
 /// The ends of link `link`; `None` for a port without cable.
-pub(super) fn ends(topology: &Topology, link: u32) -> Option<LinkEnds> {
+pub(crate) fn ends(topology: &Topology, link: u32) -> Option<LinkEnds> {
     let Some(node) = link.checked_sub(topology.ports()) else {
         let target = match topology.peer(link) {
             Peer::Router { router, .. } => ("router", router),

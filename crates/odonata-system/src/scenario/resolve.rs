@@ -75,6 +75,7 @@ pub(super) fn resolve(
     }
     storage::files(&resolved)?;
     resolved.run.blame.fill(resolved.jobs.len() > 1);
+    rules::queue_links(&resolved)?;
     rules::lost_time(&resolved)?;
     rules::blame_sampling(&resolved)?;
     Ok(resolved)

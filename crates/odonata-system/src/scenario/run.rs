@@ -32,6 +32,11 @@ pub struct Run {
     pub io_rows: u64,
     /// Interval of the time series of links and jobs, e.g. "1 ms". Default: no series.
     pub series_interval: Option<Time>,
+    /// Links whose queues are recorded over time, by their ends: "r3>r7" from router 3 to router 7, "n5>r1" from node 5, "r3>*" all
+    /// that leave router 3, "*>n5" what leads to node 5. How full the buffer of each virtual channel is, how many packets wait for
+    /// it, and how long the link stalls, in the intervals of `series_interval` (table queue_series). At most 1024 links.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queue_links: Vec<String>,
     /// What ranks, storage servers and links do one by one, for `odonata timeline`; `{}` records all ranks for the whole run.
     /// Default: nothing is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,6 +83,7 @@ impl Default for Run {
             message_rows: 1_000_000,
             io_rows: 1_000_000,
             series_interval: None,
+            queue_links: Vec::new(),
             timeline: None,
             blame: Filled::EMPTY,
             blame_sampling: 1,

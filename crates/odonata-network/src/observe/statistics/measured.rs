@@ -4,6 +4,7 @@ use super::{Histogram, LinkStats, NodeStats, Sampled, SeriesCell, TrafficStats};
 use crate::Payload;
 use crate::fabric::Fabric;
 use crate::observe::blame::{LinkCharge, WaitSeries};
+use crate::observe::queues::QueueSeries;
 use odonata_engine::{Digest, Time};
 use std::collections::BTreeMap;
 
@@ -40,6 +41,8 @@ pub struct Measured {
     /// What the links of the machine have carried of flows, router ports first, then NICs; none where there are no flows, or while
     /// they are kept by another part.
     flows: Vec<LinkStats>,
+    /// The queues of the links that are recorded, in order of links and channels.
+    pub queues: Vec<QueueSeries>,
     /// Bytes of memory that the state held.
     pub memory: u64,
 }
@@ -77,12 +80,24 @@ impl<P: Payload> Fabric<P> {
             waits: BTreeMap::new(),
             sampled: stats.sampled(),
             flows: self.fluid.links().iter().copied().collect(),
+            queues: self.queues(),
             memory: self.memory() as u64,
         };
         measured.count_flows();
         self.blame_series()
             .for_each(|wait| measured.count_wait(name(&wait), wait.time));
         measured
+    }
+
+    /// What is recorded of queues, with the credits that are still on their way.
+    fn queues(&self) -> Vec<QueueSeries> {
+        let flow = &self.shared.flow;
+        flow.observers.queues.series(|see| {
+            for link in 0..flow.links.len() {
+                let first = flow.links.first_vc(link);
+                flow.each_credit(link, |due, vc, flits| see(first + u32::from(vc), u32::from(flits), due));
+            }
+        })
     }
 
     /// Adds every result of a fabric that is not divided to a digest.
@@ -101,6 +116,7 @@ impl Measured {
         // A buffer's line is kept where the buffer is, the link's where its sender is: both are charged to the link.
         crate::observe::blame::merge(&mut all.blame);
         all.count_flows();
+        all.queues.sort_by_key(|queue| (queue.link, queue.vc));
         all.link_series
             .sort_unstable_by_key(|&(interval, port, _)| (interval, port));
         Some(all)
@@ -145,6 +161,7 @@ impl Measured {
             self.count_wait(name, time);
         }
         self.blame.extend(next.blame);
+        self.queues.extend(next.queues);
         match (&mut self.sampled, next.sampled) {
             (Some(sum), Some(part)) => sum.absorb(part),
             (sum, part) => *sum = sum.take().or(part),

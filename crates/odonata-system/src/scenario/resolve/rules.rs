@@ -1,11 +1,12 @@
 //! Rules between jobs: which starts after which, and whose end stops whose traffic.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use odonata_network::settings::{Fidelity, RouterModel};
 use odonata_units::OneOrMany;
 
+use crate::link_choice::links_named;
 use crate::scenario::error::{Problem, nearest, quoted};
 use crate::scenario::job::{Job, OtherJobs};
 use crate::scenario::resolved::Resolved;
@@ -48,6 +49,45 @@ pub(super) fn apply(entries: Vec<Entry>, resolved: &mut [Job]) -> Result<(), Pro
         }
     }
     no_cycle(resolved)
+}
+
+/// Most links whose queues are recorded.
+const MOST_QUEUE_LINKS: usize = 1024;
+
+/// Checks the links whose queues are recorded.
+///
+/// # Errors
+/// There is no interval, no such link, or there are too many.
+pub(super) fn queue_links(resolved: &Resolved) -> Result<(), Problem> {
+    const KEY: &str = "run.queue_links";
+    let run = &resolved.run;
+    if run.queue_links.is_empty() {
+        return Ok(());
+    }
+    if run.series_interval.is_none() {
+        let error = Problem::new(
+            KEY,
+            "queues of links without an interval",
+            "run.series_interval beside it",
+        );
+        return Err(error.hint("for example series_interval = \"10 us\""));
+    }
+    let refuse = |problem| Problem::new("machine", problem, "a machine that is possible");
+    let graph = resolved.machine.build().map_err(refuse)?;
+    let mut links = BTreeSet::new();
+    for (i, pattern) in run.queue_links.iter().enumerate() {
+        let named = links_named(graph.topology(), pattern).map_err(|problem| {
+            let expected = "the ends of a link, such as \"r3>r7\", \"n5>r1\" or \"r3>*\"";
+            let error = Problem::new(format!("{KEY}.{i}"), problem, expected);
+            error.hint("the table links of any run names all links of its machine")
+        })?;
+        links.extend(named);
+    }
+    if links.len() > MOST_QUEUE_LINKS {
+        let problem = format!("{} links", links.len());
+        return Err(Problem::new(KEY, problem, format!("at most {MOST_QUEUE_LINKS} links")));
+    }
+    Ok(())
 }
 
 /// Looks up the jobs that `timeline` names; all of `resolved` if it names none.
