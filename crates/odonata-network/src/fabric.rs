@@ -176,6 +176,11 @@ impl<P: Payload> Fabric<P> {
         self.variant = self.smallest_variant();
     }
 
+    /// The run ends at `now`: instruments record nothing that comes later, such as credits that the audit brings home.
+    pub fn end_recording(&mut self, now: Time) {
+        self.shared.flow.observers.queues.end_at(now);
+    }
+
     /// Hands a message to the NIC of its source, where it joins the queue at `at` (later than now).
     /// Returns its slot. A node's message to itself goes through its router and back.
     pub fn submit<C: FabricContext>(&mut self, ctx: &mut C, at: Time, message: Message<P>) -> u32 {

@@ -358,9 +358,7 @@ impl Flow {
         sender.used += 1;
         let departure = ready.max(sender.free_at);
         sender.free_at = departure + flit;
-        let stalled_since = std::mem::replace(&mut sender.stalled_since, Time::NEVER);
-        self.observers.credits_are_taken::<M>(at, 1, departure);
-        (departure, stalled_since)
+        (departure, std::mem::replace(&mut sender.stalled_since, Time::NEVER))
     }
 
     /// The space of a flit of `owner` in virtual channel `vc` of `link` is free again from `due` on.

@@ -78,9 +78,11 @@ struct Column {
 }
 
 /// The recorder of queues; off unless links are chosen.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Queues {
     interval: Option<Time>,
+    /// Changes after this time are not recorded.
+    until: Time,
     /// The column of each virtual channel of this part, or [`NONE`].
     of_channel: Vec<u32>,
     /// The row of stalls of each link of this part, or [`NONE`].
@@ -113,6 +115,25 @@ impl Queues {
         }
     }
 
+    /// Nothing is recorded yet, nor will be.
+    pub(crate) fn off() -> Queues {
+        Queues {
+            interval: None,
+            until: Time::NEVER,
+            of_channel: Vec::new(),
+            of_link: Vec::new(),
+            columns: Vec::new(),
+            rows: 0,
+            cells: GrowableStore::new(),
+            stalls: GrowableStore::new(),
+        }
+    }
+
+    /// The run ends at `now`: what is stated from now on, as credits come home, counts no more.
+    pub(crate) fn end_at(&mut self, now: Time) {
+        self.until = now;
+    }
+
     /// Whether queues are recorded.
     pub(crate) fn are_recorded(&self) -> bool {
         self.interval.is_some()
@@ -133,7 +154,7 @@ impl Queues {
     /// The cell of `channel` at `at`, and how long its interval still takes; nothing if it is not recorded.
     fn cell<M: Mode>(&mut self, channel: u32, at: Time) -> Option<(&mut QueueCell, Time)> {
         let column = *self.of_channel.get(channel as usize)?;
-        if column == NONE || self.end().is_none_or(|end| at >= end) {
+        if column == NONE || at > self.until || self.end().is_none_or(|end| at >= end) {
             return None;
         }
         let interval = self.interval?;
@@ -163,7 +184,7 @@ impl Queues {
         if row == NONE || since == Time::NEVER {
             return;
         }
-        let (mut begin, now) = (since, now.min(end));
+        let (mut begin, now) = (since, now.min(end).min(self.until));
         while begin < now {
             let number = begin.0 / interval.0;
             let until = Time((number + 1) * interval.0).min(now);
@@ -191,7 +212,7 @@ impl Queues {
         }
         on_the_way(&mut |channel, flits, due| {
             let column = self.of_channel.get(channel as usize).copied().unwrap_or(NONE);
-            if column == NONE || self.end().is_none_or(|end| due >= end) {
+            if column == NONE || due > self.until || self.end().is_none_or(|end| due >= end) {
                 return;
             }
             let (cells, number) = (&mut all[column as usize].cells, (due.0 / interval.0) as u32);
@@ -272,7 +293,7 @@ mod tests {
     use odonata_engine::Plain;
 
     fn recorder() -> Queues {
-        let mut queues = Queues::default();
+        let mut queues = Queues::off();
         let recording = QueueRecording {
             links: vec![40],
             interval: Time(100),

@@ -90,6 +90,7 @@ impl Simulation {
         };
         for part in &mut parts {
             part.hosts.fail_servers(now);
+            part.fabric.end_recording(now);
         }
         if ending.is_some() && *self.scenario.run.blame {
             for part in &mut parts {

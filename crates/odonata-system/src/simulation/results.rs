@@ -4,7 +4,7 @@ use super::Progress;
 use crate::check::proof;
 use crate::cost::Cost;
 use crate::outcome::Outcome;
-use crate::results::{ArrowError, Rows, TIMELINE_TABLES, Table};
+use crate::results::{ArrowError, QueueSeriesRow, Row, Rows, TIMELINE_TABLES, Table};
 use crate::scenario::Resolved;
 use crate::scenario::resolved::Scheduler as SchedulerKind;
 use crate::schedule;
@@ -69,7 +69,7 @@ impl Results {
         self.state_bytes as f64 / f64::from(self.nodes)
     }
 
-    /// The tables; those of a timeline only if one was recorded.
+    /// The tables; those of a timeline and of queues only if they were recorded.
     ///
     /// # Errors
     /// The texts of a column are more than 2 GiB.
@@ -77,6 +77,9 @@ impl Results {
         let mut tables = self.rows.tables()?;
         if self.scenario.run.timeline.is_none() {
             tables.retain(|table| !TIMELINE_TABLES.contains(&table.name));
+        }
+        if self.scenario.run.queue_links.is_empty() {
+            tables.retain(|table| table.name != QueueSeriesRow::TABLE);
         }
         Ok(tables)
     }

@@ -21,7 +21,6 @@ mod mixed;
 mod parallel_keys;
 mod placement;
 mod programs;
-mod queues;
 mod runs;
 mod scenario_errors;
 mod scenario_presets;

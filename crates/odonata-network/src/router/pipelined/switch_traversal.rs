@@ -60,6 +60,7 @@ impl Pipelined {
         }
         shared.flow.count_overdue_flits::<C>(port, traversal.overdue, cycle);
         let (departure, since) = shared.flow.send_flit::<C>(port, out, traversal.crossed, link.flit);
+        shared.flow.observers.credits_are_taken::<C>(out, 1, cycle);
         if shared.flow.leaves_no_room(port, out, link.capacity) {
             shared.flow.flit_leaves::<C>(port, out, cycle);
         }
