@@ -28,6 +28,7 @@ links.global = { bandwidth = "8 GB/s", latency = "300 ns", buffer = "8 KiB", cre
 message_delay = "0 ns"
 [mpi]
 eager_threshold = "none"
+recv_overhead = "0 ns"
 """
 
 #: A packet at a time to each side, ten times.
