@@ -236,6 +236,19 @@ pub fn from_bytes(state: &mut impl Saved, mut bytes: &[u8]) -> Result<(), Damage
 
 const TAKEN_BACK: &str = "what can be taken back is not saved";
 
+/// Whether it is there follows from how the object was built.
+impl<T: Saved> Saved for Option<Box<T>> {
+    fn save(&self, to: &mut Saver<'_>) {
+        if let Some(state) = self {
+            state.save(to);
+        }
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
+        self.as_mut().map_or(Ok(()), |state| state.load(from))
+    }
+}
+
 impl<T: Cell> Saved for Store<T> {
     fn save(&self, to: &mut Saver<'_>) {
         assert!(self.log.is_empty(), "{TAKEN_BACK}");

@@ -264,6 +264,37 @@ impl<T: Copy> Default for Store<T> {
     }
 }
 
+/// State that most runs do without: apart from that of all, so that it takes no room beside it.
+impl<T: Journalled> Journalled for Option<Box<T>> {
+    fn undo(&mut self, from: Savepoint) {
+        if let Some(state) = self {
+            state.undo(from);
+        }
+    }
+
+    fn fossil_collect(&mut self, until: Savepoint) {
+        if let Some(state) = self {
+            state.fossil_collect(until);
+        }
+    }
+
+    fn commit(&mut self) {
+        if let Some(state) = self {
+            state.commit();
+        }
+    }
+
+    fn logged(&self) -> usize {
+        self.as_ref().map_or(0, |state| state.logged())
+    }
+
+    fn fingerprint(&self, digest: &mut crate::Digest) {
+        if let Some(state) = self {
+            state.fingerprint(digest);
+        }
+    }
+}
+
 impl<T: Copy + serde::Serialize> Journalled for Store<T> {
     fn undo(&mut self, from: Savepoint) {
         while let Some(&(savepoint, i, old)) = self.log.back()

@@ -37,7 +37,7 @@ use crate::settings::{Fidelity, RouterModel};
 use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
 use odonata_blame::lost::Carried;
 use odonata_engine::{Context, Mode, SendBuffer, Time};
-use odonata_topology::Peer;
+use odonata_topology::{LinkClass, Peer};
 use std::ops::Range;
 
 /// `handle` with a context for handlers that are compiled for the features of `variant`; speculating ones for all.
@@ -172,7 +172,14 @@ impl<P: Payload> Fabric<P> {
     pub fn record_queues(&mut self, recording: &QueueRecording) {
         let links = &self.shared.flow.links;
         let own = (0..links.len()).map(|link| (links.number(link), links.first_vc(link), links.channels(link)));
-        self.shared.flow.observers.queues.record(recording, own);
+        let setup = &self.shared.setup;
+        let widest = LinkClass::ALL.map(|class| setup.vcs.width(class)).into_iter().max();
+        let channels = usize::from(widest.unwrap_or(1)) * usize::from(setup.params.classes.count());
+        self.shared
+            .flow
+            .observers
+            .queues
+            .record(recording, channels.max(1), own);
         self.variant = self.smallest_variant();
     }
 

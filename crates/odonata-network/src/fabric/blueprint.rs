@@ -134,7 +134,7 @@ impl Blueprint {
         let n_links = links.len();
         let observers = Observers {
             statistics: Statistics::new(&params, n_links as usize, nodes.clone()),
-            queues: Queues::off(),
+            queues: Queues::default(),
             contention: Contention { blame, lost },
         };
         let coupling = Coupling::new(&params, &links, routers.clone());

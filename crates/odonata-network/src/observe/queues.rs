@@ -77,12 +77,21 @@ struct Column {
     vc: u8,
 }
 
-/// The recorder of queues; off unless links are chosen.
-#[derive(Debug)]
+/// The recorder of queues, if links are chosen.
+#[derive(Debug, Default)]
 pub(crate) struct Queues {
-    interval: Option<Time>,
+    recorder: Option<Box<Recorder>>,
+}
+odonata_engine::journalled!(Queues { recorder });
+
+/// What is recorded.
+#[derive(Debug)]
+struct Recorder {
+    interval: Time,
     /// Changes after this time are not recorded.
     until: Time,
+    /// Nor are changes from this time on: so many intervals fit.
+    end: Time,
     /// The column of each virtual channel of this part, or [`NONE`].
     of_channel: Vec<u32>,
     /// The row of stalls of each link of this part, or [`NONE`].
@@ -94,72 +103,96 @@ pub(crate) struct Queues {
     /// By interval and row.
     stalls: GrowableStore<Time>,
 }
-odonata_engine::journalled!(Queues { cells, stalls });
+odonata_engine::journalled!(Recorder { cells, stalls });
 
 impl Queues {
-    /// Records the virtual channels of links from now on, before the first event: for each link of this part, in the order of their
-    /// own numbers, its number in the machine, its first channel and how many it has.
-    pub(crate) fn record(&mut self, recording: &QueueRecording, links: impl Iterator<Item = (u32, u32, u8)>) {
-        assert!(recording.interval > Time::ZERO, "an interval takes no time");
-        self.interval = Some(recording.interval);
-        for (number, first, channels) in links {
-            let is_chosen = recording.links.binary_search(&number).is_ok();
-            self.of_link.push(if is_chosen { self.rows } else { NONE });
-            self.rows += u32::from(is_chosen);
-            let end = first as usize + usize::from(channels);
-            self.of_channel.resize(self.of_channel.len().max(end), NONE);
-            for vc in (0..channels).filter(|_| is_chosen) {
-                self.of_channel[first as usize + usize::from(vc)] = self.columns.len() as u32;
-                self.columns.push(Column { link: number, vc });
-            }
+    /// Records queues from now on, before the first event. `links` has, for each link of this part in the order of their own numbers,
+    /// its number in the machine, its first channel, and how many it has: at most `most_channels`, in all parts.
+    pub(crate) fn record(
+        &mut self,
+        recording: &QueueRecording,
+        most_channels: usize,
+        links: impl Iterator<Item = (u32, u32, u8)>,
+    ) {
+        self.recorder = Some(Box::new(Recorder::new(recording, most_channels, links)));
+    }
+
+    /// The run ends at `now`: what is stated from now on, as credits come home, counts no more.
+    pub(crate) fn end_at(&mut self, now: Time) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.until = now;
         }
     }
 
-    /// Nothing is recorded yet, nor will be.
-    pub(crate) fn off() -> Queues {
-        Queues {
-            interval: None,
+    /// Whether queues are recorded.
+    pub(crate) fn are_recorded(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    /// Until when they are recorded, if they are.
+    pub(crate) fn end(&self) -> Option<Time> {
+        self.recorder.as_ref().map(|recorder| recorder.end)
+    }
+
+    /// What is recorded; see [`Recorder::series`].
+    pub(crate) fn series(&self, on_the_way: impl FnOnce(&mut dyn FnMut(u32, u32, Time))) -> Vec<QueueSeries> {
+        (self.recorder.as_ref()).map_or(Vec::new(), |recorder| recorder.series(on_the_way))
+    }
+
+    /// The recorder, if it is on.
+    #[inline(always)]
+    fn on<U: Uses>(&mut self) -> Option<&mut Recorder> {
+        if !U::EXTRAS {
+            return None;
+        }
+        self.recorder.as_deref_mut()
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.recorder.as_ref().map_or(0, |recorder| {
+            let numbers = recorder.of_channel.len() + recorder.of_link.len();
+            recorder.cells.memory() + recorder.stalls.memory() + numbers * size_of::<u32>()
+        })
+    }
+}
+
+impl Recorder {
+    fn new(recording: &QueueRecording, most_channels: usize, links: impl Iterator<Item = (u32, u32, u8)>) -> Recorder {
+        assert!(recording.interval > Time::ZERO, "an interval takes no time");
+        let intervals = MOST_CELLS / (recording.links.len() * most_channels).max(1);
+        let mut recorder = Recorder {
+            interval: recording.interval,
             until: Time::NEVER,
+            end: Time(recording.interval.0.saturating_mul(intervals as u64)),
             of_channel: Vec::new(),
             of_link: Vec::new(),
             columns: Vec::new(),
             rows: 0,
             cells: GrowableStore::new(),
             stalls: GrowableStore::new(),
+        };
+        for (number, first, channels) in links {
+            let is_chosen = recording.links.binary_search(&number).is_ok();
+            recorder.of_link.push(if is_chosen { recorder.rows } else { NONE });
+            recorder.rows += u32::from(is_chosen);
+            let end = first as usize + usize::from(channels);
+            recorder.of_channel.resize(recorder.of_channel.len().max(end), NONE);
+            for vc in (0..channels).filter(|_| is_chosen) {
+                recorder.of_channel[first as usize + usize::from(vc)] = recorder.columns.len() as u32;
+                recorder.columns.push(Column { link: number, vc });
+            }
         }
-    }
-
-    /// The run ends at `now`: what is stated from now on, as credits come home, counts no more.
-    pub(crate) fn end_at(&mut self, now: Time) {
-        self.until = now;
-    }
-
-    /// Whether queues are recorded.
-    pub(crate) fn are_recorded(&self) -> bool {
-        self.interval.is_some()
-    }
-
-    /// Until when they are recorded, if they are.
-    pub(crate) fn end(&self) -> Option<Time> {
-        let most = MOST_CELLS / self.columns.len().max(1);
-        self.interval
-            .map(|interval| Time(interval.0.saturating_mul(most as u64)))
-    }
-
-    #[inline(always)]
-    fn is_on<U: Uses>(&self) -> bool {
-        U::EXTRAS && self.interval.is_some()
+        recorder
     }
 
     /// The cell of `channel` at `at`, and how long its interval still takes; nothing if it is not recorded.
     fn cell<M: Mode>(&mut self, channel: u32, at: Time) -> Option<(&mut QueueCell, Time)> {
         let column = *self.of_channel.get(channel as usize)?;
-        if column == NONE || at > self.until || self.end().is_none_or(|end| at >= end) {
+        if column == NONE || at > self.until || at >= self.end {
             return None;
         }
-        let interval = self.interval?;
-        let number = at.0 / interval.0;
-        let rest = Time((number + 1) * interval.0 - at.0);
+        let number = at.0 / self.interval.0;
+        let rest = Time((number + 1) * self.interval.0 - at.0);
         let place = number as usize * self.columns.len() + column as usize;
         Some((self.cells.edit::<M>(place), rest))
     }
@@ -177,29 +210,23 @@ impl Queues {
     }
 
     fn stall<M: Mode>(&mut self, link: u32, since: Time, now: Time) {
-        let (Some(interval), Some(end)) = (self.interval, self.end()) else {
-            return;
-        };
         let row = self.of_link.get(link as usize).copied().unwrap_or(NONE);
         if row == NONE || since == Time::NEVER {
             return;
         }
-        let (mut begin, now) = (since, now.min(end).min(self.until));
+        let (mut begin, now) = (since, now.min(self.end).min(self.until));
         while begin < now {
-            let number = begin.0 / interval.0;
-            let until = Time((number + 1) * interval.0).min(now);
+            let number = begin.0 / self.interval.0;
+            let until = Time((number + 1) * self.interval.0).min(now);
             let place = number as usize * self.rows as usize + row as usize;
             *self.stalls.edit::<M>(place) += until - begin;
             begin = until;
         }
     }
 
-    /// What is recorded. `on_the_way` calls its argument with each credit of a channel of this part that is not counted yet: its channel, flits and
-    /// time.
-    pub(crate) fn series(&self, on_the_way: impl FnOnce(&mut dyn FnMut(u32, u32, Time))) -> Vec<QueueSeries> {
-        let Some(interval) = self.interval else {
-            return Vec::new();
-        };
+    /// What is recorded, with the credits on the way that are not counted yet: `on_the_way` calls its argument with the channel, the
+    /// flits and the time of each.
+    fn series(&self, on_the_way: impl FnOnce(&mut dyn FnMut(u32, u32, Time))) -> Vec<QueueSeries> {
         let series = |column: &Column| QueueSeries {
             link: column.link,
             vc: column.vc,
@@ -212,10 +239,10 @@ impl Queues {
         }
         on_the_way(&mut |channel, flits, due| {
             let column = self.of_channel.get(channel as usize).copied().unwrap_or(NONE);
-            if column == NONE || due > self.until || self.end().is_none_or(|end| due >= end) {
+            if column == NONE || due > self.until || due >= self.end {
                 return;
             }
-            let (cells, number) = (&mut all[column as usize].cells, (due.0 / interval.0) as u32);
+            let (cells, number) = (&mut all[column as usize].cells, (due.0 / self.interval.0) as u32);
             let at = match cells.binary_search_by_key(&number, |&(number, _)| number) {
                 Ok(at) => at,
                 Err(at) => {
@@ -223,7 +250,7 @@ impl Queues {
                     at
                 }
             };
-            let rest = Time((u64::from(number) + 1) * interval.0 - due.0);
+            let rest = Time((u64::from(number) + 1) * self.interval.0 - due.0);
             cells[at].1.buffered.add(-i64::from(flits), rest);
         });
         let rows = self.rows as usize;
@@ -234,55 +261,51 @@ impl Queues {
         }
         all
     }
-
-    pub(super) fn memory(&self) -> usize {
-        self.cells.memory() + self.stalls.memory() + 4 * (self.of_channel.len() + self.of_link.len())
-    }
 }
 
 impl Observer for Queues {
     #[inline(always)]
     fn credits_are_taken<M: Uses>(&mut self, channel: u32, flits: u32, now: Time) {
-        if self.is_on::<M>() {
-            self.change_buffered::<M>(channel, i64::from(flits), now);
+        if let Some(recorder) = self.on::<M>() {
+            recorder.change_buffered::<M>(channel, i64::from(flits), now);
         }
     }
 
     #[inline(always)]
     fn credit_arrives<M: Uses>(&mut self, (channel, _): (u32, Traffic), flits: u32, due: Time, _: Tag, _: bool) {
-        if self.is_on::<M>() {
-            self.change_buffered::<M>(channel, -i64::from(flits), due);
+        if let Some(recorder) = self.on::<M>() {
+            recorder.change_buffered::<M>(channel, -i64::from(flits), due);
         }
     }
 
     #[inline(always)]
     fn packet_waits<M: Uses>(&mut self, (_, channel): (u32, u32), _: &OutPort, _: Observed, now: Time) {
-        if self.is_on::<M>() {
-            self.change_waiting::<M>(channel, 1, now);
+        if let Some(recorder) = self.on::<M>() {
+            recorder.change_waiting::<M>(channel, 1, now);
         }
     }
 
     #[inline(always)]
     fn packet_is_rerouted<M: Uses>(&mut self, (_, channel): (u32, u32), _: &OutPort, _: Observed, now: Time) {
-        if self.is_on::<M>() {
-            self.change_waiting::<M>(channel, -1, now);
+        if let Some(recorder) = self.on::<M>() {
+            recorder.change_waiting::<M>(channel, -1, now);
         }
     }
 
     #[inline(always)]
     fn packet_departs<M: Uses>(&mut self, departure: &LinkDeparture<'_>) {
-        if self.is_on::<M>() {
+        if let Some(recorder) = self.on::<M>() {
             if let Some(channel) = departure.waited {
-                self.change_waiting::<M>(channel, -1, departure.now);
+                recorder.change_waiting::<M>(channel, -1, departure.now);
             }
-            self.stall::<M>(departure.link, departure.port.stalled_since, departure.now);
+            recorder.stall::<M>(departure.link, departure.port.stalled_since, departure.now);
         }
     }
 
     #[inline(always)]
     fn port_resumes<M: Uses>(&mut self, link: u32, since: Time, now: Time) {
-        if self.is_on::<M>() {
-            self.stall::<M>(link, since, now);
+        if let Some(recorder) = self.on::<M>() {
+            recorder.stall::<M>(link, since, now);
         }
     }
 }
@@ -293,13 +316,13 @@ mod tests {
     use odonata_engine::Plain;
 
     fn recorder() -> Queues {
-        let mut queues = Queues::off();
+        let mut queues = Queues::default();
         let recording = QueueRecording {
             links: vec![40],
             interval: Time(100),
         };
         // Two links: only the second is chosen, with two channels from 3 on.
-        queues.record(&recording, [(39, 0, 3), (40, 3, 2)].into_iter());
+        queues.record(&recording, 3, [(39, 0, 3), (40, 3, 2)].into_iter());
         queues
     }
 
