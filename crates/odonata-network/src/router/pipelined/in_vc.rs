@@ -126,8 +126,10 @@ impl Pipelined {
         if let Some(way) = way {
             shared.packets.edit::<M>(packet).keep_way(way);
         }
-        let observed = Observed::new(packet, shared.packets.get(packet));
-        (shared.flow.observers).packet_joins_fifo::<M>(at, observed, cycle);
+        if M::BLAME {
+            let observed = Observed::new(packet, shared.packets.get(packet));
+            (shared.flow.observers).packet_joins_fifo::<M>(at, observed, cycle);
+        }
     }
 
     /// `packet`, which came behind another one, is the next one of buffer `at` to go, see
@@ -141,9 +143,11 @@ impl Pipelined {
         begin: Subcycle,
     ) {
         let way = self.routes_on_arrival().then(|| shared.packets.get(packet).kept_way());
-        let observed = Observed::new(packet, shared.packets.get(packet));
-        let until = self.timing.in_front_since(begin);
-        (shared.flow.observers).packet_leads_fifo::<M>(at, observed, until);
+        if M::BLAME {
+            let observed = Observed::new(packet, shared.packets.get(packet));
+            let until = self.timing.in_front_since(begin);
+            (shared.flow.observers).packet_leads_fifo::<M>(at, observed, until);
+        }
         self.come_to_front::<M>(shared, at, packet, begin, way);
     }
 
