@@ -4,11 +4,11 @@ use crate::Machine;
 use odonata_engine::{Options, Parallel, Partition, Scheduler, Sequential, Transport};
 use std::sync::Arc;
 
-/// Starts the parts of a machine, from part `first` of `partition` on, under a parallel scheduler with these options; or, without
-/// any, the whole machine as one whose parts take turns.
+/// Starts the parts of a machine, from part `first` of `partition` on, under a parallel scheduler with these options. Without
+/// options the whole machine runs sequentially, and its clusters take turns.
 ///
 /// # Errors
-/// Parts that are not those of the partition, a partition without lookahead, processes that cannot be reached.
+/// The parts do not match the partition, the partition has no lookahead, or a process cannot be reached.
 pub fn schedule(
     mut parts: Vec<Machine>,
     partition: Partition,
@@ -29,10 +29,10 @@ pub fn schedule(
     }
 }
 
-/// The test harness for restarts, see [`odonata_engine::run_with_restarts`]; the machine that is left at the end.
+/// The test harness for restarts, see [`odonata_engine::run_with_restarts`]; returns the final machine.
 ///
 /// # Errors
-/// Names the number of events after which a state was not loaded as it was saved.
+/// A loaded state differs from the saved one; the error has the number of events before it.
 pub fn run_with_restarts(
     make: &mut dyn FnMut() -> Machine,
     interval: &mut dyn FnMut() -> u64,
