@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 if _TYPE_CHECKING:
     from odonata import operations, plot, scenario
     from odonata._core import __version__
-    from odonata.api import check, compare, describe, html_report, load, run
-    from odonata.commands_api import (
+    from odonata.analysis.slowdown import Slowdown
+    from odonata.api.runs import check, compare, describe, html_report, load, run
+    from odonata.api.tools import (
         benchmark,
         benchmark_parallel,
         calibrate,
@@ -51,16 +52,15 @@ if _TYPE_CHECKING:
         workload_format,
     )
     from odonata.errors import InputError, RunFailed, RunSuspended
-    from odonata.extrapolation import extrapolate
-    from odonata.latency_load import LoadSweep, load_sweep
-    from odonata.results import Results
-    from odonata.runner import Progress
+    from odonata.load_curves.load_sweep import LoadSweep, load_sweep
+    from odonata.results.results import Results
+    from odonata.running.extrapolation import extrapolate
+    from odonata.running.runner import Progress
+    from odonata.running.tiers import fidelity
     from odonata.scenario import Scenario
-    from odonata.slowdown import Slowdown
     from odonata.sweeps.result import Sweep
     from odonata.sweeps.run import sweep
     from odonata.sweeps.spec import Slurm
-    from odonata.tiers import fidelity
 
 __all__ = [
     "InputError",
@@ -111,21 +111,21 @@ __all__ = [
 #: Where each name is from. They are imported when they are asked for: the command has something to do before.
 _MODULES = {
     "InputError": "errors",
-    "LoadSweep": "latency_load",
-    "Progress": "runner",
-    "Results": "results",
+    "LoadSweep": "load_curves.load_sweep",
+    "Progress": "running.runner",
+    "Results": "results.results",
     "RunFailed": "errors",
     "RunSuspended": "errors",
-    "Scenario": "scenario",
-    "Slowdown": "slowdown",
+    "Scenario": "scenario.objects",
+    "Slowdown": "analysis.slowdown",
     "Slurm": "sweeps.spec",
     "Sweep": "sweeps.result",
     "__version__": "_core",
-    **dict.fromkeys(("check", "compare", "describe", "html_report", "load", "run"), "api"),
-    "load_sweep": "latency_load",
+    **dict.fromkeys(("check", "compare", "describe", "html_report", "load", "run"), "api.runs"),
+    "load_sweep": "load_curves.load_sweep",
     **dict.fromkeys(("operations", "plot", "scenario"), ""),
-    "extrapolate": "extrapolation",
-    "fidelity": "tiers",
+    "extrapolate": "running.extrapolation",
+    "fidelity": "running.tiers",
     "sweep": "sweeps.run",
 }
 
@@ -135,7 +135,7 @@ def __getattr__(name: str) -> object:
 
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    place = _MODULES.get(name, "commands_api")
+    place = _MODULES.get(name, "api.tools")
     if not place:
         return importlib.import_module(f"{__name__}.{name}")
     found = getattr(importlib.import_module(f"{__name__}.{place}"), name)

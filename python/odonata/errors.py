@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from odonata import _core
 
 if TYPE_CHECKING:
-    from odonata.results import Results
+    from odonata.results.results import Results
 
 #: Exit codes of the command: see `cli`.
 COMPLETED, HOST_FAILED, INPUT_WRONG, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130

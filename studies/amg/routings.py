@@ -20,7 +20,7 @@ sys.path.append(str(Path(__file__).parents[2] / "tests/traces"))
 import reference
 
 import odonata
-from odonata.wording import duration
+from odonata.base.wording import duration
 
 ROUTINGS = ("minimal", "valiant", "progressive-adaptive")
 

@@ -24,7 +24,7 @@ from study_tools.passage import Passage  # noqa: E402
 from study_tools.table import Table  # noqa: E402
 
 import odonata  # noqa: E402
-from odonata.blame import ROUTER_PLACES  # noqa: E402
+from odonata.analysis.blame import ROUTER_PLACES  # noqa: E402
 
 STORED = HERE / "data" / "blame.json"
 PASSAGE = Passage("fidelity.md", "<!-- blame: studies/fidelity/blame.py page -->", "<!-- end of blame -->")

@@ -10,7 +10,7 @@ import pytest
 import odonata
 from odonata import operations
 from odonata.errors import InputError
-from odonata.nsys_export import calls, files, job, reader
+from odonata.traces.nsys_export import calls, files, job, reader
 
 MACHINE = (
     "[machine.torus]\ndims = [4, 2]\n[mpi.collectives]\nallreduce = 'ring'\n[[jobs]]\ntrace = 'x.program'\n"

@@ -11,7 +11,8 @@ from conftest import ROOT, SMALL
 from test_devices import TABLE_ONE
 
 import odonata
-from odonata import answers, json_types, python_errors, tool_answers
+from odonata import answers, tool_answers
+from odonata.base import json_types, python_errors
 from odonata.cli import app
 from odonata.errors import InputError
 

@@ -18,11 +18,12 @@ from long_runs import LONG, LONGER, await_fate, await_snapshot, newest_snapshot,
 from waiting import await_that, await_work
 
 import odonata
-from odonata import InputError, RunSuspended, runner
-from odonata.checkpoint import Checkpoints
-from odonata.lock import hold
-from odonata.mpi import Processes
-from odonata.unfinished import place_of, prepare
+from odonata import InputError, RunSuspended
+from odonata.base.lock import hold
+from odonata.running import runner
+from odonata.running.checkpoint import Checkpoints
+from odonata.running.mpi import Processes
+from odonata.running.unfinished import place_of, prepare
 
 
 def start(shell, *arguments, **options):

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from odonata import __version__
+from odonata._core import __version__
 from odonata.cli import (
     bench,
     calibrate,

@@ -11,8 +11,8 @@ from typing import Any
 
 import typer
 
+from odonata.base.optional_packages import missing
 from odonata.errors import HOST_FAILED, INPUT_WRONG, INTERRUPTED, InputError, RunSuspended
-from odonata.optional_packages import missing
 
 
 def say(text: str) -> None:
@@ -24,7 +24,7 @@ def say(text: str) -> None:
 
 def warn(warnings: list[dict[str, Any]]) -> None:
     """Says what is probably not meant, as the core has found it."""
-    from odonata.check_report import warning
+    from odonata.scenario.check_report import warning
 
     for one in warnings:
         say(f"warning: {warning(one)}")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from odonata.errors import InputError
-from odonata.runner import LARGEST_SEED
+from odonata.scenario.reading import LARGEST_SEED
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
 Settings = Annotated[

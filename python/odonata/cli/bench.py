@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from odonata import interrupts
+from odonata.base import interrupts
 from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Json
 from odonata.errors import RUN_FAILED, InputError
@@ -39,8 +39,8 @@ def bench(
     The figure of merit is packet-hops (routers visited by packets) per second of CPU time. With --parallel it
     is elapsed time: every scheduler with every number of threads, each run in its own process, in turn.
     """
-    from odonata import bench as benchmark
-    from odonata import bench_parallel
+    from odonata.benchmarks import bench as benchmark
+    from odonata.benchmarks import parallel as bench_parallel
 
     with reported(as_json, writes=False), interrupts.raised():
         if parallel:

@@ -38,10 +38,10 @@ def calibrate(
     the residuals between measured and simulated times, by size.
     Parameters that the measurements do not determine are refused (docs/calibrate.md).
     """
-    from odonata import calibration
+    from odonata.base.terminal import console, say, show_table, table
+    from odonata.base.wording import duration, size
+    from odonata.calibration import machine as calibration
     from odonata.errors import InputError
-    from odonata.terminal import console, say, show_table, table
-    from odonata.wording import duration, size
 
     def progress(runs: int, residual: float) -> None:
         if sys.stderr.isatty():

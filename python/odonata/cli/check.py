@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 
-from odonata import _core, runner, speed
+from odonata import _core
+from odonata.base.output_file import OutputFile, inputs_of
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Force, Json, Seed, Settings
 from odonata.errors import INPUT_WRONG, InputError, input_errors
-from odonata.output_file import OutputFile, inputs_of
+from odonata.running import speed
+from odonata.scenario import reading
 
 ScenarioOrPreset = Annotated[
     Path, typer.Argument(metavar="SCENARIO|PRESET", help="Scenario file (TOML), or the name of a preset.")
@@ -41,13 +43,13 @@ def check(
     scenario without jobs have no run of which anything could be known.
     """
     with reported(as_json, writes=False), input_errors():
-        text = runner.preset_or_scenario(scenario)
+        text = reading.preset_or_scenario(scenario)
         report = speed.tell(json.loads(_core.check(text, str(scenario), settings or [], seed)))
     with open_pipe():
         if as_json:
             print_json(report)
         else:
-            from odonata import check_report
+            from odonata.scenario import check_report
 
             check_report.show(report, verbose=verbose)
     if not report["routing"]["deadlock_free"] and report["routing"]["deadlock_check"] == "refuse":
@@ -78,7 +80,7 @@ def describe(
         if export is None and force:
             raise InputError("there is nothing to replace", key="--force", expected="--export FILE.graphml")
         output = None if export is None else OutputFile(export, key="--export", replace=force)
-        text = runner.preset_or_scenario(scenario)
+        text = reading.preset_or_scenario(scenario)
         if output is not None:
             output.refuse_inputs(inputs_of(text, scenario, settings or []))
         description = json.loads(_core.describe(text, str(scenario), settings or []))
@@ -89,6 +91,6 @@ def describe(
         if as_json:
             print_json(description if proof is None else description | {"routing": proof})
         else:
-            from odonata import describe_report
+            from odonata.scenario import describe_report
 
             describe_report.show(description, proof)

@@ -11,7 +11,7 @@ import typer
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Json
 from odonata.errors import InputError
-from odonata.runner import LARGEST_SEED
+from odonata.scenario.reading import LARGEST_SEED
 
 app = typer.Typer(
     help="Storage devices alone: measure, fit, show.",
@@ -84,7 +84,7 @@ def device_bench(
     The next access starts when one ends. The time includes the flush of caches after the last write. `odonata
     device show` lists the presets.
     """
-    from odonata import devices
+    from odonata.calibration import devices
 
     with reported(as_json, writes=False):
         if reads is not None and not pattern.endswith("mixed"):
@@ -132,7 +132,7 @@ def device_fit(
     Least squares of relative errors over the rows with one outstanding access. Prints a device file for
     `bench`, with residuals as comments. Parameters that the measurements do not determine are refused.
     """
-    from odonata import devices
+    from odonata.calibration import devices
 
     with reported(as_json, writes=False):
         if page is not None and model is not Model.SSD:
@@ -157,7 +157,7 @@ def device_show(
 
     Without a name, list all presets.
     """
-    from odonata import devices
+    from odonata.calibration import devices
 
     with reported(as_json, writes=False):
         text = None if device is None else devices.preset(device)

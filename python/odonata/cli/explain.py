@@ -40,9 +40,9 @@ def explain(
     run must record the waits (run.lost_time, run.lost_time_path).
     """
     with reported(as_json, writes=False):
-        from odonata import explain as chains
-        from odonata import explain_page
-        from odonata.results import Results
+        from odonata.analysis import explain as chains
+        from odonata.analysis import explain_page
+        from odonata.results.results import Results
 
         found = chains.of_jobs(Results.load(folder), job=job, rank=rank, iteration=iteration)
     with open_pipe():

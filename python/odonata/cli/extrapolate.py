@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from odonata import runner
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings
+from odonata.running import runner
+from odonata.scenario import reading
 
 
 def extrapolate(
@@ -31,9 +32,9 @@ def extrapolate(
     are, the scenario is run in full. Nothing is written.
     """
     with reported(as_json, writes=False):
-        from odonata import extrapolation
+        from odonata.running import extrapolation
 
-        task = runner.Task(runner.read_scenario(scenario), str(scenario), list(settings or []), seed)
+        task = runner.Task(reading.read_scenario(scenario), str(scenario), list(settings or []), seed)
         found = extrapolation.find(task, tolerance)
     with open_pipe():
         if as_json:

@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from odonata import runner
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings
 from odonata.errors import INTERRUPTED
+from odonata.running import runner
+from odonata.scenario import reading
 
 
 class TierName(StrEnum):
@@ -53,10 +54,10 @@ def fidelity(
     the tier that runs and the command; tiers that are complete are shown.
     """
     with reported(as_json, writes=False):
-        from odonata import tiers as sides
-        from odonata.progress import ProgressLine
+        from odonata.running import tiers as sides
+        from odonata.running.progress import ProgressLine
 
-        task = runner.Task(runner.read_scenario(scenario), str(scenario), list(settings or []), seed)
+        task = runner.Task(reading.read_scenario(scenario), str(scenario), list(settings or []), seed)
         names = [tier.value for tier in tiers] if tiers else None
         found = sides.compare(
             task,

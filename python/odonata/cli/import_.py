@@ -31,9 +31,9 @@ def import_(
     docs/imports.md lists the supported settings. Every key states its source. Settings without a counterpart
     are listed in the scenario and on standard error.
     """
+    from odonata.base.output_file import OutputFile
     from odonata.errors import InputError, input_errors
     from odonata.imports import files as imports
-    from odonata.output_file import OutputFile
 
     with reported(as_json, writes=out is not None):
         if force and out is None:

@@ -14,7 +14,7 @@ from odonata.cli.answer import open_pipe, reported
 from odonata.errors import InputError
 
 if TYPE_CHECKING:
-    from odonata.starter import Starter
+    from odonata.scenario.starter import Starter
 
 Answer = TypeVar("Answer")
 
@@ -48,8 +48,8 @@ def init(
     seconds on machines other than presets. Existing files are never replaced.
     """
     with reported(False):
-        from odonata import starter
-        from odonata.output_file import OutputFile
+        from odonata.base.output_file import OutputFile
+        from odonata.scenario import starter
 
         asked = machine is None and preset is None and not jobs and storage is None and not sweep
         if asked and sys.stdin.isatty():
@@ -93,7 +93,7 @@ def _with(wanted: Starter, **changes: object) -> Starter:
 
 def _ask(file: Path | None) -> tuple[Path, Starter, bool]:
     """The questions, each of which is asked until it has an answer."""
-    from odonata import starter
+    from odonata.scenario import starter
 
     if file is None:
         file = Path(typer.prompt("File", default="scenario.toml", err=True))

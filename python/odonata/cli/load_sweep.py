@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
-from odonata import runner
+from odonata.base.folder import ResultFolder
 from odonata.cli.answer import open_pipe, print_json, reported, say, warn
 from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings, result_folder
 from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED
-from odonata.folder import ResultFolder
+from odonata.running import runner
+from odonata.scenario import reading
 
 
 def load_sweep(
@@ -95,9 +96,10 @@ def load_sweep(
     its steady state. Ctrl-C ends the sweep and keeps the loads that had ended. Loads are fractions of the
     terminal link's bandwidth.
     """
-    from odonata import load_curve, load_request
-    from odonata import load_sweep_page as page
-    from odonata.pictures import picture
+    from odonata.base.pictures import picture
+    from odonata.load_curves import curve as load_curve
+    from odonata.load_curves import page
+    from odonata.load_curves import request as load_request
 
     with reported(as_json), runner.StopRequest() as stop, contextlib.ExitStack() as stack:
         asked = load_request.Request(
@@ -115,7 +117,7 @@ def load_sweep(
             processes,
         )
         output = picture(plot, "--plot", replace=force)
-        task = runner.Task(runner.read_scenario(scenario), str(scenario), list(settings or []), seed)
+        task = runner.Task(reading.read_scenario(scenario), str(scenario), list(settings or []), seed)
         inputs = task.inputs()
         if output is not None:
             output.refuse_inputs(inputs)

@@ -21,7 +21,7 @@ def presets(
     Each number of a preset has its source. Most presets are machines without jobs. The key `preset` of a
     scenario names one; keys of the scenario replace its keys one by one.
     """
-    from odonata import preset_list
+    from odonata.scenario import preset_list
 
     with reported(as_json, writes=False):
         one = None if name is None else preset_list.preset(name)

@@ -35,8 +35,8 @@ def report(
     One file with the verdict in words, charts and tables. It needs no network: keep it or send it to others.
     """
     with reported(False):
-        from odonata.output_file import OutputFile
-        from odonata.report import sources
+        from odonata.api import pages as sources
+        from odonata.base.output_file import OutputFile
 
         target = _target(folders) if out is None else out
         output = OutputFile(target, key="--out", replace=force, inputs=_inputs(folders))

@@ -19,9 +19,9 @@ def summary(
 ) -> None:
     """Show the summary of a run."""
     with reported(as_json, writes=False):
-        from odonata import summary as contents
-        from odonata import summary_page
-        from odonata.results import Results
+        from odonata.analysis import summary as contents
+        from odonata.analysis import summary_page
+        from odonata.results.results import Results
 
         page = contents.collect(Results.load(folder))
     with open_pipe():
@@ -48,8 +48,8 @@ def compare(
     """
     threshold = 0.0 if everything else least / 100
     with reported(as_json, writes=False):
-        from odonata import comparison, comparison_page
-        from odonata.results import Results
+        from odonata.analysis import comparison, comparison_page
+        from odonata.results.results import Results
 
         if not math.isfinite(least):
             raise InputError("not a number", key="--min", value=str(least), expected="a percentage")

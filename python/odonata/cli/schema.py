@@ -14,7 +14,7 @@ from odonata.errors import InputError
 
 
 class What(StrEnum):
-    """What can be described: `odonata.json_reference.schemas` has all but the first."""
+    """What can be described: `odonata.analysis.json_reference.schemas` has all but the first."""
 
     scenario = "scenario"
     run = "run"
@@ -64,9 +64,10 @@ def schema(
 
     For scenarios, a JSON Schema for completion and checks in editors.
     """
-    from odonata import json_reference
-    from odonata.results_reference import documentation, keys_table, tables_page
-    from odonata.scenario_reference import scenario_page
+    from odonata.analysis import json_reference
+    from odonata.analysis.parquet import documentation
+    from odonata.analysis.reference import keys_table, tables_page
+    from odonata.scenario.reference import scenario_page
 
     with reported(False, writes=False):
         if tables and what != What.scenario:
@@ -75,7 +76,7 @@ def schema(
             raise InputError("only of the scenario", key="--python", expected="no other option")
     with open_pipe():
         if python:
-            from odonata.model_source import module
+            from odonata.scenario.model_source import module
 
             print(module(json.loads(_core.schema())), end="")
         elif tables:

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from odonata import runner
 from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Json, Settings, result_folder
 from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED
+from odonata.running import runner
 
 
 def sweep(
@@ -94,8 +94,8 @@ def sweep(
     """
     from dataclasses import replace
 
+    from odonata.base.pictures import picture
     from odonata.errors import InputError
-    from odonata.pictures import picture
     from odonata.sweeps import own_pictures, page, run
     from odonata.sweeps import picture as pictures
     from odonata.sweeps import spec as specs
@@ -144,7 +144,7 @@ def sweep(
                 report=progress,
             )
         if output is not None:
-            from odonata.pictures import save
+            from odonata.base.pictures import save
 
             try:
                 save(found.plot(measure, x=x), output)

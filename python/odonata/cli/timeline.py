@@ -66,8 +66,9 @@ def timeline(
     different: list[str] = []
     compared = 0
     with reported(as_json):
-        from odonata.output_file import OutputFile
-        from odonata.results import Results, needed
+        from odonata.analysis.measured import needed
+        from odonata.base.output_file import OutputFile
+        from odonata.results.results import Results
         from odonata.timeline.recorded import Recorded
         from odonata.timeline.selection import Ranks, choose, seconds
 
@@ -106,7 +107,7 @@ def timeline(
 
 
 def _show(answer: TimelineAnswer) -> None:
-    from odonata.wording import size
+    from odonata.base.wording import size
 
     size_text = "" if answer["bytes"] is None else f" ({size(answer['bytes'])})"
     print(f"Timeline: {answer['file']}{size_text}")

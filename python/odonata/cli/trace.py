@@ -48,8 +48,8 @@ def trace_info(
     as_json: Json = False,
 ) -> None:
     """Show the contents of a trace: ranks, calls, messages, bytes and times."""
-    from odonata import trace_report as report
-    from odonata.pictures import picture
+    from odonata.base.pictures import picture
+    from odonata.traces import report
 
     with reported(as_json, writes=matrix is not None):
         if matrix is None and force:
@@ -76,7 +76,7 @@ def trace_lint(trace: TracePath, as_json: Json = False) -> None:
     differ from the footer, truncated files. Exit code: 0 no error, 1 errors, 2 the trace cannot be read.
     Notes list differences between replay and recording.
     """
-    from odonata import trace_report as report
+    from odonata.traces import report
 
     with reported(as_json, writes=False):
         findings = report.lint(trace)
@@ -167,7 +167,7 @@ def trace_convert(
     scenario. An incomplete program is never left behind. Information that the trace lacks is listed on
     standard error.
     """
-    from odonata import trace_report as report
+    from odonata.traces import report
 
     with reported(as_json):
         if source.suffix == ".ncptl":
@@ -253,8 +253,8 @@ def trace_merge(
     Operations of each rank are in the order of their start, on the clocks of both; the rank computes between
     them. Information that the trace lacks is listed on standard error.
     """
-    from odonata import trace_merging as merging
-    from odonata.wording import duration
+    from odonata.base.wording import duration
+    from odonata.traces import merging
 
     with reported(as_json):
         merged = merging.merge(
@@ -300,7 +300,7 @@ def trace_repeat(
     Calls between MPI_Init and MPI_Finalize are written N times. To replay a trace several times, use the key
     `repeat` of a job instead.
     """
-    from odonata import trace_report as report
+    from odonata.traces import report
 
     with reported(as_json):
         cleared = report.repeat(trace, out, times)

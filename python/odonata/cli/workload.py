@@ -10,7 +10,7 @@ import typer
 from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Json
 from odonata.errors import FORMAT_DIFFERS, INPUT_WRONG, InputError
-from odonata.runner import LARGEST_SEED
+from odonata.scenario.reading import LARGEST_SEED
 
 app = typer.Typer(
     name="workload",
@@ -37,7 +37,7 @@ def workload_check(
     as_json: Json = False,
 ) -> None:
     """Check a program, and list its options."""
-    from odonata import workload
+    from odonata.programs import conceptual as workload
 
     with reported(as_json, writes=False):
         report = workload.checked(program, strict=strict, ignore_unknown_backend=ignore_unknown_backend)
@@ -67,7 +67,7 @@ def workload_format(
     Line breaks and comments stay in place. The meaning does not change: words, numbers, strings and signs
     stay the same.
     """
-    from odonata import workload
+    from odonata.programs import conceptual as workload
 
     with reported(False, writes=write):
         if write and check:
@@ -100,7 +100,7 @@ def workload_compile(
 
     Without a clock, timed loops have three passes and one warm-up pass.
     """
-    from odonata import workload
+    from odonata.programs import conceptual as workload
 
     with reported(as_json, writes=False):
         content, failure = workload.record(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from odonata.base.pictures import figure as empty
 from odonata.errors import InputError
 from odonata.sweeps import labels
+from odonata.sweeps.labels import together
 from odonata.sweeps.reader import Source, unknown
-from odonata.sweeps.result import together
 from odonata.sweeps.table import job_columns, measure_names, words
 from odonata.sweeps.values import text as value_text
 
@@ -45,8 +46,6 @@ def check(measure: str, x: str | None, swept: list[str]) -> None:
 
 def figure(sweep: Sweep, measure: str, x: str | None) -> Any:
     """The figure, by matplotlib."""
-    from odonata.pictures import figure as empty
-
     check(measure, x, sweep.swept)
     # Of points that set different keys the names are drawn.
     swept, rows = sweep.swept, sweep.intervals(measure).to_pylist()

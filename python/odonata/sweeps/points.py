@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from odonata import runner, toml_text
-from odonata.baselines import ends_with_others
+from odonata.analysis.slowdown import ends_with_others
+from odonata.base import toml_text
 from odonata.errors import InputError
+from odonata.running import runner
 from odonata.sweeps.keys import Scenario
 from odonata.sweeps.reader import Source
 from odonata.sweeps.spec import Spec

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from odonata.runner import check_seed
+from odonata.scenario.reading import check_seed
 from odonata.sweeps import axes
 from odonata.sweeps.axes import Axis
 from odonata.sweeps.reader import Source, Table, read

@@ -13,12 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from odonata import foreign
+from odonata.base import foreign
+from odonata.base.json_types import Wrong, check
+from odonata.base.lock import hold
+from odonata.base.output_file import sync_folder
+from odonata.base.partial import LOCK
 from odonata.errors import InputError, check_text, is_mistake
-from odonata.json_types import Wrong, check
-from odonata.lock import hold
-from odonata.output_file import sync_folder
-from odonata.partial import LOCK
 from odonata.sweeps import record
 
 #: The file that makes a folder that of a sweep.

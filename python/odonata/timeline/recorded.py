@@ -11,16 +11,18 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from odonata.analysis.measured import damaged, file_of, needed
+from odonata.base.folder import RUN_FILE
 from odonata.errors import InputError
-from odonata.folder import RUN_FILE
-from odonata.results import Results, needed
-from odonata.tables import damaged, file_of
-from odonata.timeline.selection import Selection
+from odonata.timeline.selection import Selection, seconds
+
+if TYPE_CHECKING:
+    from odonata.results.results import Results
 
 _CALLS = [
     *("job", "rank", "call", "stream", "name", "class", "begin_s", "end_s", "finished"),
@@ -158,8 +160,6 @@ def within(table: pa.Table, begin: str, end: str, selection: Selection) -> pa.Ta
 
 def _seconds(value: Any) -> float | None:
     """A time as run.json has it; None if there is none."""
-    from odonata.timeline.selection import seconds
-
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, str):

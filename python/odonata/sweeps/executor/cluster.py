@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from odonata.base.optional_packages import require
 from odonata.errors import InputError
-from odonata.optional_packages import require
 from odonata.sweeps import record
 from odonata.sweeps.spec import Slurm
 from odonata.sweeps.work import Work

@@ -1,0 +1,130 @@
+"""Scenario files and presets: their text, or an `InputError` that says what a path is instead."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import numbers
+import os
+from pathlib import Path
+
+from odonata import _core
+from odonata.base import foreign
+from odonata.errors import InputError, check_text, is_mistake
+
+#: The longest scenario, in bytes; the core refuses those that are longer.
+LONGEST_SCENARIO = 16 << 20
+
+#: Largest seed: a scenario is TOML, whose whole numbers have 63 bits and a sign.
+LARGEST_SEED = 2**63 - 1
+
+
+def check_seed(seed: int | None) -> None:
+    """Refuses, with an `InputError`, a seed that no scenario could have.
+
+    >>> check_seed("five")
+    Traceback (most recent call last):
+    ...
+    odonata.errors.InputError: the seed is no whole number
+      key       seed
+      found     'five'
+      expected  0 to 9223372036854775807
+    """
+    if seed is not None and not isinstance(seed, numbers.Integral):
+        raise InputError(
+            "the seed is no whole number", key="seed", value=repr(seed), expected=f"0 to {LARGEST_SEED}"
+        )
+    if seed is not None and not 0 <= seed <= LARGEST_SEED:
+        raise InputError(
+            "the seed is out of range", key="seed", value=str(seed), expected=f"0 to {LARGEST_SEED}"
+        )
+
+
+def read_scenario(path: Path) -> str:
+    """The text of a scenario file, or an `InputError`.
+
+    >>> read_scenario(Path("theta"))
+    Traceback (most recent call last):
+    ...
+    odonata.errors.InputError: theta is a preset, a set of keys to start from, without jobs that could be run
+    ...
+    """
+    check_text(path, "SCENARIO")
+    refuse_preset(path)
+    try:
+        return foreign.read_bytes(path, LONGEST_SCENARIO).decode("utf-8")
+    except OSError as error:
+        if not is_mistake(error):
+            error.filename = str(path)
+            raise
+        problem = f"the scenario cannot be read: {error.strerror}"
+        hint = None if os.path.exists(path) else _meant(path)
+    except UnicodeDecodeError as error:
+        problem, hint = f"the scenario is not UTF-8 text (byte {error.start})", None
+    raise InputError(problem, file=str(path), expected="a scenario in TOML", hint=hint)
+
+
+def _meant(path: Path) -> str | None:
+    """The file beside it, or the preset, that has nearly the name of one that is not there."""
+    try:
+        beside = [str(path.parent / name) for name in os.listdir(path.parent) if name.endswith(".toml")]
+    except (OSError, ValueError):
+        beside = []
+    if alike := difflib.get_close_matches(str(path), beside, n=1):
+        return f"did you mean {alike[0]}?"
+    alike = difflib.get_close_matches(str(path).lower(), _core.preset_names(), n=1)
+    return (
+        f"did you mean the preset {alike[0]}? odonata init --preset {alike[0]} starts from it"
+        if alike
+        else None
+    )
+
+
+def refuse_preset(path: Path) -> None:
+    """Says what a preset is to whoever would run one: there is no file of that name."""
+    # Of a name that no file can have Path.exists raises, and this says no.
+    if str(path) not in _core.preset_names() or os.path.exists(path):
+        return
+    raise InputError(
+        f"{path} is a preset, a set of keys to start from, without jobs that could be run",
+        key="SCENARIO",
+        value=str(path),
+        expected=f'a scenario file (TOML) with jobs, in which preset = "{path}"',
+        hint=f"odonata init --preset {path} writes one; odonata presets {path} shows the preset",
+    )
+
+
+def preset_or_scenario(source: Path, key: str = "SCENARIO|PRESET") -> str:
+    """The scenario in a file, or one of nothing but a preset; `InputError` if it is neither.
+
+    A file comes first: whoever has one of a preset's name means it.
+
+    >>> preset_or_scenario(Path("theta"))
+    'preset = "theta"\\n'
+    """
+    # Of a name that no file can have Path.exists raises, and this says no.
+    if os.path.exists(source) or source.suffix or len(source.parts) != 1:
+        return read_scenario(source)
+    if _core.preset_text(str(source)) is not None:
+        return f'preset = "{source}"\n'
+    presets = _core.preset_names()
+    alike = difflib.get_close_matches(str(source).lower(), presets, n=1)
+    hint = f"did you mean {alike[0]}?" if alike else None
+    if str(source) in _families():
+        hint = f"{source} is a family of networks: odonata init --machine {source} writes a scenario with one"
+    raise InputError(
+        "neither a file nor a preset",
+        key=key,
+        value=str(source),
+        expected=f"a scenario file, or one of {', '.join(presets)}",
+        hint=hint,
+    )
+
+
+def _families() -> list[str]:
+    """Names of the families of networks, the tables of `machine`.
+
+    >>> "dragonfly" in _families(), "theta" in _families()
+    (True, False)
+    """
+    return list(json.loads(_core.schema())["$defs"]["Machine"]["properties"])
