@@ -19,7 +19,7 @@ from odonata.analysis import lost_time
 from odonata.analysis.lost_time import Part, of_traffic
 from odonata.analysis.measured import needed, offers
 from odonata.base.wording import duration
-from odonata.errors import InputError
+from odonata.errors import InputError, Said, Words, option
 
 if TYPE_CHECKING:
     from odonata.answers import Chain, ExplainAnswer
@@ -270,7 +270,12 @@ def of_jobs(
             key="run.lost_time_path",
             value="0",
             expected="a run with run.lost_time = true and, for example, run.lost_time_path = 1000",
-            hint="odonata run SCENARIO --set run.lost_time=true --set run.lost_time_path=1000",
+            hint=Words(
+                Said(
+                    'overrides={"run.lost_time": True, "run.lost_time_path": 1000}',
+                    "odonata run SCENARIO --set run.lost_time=true --set run.lost_time_path=1000",
+                )
+            ),
         )
     jobs: list[str] = needed(results, "jobs", ("job",))["job"].to_pylist()
     if job is not None and job not in jobs:
@@ -278,7 +283,7 @@ def of_jobs(
         near += difflib.get_close_matches(job, jobs, n=1)
         raise InputError(
             "no such job",
-            key="--job",
+            key=option("job"),
             value=job,
             expected=", ".join(jobs),
             hint=f'did you mean "{near[0]}"?' if near else None,
@@ -308,15 +313,17 @@ def _missing(job: str, rank: int | None, iteration: int | None) -> InputError:
     if iteration is not None:
         return InputError(
             f"no recorded wait of {job} at the end of that iteration",
-            key="--iteration",
+            key=option("iteration"),
             value=str(iteration),
             expected="an iteration that the program marks, with run.lost_time_path large enough",
         )
     if rank is not None:
         return InputError(
-            f"no recorded wait of that rank of {job}", key="--rank", value=str(rank), expected="a rank"
+            f"no recorded wait of that rank of {job}", key=option("rank"), value=str(rank), expected="a rank"
         )
-    return InputError(f"no recorded wait of {job}", key="--job", value=job, expected="a job with a program")
+    return InputError(
+        f"no recorded wait of {job}", key=option("job"), value=job, expected="a job with a program"
+    )
 
 
 _Waits = dict[tuple[int, int], Wait]

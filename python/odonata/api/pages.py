@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from odonata.errors import InputError
+from odonata.errors import InputError, option
 from odonata.results.results import Results
 
 #: The table of a sweep, in the folder of one: that of `odonata sweep`, or one that a user has made.
@@ -30,11 +30,17 @@ def page(paths: Sequence[Path]) -> str:
     for number, path in enumerate(paths):
         if sweep_table(path) is not None:
             raise InputError(
-                "reports do not compare sweeps", key="DIR", value=str(path), expected="a single sweep"
+                "reports do not compare sweeps",
+                key=option("folders", "DIR"),
+                value=str(path),
+                expected="a single sweep",
             )
         if any(path.resolve() == other.resolve() for other in paths[:number]):
             raise InputError(
-                "the same result is given twice", key="DIR", value=str(path), expected="different results"
+                "the same result is given twice",
+                key=option("folders", "DIR"),
+                value=str(path),
+                expected="different results",
             )
     return several.html([Results.load(path) for path in paths])
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from odonata import _core
 from odonata.base import toml_text
-from odonata.base.python_errors import speaks_python
 from odonata.errors import InputError, RunFailed, input_errors
 from odonata.results.results import Results
 from odonata.running import runner, speed
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from odonata.scenario.given import ScenarioLike
 
 
-@speaks_python
 def run(
     scenario: ScenarioLike,
     out: str | os.PathLike[str] | None = None,
@@ -115,7 +113,6 @@ def run(
     return results
 
 
-@speaks_python
 def check(
     scenario: ScenarioLike, *, overrides: Mapping[str, Any] | None = None, seed: int | None = None
 ) -> dict[str, Any]:
@@ -147,7 +144,6 @@ def check(
     return Answer(speed.tell(report), check_report.show)
 
 
-@speaks_python
 def describe(
     scenario: ScenarioLike,
     *,
@@ -197,7 +193,6 @@ def _show_description(found: dict[str, Any], stream: Any) -> None:
     describe_report.show(found, found.get("routing"), stream)
 
 
-@speaks_python
 def load(folder: str | os.PathLike[str]) -> Results:
     """Opens the folder that `odonata run` wrote.
 
@@ -211,7 +206,6 @@ def load(folder: str | os.PathLike[str]) -> Results:
     return Results.load(folder)
 
 
-@speaks_python
 def compare(
     a: Results | str | os.PathLike[str], b: Results | str | os.PathLike[str], *, least: float = 0.01
 ) -> Comparison:
@@ -250,7 +244,6 @@ def compare(
     return cast("Comparison", Answer(cast("dict[str, Any]", found), show))
 
 
-@speaks_python
 def html_report(
     *folders: str | os.PathLike[str],
     file: str | os.PathLike[str] | None = None,

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from odonata.base.python_errors import speaks_python
 from odonata.errors import InputError
 from odonata.scenario import reading
 
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     ]
 
 
-@speaks_python
 def trace_info(trace: PathLike, *, incomplete: bool = False) -> TraceInfo:
     """What is in a trace: ranks, calls, messages, bytes and times.
 
@@ -62,7 +60,6 @@ def trace_info(trace: PathLike, *, incomplete: bool = False) -> TraceInfo:
     return cast("TraceInfo", trace_report.info(Path(trace), incomplete=incomplete))
 
 
-@speaks_python
 def trace_lint(trace: PathLike) -> list[TraceFinding]:
     """What is wrong with a trace; empty if nothing is.
 
@@ -81,7 +78,6 @@ def trace_lint(trace: PathLike) -> list[TraceFinding]:
     return cast("list[TraceFinding]", trace_report.lint(Path(trace)))
 
 
-@speaks_python
 def trace_convert(
     source: ScenarioLike,
     out: PathLike,
@@ -156,7 +152,6 @@ def trace_convert(
     return answer
 
 
-@speaks_python
 def trace_merge(
     trace: PathLike,
     log: PathLike,
@@ -207,7 +202,6 @@ def trace_merge(
     return trace_merging.answer(out, merged)
 
 
-@speaks_python
 def trace_repeat(trace: PathLike, out: PathLike, times: int) -> None:
     """Writes a trace that does several times what a trace does, between MPI_Init and MPI_Finalize.
 
@@ -231,7 +225,6 @@ def trace_repeat(trace: PathLike, out: PathLike, times: int) -> None:
     trace_report.repeat(Path(trace), Path(out), times)
 
 
-@speaks_python
 def device_bench(
     device: PathLike,
     pattern: Pattern = "sequential-read",
@@ -276,7 +269,6 @@ def device_bench(
     return cast("DeviceBench", devices.bench(os.fspath(device), workload))
 
 
-@speaks_python
 def device_fit(
     file: PathLike, model: Literal["rate", "ssd", "nvme", "hdd"], *, page: str | None = None
 ) -> DeviceFit:
@@ -314,7 +306,6 @@ def device_presets() -> list[str]:
     return devices.presets()
 
 
-@speaks_python
 def device_preset(name: str) -> str:
     """A storage device as a file (TOML), with the source of each number as comments.
 
@@ -330,7 +321,6 @@ def device_preset(name: str) -> str:
     return devices.preset(name)
 
 
-@speaks_python
 def workload_check(
     program: PathLike, *, strict: bool = False, ignore_unknown_backend: bool = False
 ) -> ProgramCheck:
@@ -354,7 +344,6 @@ def workload_check(
     return cast("ProgramCheck", found)
 
 
-@speaks_python
 def workload_compile(
     program: PathLike,
     tasks: int,
@@ -400,7 +389,6 @@ def workload_compile(
     return cast("ProgramRecord", record)
 
 
-@speaks_python
 def workload_format(program: PathLike) -> str:
     """The text of a program in coNCePTuaL in one layout: indentation, spaces, keywords in lower case.
 
@@ -416,7 +404,6 @@ def workload_format(program: PathLike) -> str:
     return workload.formatted(Path(program))[1]
 
 
-@speaks_python
 def benchmark(names: Sequence[str] = (), *, quick: bool = False) -> Bench:
     """Measures the simulator on this machine: packet-hops per second of CPU time, memory per node.
 
@@ -436,7 +423,6 @@ def benchmark(names: Sequence[str] = (), *, quick: bool = False) -> Bench:
     return cast("Bench", bench.measure(list(names), quick=quick, announce=False))
 
 
-@speaks_python
 def benchmark_parallel(
     names: Sequence[str] = (),
     *,
@@ -468,7 +454,6 @@ def benchmark_parallel(
     return cast("ParallelBench", found)
 
 
-@speaks_python
 def calibrate(
     measurements: PathLike,
     scenario: PathLike,
@@ -499,7 +484,6 @@ def calibrate(
     return calibration.answer(measured, calibration.fit(Path(scenario), measured, tuple(fit)))
 
 
-@speaks_python
 def import_scenario(*files: PathLike) -> Imported:
     """Makes a scenario of a configuration of CODES, MFNetSim or BookSim (docs/imports.md).
 
@@ -545,7 +529,6 @@ def presets() -> list[PresetSummary]:
     return preset_list.presets()
 
 
-@speaks_python
 def preset(name: str) -> Preset:
     """One preset: what it is, its keys with their values and sources, and its text (TOML).
 
@@ -565,7 +548,6 @@ def preset(name: str) -> Preset:
     return cast("Preset", Answer(found, preset_list.show))
 
 
-@speaks_python
 def init(
     file: PathLike = "scenario.toml",
     *,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Self
 from odonata.base import interrupts
 from odonata.base.output_file import sync_folder
 from odonata.base.partial import LOCK, Partial, clear, cut, make_folder
-from odonata.errors import InputError, check_text, is_mistake
+from odonata.errors import InputError, check_text, given, is_mistake, option, terminal
 
 if TYPE_CHECKING:
     from odonata.running.checkpoint import Checkpoints, Saved
@@ -53,7 +53,7 @@ class ResultFolder:
         replace: bool = False,
         marker: str | None = RUN_FILE,
         kind: str = "result",
-        key: str = "--out",
+        key: str = option("out"),
         inputs: Iterable[Path] = (),
     ) -> None:
         check_text(target, key)
@@ -189,9 +189,11 @@ class ResultFolder:
                 "a folder that can be created and written",
             ) from None
         if not self.replace:
-            hint = f"choose another{' with -o' if self._key == '--out' else ''}"
+            hint = "choose another"
+            if terminal(self._key) == "--out":
+                hint += " with " + option("out", "-o")
             if self._marker is not None and self._replaceable():
-                hint += ", or replace it with --force"
+                hint += ", or replace it with " + given("force")
             raise self._error(f"the {self._kind} folder exists", "an unused name", hint)
         assert self._marker is not None
         if not self._replaceable():

@@ -70,15 +70,15 @@ def _root(module: str) -> str:
 
 def _missing(module: str, error: ImportError, user: str, place: dict[str, Any]) -> MissingPackage:
     package = _root(module).replace("_", "-")
-    text = f"{user} needs the package {package}, which"
+    text = user + f" needs the package {package}, which"
     if not isinstance(error, ModuleNotFoundError):
         # It is there, built for another version of what it needs, for example.
-        said = f"{text} cannot be imported: {' '.join(str(error).split())}"
+        said = text + f" cannot be imported: {' '.join(str(error).split())}"
         return MissingPackage(said, hint=f"pip install --force-reinstall {_installed_by(module)}", **place)
     absent = _root(error.name or module)
     if absent != _root(module):
         text += f" needs {absent}, which"
-    return MissingPackage(f"{text} is not installed", hint=f"pip install {_installed_by(absent)}", **place)
+    return MissingPackage(text + " is not installed", hint=f"pip install {_installed_by(absent)}", **place)
 
 
 def _installed_by(module: str) -> str:

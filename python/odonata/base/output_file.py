@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from odonata.base import interrupts
 from odonata.base.partial import clear, make_file
-from odonata.errors import InputError, check_text, is_mistake
+from odonata.errors import InputError, check_text, given, is_mistake
 
 #: Keys of a scenario whose values are files or folders.
 FILE_KEYS = ("file", "program", "python", "trace")
@@ -143,7 +143,7 @@ class OutputFile:
             raise self._error("the path is not a file")
         if os.path.lexists(self.target):
             if not self._replace:
-                raise self._error("the file exists", "an unused name", "replace it with --force")
+                raise self._error("the file exists", "an unused name", "replace it with " + given("force"))
             if kind is not None and not os.access(self.target, os.W_OK):
                 raise self._error("the file may not be written")
         folder = Path(os.path.realpath(self.target)).parent

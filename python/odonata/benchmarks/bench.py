@@ -11,7 +11,7 @@ from typing import Any
 from odonata import _core
 from odonata.base.terminal import console, show_table, table
 from odonata.base.wording import digits, duration, rate, size
-from odonata.errors import InputError, input_errors
+from odonata.errors import InputError, input_errors, option
 
 
 def measure(names: list[str], *, quick: bool, announce: bool) -> dict[str, Any]:
@@ -20,7 +20,10 @@ def measure(names: list[str], *, quick: bool, announce: bool) -> dict[str, Any]:
     for name in names:
         if name not in known:
             raise InputError(
-                "no such benchmark case", key="NAME", value=name, expected="one of " + ", ".join(known)
+                "no such benchmark case",
+                key=option("name", "NAME"),
+                value=name,
+                expected="one of " + ", ".join(known),
             )
     cases = []
     for name in names or known:

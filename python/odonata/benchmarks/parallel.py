@@ -20,7 +20,7 @@ from odonata import _core
 from odonata.base.terminal import console, explain, say, show_table, table
 from odonata.base.wording import duration, factor, share, size
 from odonata.benchmarks.bench import machine
-from odonata.errors import InputError
+from odonata.errors import InputError, option
 from odonata.running.baselines import cores
 
 #: The schedulers that take more than one thread.
@@ -54,7 +54,7 @@ def thread_counts(text: str | None) -> list[int]:
     if counts[0] < 1:
         raise InputError(
             "no numbers of threads",
-            key="--threads",
+            key=option("threads"),
             value=text,
             expected="whole numbers from 1, such as 1,2,4",
         )
@@ -70,7 +70,7 @@ def measure(
         if name not in known:
             raise InputError(
                 "no such case for several threads",
-                key="NAME",
+                key=option("name", "NAME"),
                 value=name,
                 expected="one of " + ", ".join(known),
             )

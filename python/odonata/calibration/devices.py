@@ -17,7 +17,7 @@ from odonata import _core
 from odonata.base import foreign
 from odonata.base.terminal import console, say
 from odonata.base.wording import size
-from odonata.errors import InputError, check_text, input_errors, is_mistake
+from odonata.errors import InputError, check_text, input_errors, is_mistake, option
 
 #: Bytes of a file that says what a device is, or what was measured.
 LONGEST_FILE = 1 << 20
@@ -57,7 +57,7 @@ def preset(name: str) -> str:
         alike += [models[one] for one in difflib.get_close_matches(name.lower(), models, n=1)]
         raise InputError(
             "no such device",
-            key="DEVICE",
+            key=option("device", "DEVICE"),
             value=repr(name),
             expected=expected,
             hint=f"did you mean {alike[0]}?" if alike else None,
@@ -72,7 +72,7 @@ def presets() -> list[str]:
 
 def fit(path: Path, model: str, page: str | None = None) -> dict[str, Any]:
     """Derives a device of a `model` from measurements in a CSV file; `InputError` if they do not say it."""
-    text = _read(path, "MEASUREMENTS", "measurements in CSV")
+    text = _read(path, option("file", "MEASUREMENTS"), "measurements in CSV")
     rows, lines = _measurements(text, path)
     request = {"model": model, "measurements": rows, **({} if page is None else {"page": page})}
     with _fit_errors(path, lines), input_errors():
@@ -114,14 +114,14 @@ def show_fit(fitted: dict[str, Any]) -> None:
 
 def _device(device: str) -> tuple[str, str]:
     """The text of a device, and what it is called in messages."""
-    check_text(device, "DEVICE")
+    check_text(device, option("device", "DEVICE"))
     text = _core.device_preset(device)
     if text is not None:
         return text, f"preset {device}"
     path = Path(device)
     if not path.suffix and not os.path.exists(path):
         preset(device)
-    return _read(path, "DEVICE", "a device in TOML"), device
+    return _read(path, option("device", "DEVICE"), "a device in TOML"), device
 
 
 def _read(path: Path, key: str, expected: str) -> str:
@@ -186,7 +186,7 @@ def _options() -> Iterator[None]:
     except InputError as error:
         if error.file == "":
             error.file = None
-            error.key = "--" + (error.key or "").replace("_", "-")
+            error.key = option(error.key or "")
         raise
 
 
@@ -202,5 +202,5 @@ def _fit_errors(path: Path, lines: list[int]) -> Iterator[None]:
             index = int(found["index"]) if found["index"] else int(found["number"]) - 1
             error.line, error.key = lines[index], found["key"] or None
         elif error.key in ("model", "page"):
-            error.file, error.key = None, f"--{error.key}"
+            error.file, error.key = None, option(error.key or "")
         raise

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from odonata.base import foreign
 from odonata.base.optional_packages import require
 from odonata.calibration.ping_pong import ping_pong
-from odonata.errors import InputError
+from odonata.errors import InputError, option
 from odonata.running.execute import in_memory
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ class Machine:
         named = next((one.named for one in self.measured if one.pair == pair), None)
         shown = ",".join(map(str, pair)) if place[1] is None else str(pair[int(place[1])])
         if named is None:
-            return InputError(error.message, key="--nodes", value=shown, expected=error.expected)
+            return InputError(error.message, key=option("nodes"), value=shown, expected=error.expected)
         column = {None: "from, to", "0": "from", "1": "to"}[place[1]]
         return InputError(
             error.message, file=named[0], line=named[1], key=column, value=shown, expected=error.expected
@@ -303,7 +303,7 @@ def fit(
         if name not in NAMES:
             raise InputError(
                 "no such parameter",
-                key="--fit",
+                key=option("fit"),
                 value=repr(name),
                 expected=f"among {', '.join(NAMES)}",
             )
@@ -312,7 +312,7 @@ def fit(
     if points <= len(names):
         raise InputError(
             f"{points} measurements do not determine {len(names)} parameters",
-            key="--fit",
+            key=option("fit"),
             value=", ".join(names),
             expected="more sizes than parameters",
         )
@@ -330,7 +330,7 @@ def fit(
             "the measurements show no step of a rendezvous between two sizes: residual "
             f"{100 * without.residual:.2f}% without a threshold, {100 * best[0].residual:.2f}% "
             "with one",
-            key="--fit",
+            key=option("fit"),
             value=EAGER,
             expected="parameters without eager, or sizes on both sides of the threshold",
         )
@@ -386,7 +386,7 @@ def _smooth(
             if value < math.log(one.least) + 0.01 and name != "bandwidth":
                 raise InputError(
                     f"the machine is slower than the measurements even without {name}",
-                    key="--fit",
+                    key=option("fit"),
                     value=name,
                     expected="lower values of the other delays of the scenario",
                 )
@@ -396,7 +396,7 @@ def _smooth(
         if bad:
             raise InputError(
                 f"the measurements do not determine {' and '.join(bad)}: other values fit equally well",
-                key="--fit",
+                key=option("fit"),
                 value=", ".join(names),
                 expected="; ".join(f"for {name}: {PARAMETERS[name].needs}" for name in bad),
             )

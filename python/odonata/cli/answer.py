@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from odonata.base.optional_packages import missing
-from odonata.errors import HOST_FAILED, INPUT_WRONG, INTERRUPTED, InputError, RunSuspended
+from odonata.errors import HOST_FAILED, INPUT_WRONG, INTERRUPTED, InputError, RunSuspended, terminal
 
 
 def say(text: str) -> None:
@@ -62,12 +62,13 @@ def reported(as_json: bool, *, writes: bool = True) -> Iterator[None]:
     """
 
     def refuse(error: InputError) -> typer.Exit:
-        say(f"error: {error}")
+        said = error.in_terminal()
+        say(f"error: {said}")
         for note in getattr(error, "__notes__", []):
-            say(f"  {note}")
+            say(f"  {terminal(note)}")
         if as_json:
             with open_pipe():
-                print_json({"error": error.as_dict()})
+                print_json({"error": said.as_dict()})
         return typer.Exit(INPUT_WRONG)
 
     def fail(text: str, error: BaseException, code: int) -> typer.Exit:
@@ -103,7 +104,9 @@ def reported(as_json: bool, *, writes: bool = True) -> Iterator[None]:
 
 def left(error: BaseException, *, writes: bool = True) -> str:
     """What an error has left of a run, as whoever cleaned up has noted."""
-    return "; ".join(getattr(error, "__notes__", [])) or ("nothing was written" if writes else "")
+    return "; ".join(map(terminal, getattr(error, "__notes__", []))) or (
+        "nothing was written" if writes else ""
+    )
 
 
 def _is_ours(error: BaseException) -> bool:

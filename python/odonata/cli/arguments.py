@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from odonata.errors import InputError
+from odonata.errors import InputError, option
 from odonata.scenario.reading import LARGEST_SEED
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
@@ -29,5 +29,7 @@ def result_folder(out: str | None, scenario: Path) -> Path:
         return Path("results") / scenario.stem
     # Path("") would be the current folder.
     if not out.strip():
-        raise InputError("the result folder has no name", key="--out", value=repr(out), expected="a folder")
+        raise InputError(
+            "the result folder has no name", key=option("out"), value=repr(out), expected="a folder"
+        )
     return Path(out)

@@ -9,7 +9,7 @@ import typer
 from odonata.base import interrupts
 from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Json
-from odonata.errors import RUN_FAILED, InputError
+from odonata.errors import RUN_FAILED, InputError, given, option
 
 
 def bench(
@@ -49,7 +49,9 @@ def bench(
                 names or [], quick=quick, threads=counts, rounds=rounds, announce=not as_json
             )
         elif threads is not None:
-            raise InputError("only with --parallel", key="--threads", value=threads, expected="--parallel")
+            raise InputError(
+                "only with --parallel", key=option("threads"), value=threads, expected=given("parallel")
+            )
         else:
             report = benchmark.measure(names or [], quick=quick, announce=not as_json)
     with open_pipe():

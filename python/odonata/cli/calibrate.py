@@ -10,6 +10,7 @@ import typer
 
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Json
+from odonata.errors import option
 
 
 def calibrate(
@@ -53,7 +54,7 @@ def calibrate(
         words = nodes.split(",")
         if len(words) != 2 or not all(word.strip().isdecimal() and len(word) < 10 for word in words):
             raise InputError(
-                "not a pair of nodes", key="--nodes", value=nodes, expected="two numbers, such as 0,5"
+                "not a pair of nodes", key=option("nodes"), value=nodes, expected="two numbers, such as 0,5"
             )
         pair = int(words[0]), int(words[1])
         measured = calibration.read(measurements, pair)

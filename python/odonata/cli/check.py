@@ -12,7 +12,7 @@ from odonata import _core
 from odonata.base.output_file import OutputFile, inputs_of
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Force, Json, Seed, Settings
-from odonata.errors import INPUT_WRONG, InputError, input_errors
+from odonata.errors import INPUT_WRONG, InputError, given, input_errors, option
 from odonata.running import speed
 from odonata.scenario import reading
 
@@ -78,8 +78,10 @@ def describe(
     """
     with reported(as_json, writes=export is not None), input_errors():
         if export is None and force:
-            raise InputError("there is nothing to replace", key="--force", expected="--export FILE.graphml")
-        output = None if export is None else OutputFile(export, key="--export", replace=force)
+            raise InputError(
+                "there is nothing to replace", key=option("force"), expected=given("export", "FILE.graphml")
+            )
+        output = None if export is None else OutputFile(export, key=option("export"), replace=force)
         text = reading.preset_or_scenario(scenario)
         if output is not None:
             output.refuse_inputs(inputs_of(text, scenario, settings or []))

@@ -10,7 +10,7 @@ import typer
 
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Json
-from odonata.errors import InputError
+from odonata.errors import InputError, given, option
 from odonata.scenario.reading import LARGEST_SEED
 
 app = typer.Typer(
@@ -90,12 +90,12 @@ def device_bench(
         if reads is not None and not pattern.endswith("mixed"):
             raise InputError(
                 "only mixed patterns have a share of reads",
-                key="--reads",
+                key=option("reads"),
                 value=str(reads),
-                expected="--pattern random-mixed",
+                expected=given("pattern", "random-mixed"),
             )
-        given: dict[str, Any] = {"record": record, "accesses": accesses, "reads": reads}
-        workload = {key: value for key, value in given.items() if value is not None}
+        chosen: dict[str, Any] = {"record": record, "accesses": accesses, "reads": reads}
+        workload = {key: value for key, value in chosen.items() if value is not None}
         workload |= {
             "pattern": pattern.value,
             "file": file,
@@ -136,7 +136,9 @@ def device_fit(
 
     with reported(as_json, writes=False):
         if page is not None and model is not Model.SSD:
-            raise InputError("only an SSD has pages", key="--page", value=page, expected="--model ssd")
+            raise InputError(
+                "only an SSD has pages", key=option("page"), value=page, expected=given("model", "ssd")
+            )
         fitted = devices.fit(measurements, model.value, page)
     with open_pipe():
         if as_json:

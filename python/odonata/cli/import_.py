@@ -9,6 +9,7 @@ import typer
 
 from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Json
+from odonata.errors import given, option
 
 
 def import_(
@@ -37,8 +38,10 @@ def import_(
 
     with reported(as_json, writes=out is not None):
         if force and out is None:
-            raise InputError("there is nothing to replace", key="--force", expected="--out FILE")
-        target = None if out is None else OutputFile(out, key="--out", replace=force, inputs=files)
+            raise InputError(
+                "there is nothing to replace", key=option("force"), expected=given("out", "FILE")
+            )
+        target = None if out is None else OutputFile(out, key=option("out"), replace=force, inputs=files)
         draft = imports.load(files)
         text = draft.text()
         from odonata import _core

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from odonata.cli.answer import open_pipe, reported
-from odonata.errors import InputError
+from odonata.errors import InputError, option
 
 if TYPE_CHECKING:
     from odonata.scenario.starter import Starter
@@ -59,7 +59,9 @@ def init(
             if machine is not None:
                 family, named = starter.parse_machine(machine)
                 if named is not None and preset is not None:
-                    raise InputError("two presets", key="--machine", value=machine, expected="one of them")
+                    raise InputError(
+                        "two presets", key=option("machine"), value=machine, expected="one of them"
+                    )
                 preset = preset or named
             elif preset is None:
                 family = starter.DEFAULT_MACHINE
@@ -70,7 +72,7 @@ def init(
         wanted = _with(wanted, name=target.stem)
         beside = target.with_name(f"{target.stem}-sweep.toml")
         outputs = []
-        for place, key in [(target, "FILE"), *([(beside, "--sweep")] if sweep else [])]:
+        for place, key in [(target, option("file", "FILE")), *([(beside, option("sweep"))] if sweep else [])]:
             if os.path.lexists(place):
                 raise InputError("the file exists", key=key, value=str(place), expected="an unused name")
             outputs.append(OutputFile(place, key=key))
@@ -118,4 +120,4 @@ def _until_right(question: str, default: str, read: Callable[[str], Answer]) -> 
         try:
             return read(typer.prompt(question, default=default, err=True))
         except InputError as error:
-            typer.echo(str(error), err=True)
+            typer.echo(str(error.in_terminal()), err=True)

@@ -11,7 +11,7 @@ import typer
 from odonata.base.folder import ResultFolder
 from odonata.cli.answer import open_pipe, print_json, reported, say, warn
 from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings, result_folder
-from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED
+from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED, option
 from odonata.running import runner
 from odonata.scenario import reading
 
@@ -116,7 +116,7 @@ def load_sweep(
             saturation,
             processes,
         )
-        output = picture(plot, "--plot", replace=force)
+        output = picture(plot, option("plot"), replace=force)
         task = runner.Task(reading.read_scenario(scenario), str(scenario), list(settings or []), seed)
         inputs = task.inputs()
         if output is not None:

@@ -10,6 +10,7 @@ import typer
 
 from odonata.cli.answer import open_pipe, reported, say
 from odonata.cli.arguments import Force
+from odonata.errors import option
 
 
 def report(
@@ -39,7 +40,7 @@ def report(
         from odonata.base.output_file import OutputFile
 
         target = _target(folders) if out is None else out
-        output = OutputFile(target, key="--out", replace=force, inputs=_inputs(folders))
+        output = OutputFile(target, key=option("out"), replace=force, inputs=_inputs(folders))
         output.write(sources.page(folders))
     with open_pipe():
         print(f"Report: {target}")

@@ -10,7 +10,7 @@ import typer
 
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Json
-from odonata.errors import InputError
+from odonata.errors import InputError, option
 
 
 def summary(
@@ -52,7 +52,7 @@ def compare(
         from odonata.results.results import Results
 
         if not math.isfinite(least):
-            raise InputError("not a number", key="--min", value=str(least), expected="a percentage")
+            raise InputError("not a number", key=option("min"), value=str(least), expected="a percentage")
         found = comparison.collect(Results.load(a), Results.load(b), threshold)
     with open_pipe():
         if as_json:

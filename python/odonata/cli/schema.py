@@ -10,7 +10,7 @@ import typer
 
 from odonata import _core
 from odonata.cli.answer import open_pipe, print_json, reported
-from odonata.errors import InputError
+from odonata.errors import InputError, option
 
 
 class What(StrEnum):
@@ -71,9 +71,9 @@ def schema(
 
     with reported(False, writes=False):
         if tables and what != What.scenario:
-            raise InputError("it has no tables", key="--tables", expected="no WHAT")
+            raise InputError("it has no tables", key=option("tables"), expected="no WHAT")
         if python and (what != What.scenario or tables or markdown):
-            raise InputError("only of the scenario", key="--python", expected="no other option")
+            raise InputError("only of the scenario", key=option("python"), expected="no other option")
     with open_pipe():
         if python:
             from odonata.scenario.model_source import module

@@ -10,7 +10,7 @@ import typer
 
 from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Json, Settings, result_folder
-from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED
+from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED, option
 from odonata.running import runner
 
 
@@ -95,7 +95,7 @@ def sweep(
     from dataclasses import replace
 
     from odonata.base.pictures import picture
-    from odonata.errors import InputError
+    from odonata.errors import InputError, given
     from odonata.sweeps import own_pictures, page, run
     from odonata.sweeps import picture as pictures
     from odonata.sweeps import spec as specs
@@ -104,16 +104,18 @@ def sweep(
     with reported(as_json), runner.StopRequest() as stop:
         spec = specs.load(file)
         cluster = spec.slurm
-        given: dict[str, Any] = {
+        of_slurm: dict[str, Any] = {
             "workers": slurm_workers,
             "time": slurm_time,
             "memory": slurm_memory,
             "partition": slurm,
         }
-        given_set = {name: value for name, value in given.items() if value is not None}
+        given_set = {name: value for name, value in of_slurm.items() if value is not None}
         if given_set and cluster is None and slurm is None:
             raise InputError(
-                "only with --slurm", key=f"--slurm-{next(iter(given_set))}", expected="--slurm PARTITION"
+                "only with --slurm",
+                key=option(f"slurm_{next(iter(given_set))}"),
+                expected=given("slurm", "PARTITION"),
             )
         if given_set:
             cluster = replace(cluster or specs.Slurm(), **given_set)
@@ -131,7 +133,7 @@ def sweep(
         )
         folder = result_folder(out, file)
         own = plot is not None and own_pictures.wrote(folder, plot)
-        output = picture(plot, "--plot", replace=force or own, inputs=[file, spec.scenario])
+        output = picture(plot, option("plot"), replace=force or own, inputs=[file, spec.scenario])
         if output is not None:
             pictures.check(measure, x, [key for axis in spec.axes for key in axis.keys])
         with contextlib.nullcontext() if quiet else page.SweepLine() as progress:

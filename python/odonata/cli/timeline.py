@@ -10,7 +10,7 @@ import typer
 
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Force, Json
-from odonata.errors import TRACE_WRONG, InputError
+from odonata.errors import TRACE_WRONG, InputError, option
 
 if TYPE_CHECKING:
     from odonata.answers import TimelineAnswer
@@ -77,15 +77,18 @@ def timeline(
         Recorded(results)
         names = list(needed(results, "jobs", ["job"])["job"].to_pylist())
         period = (
-            seconds(start, "--from") if start is not None else 0.0,
-            seconds(until, "--until") if until is not None else math.inf,
+            seconds(start, option("from_s", "--from")) if start is not None else 0.0,
+            seconds(until, option("until_s", "--until")) if until is not None else math.inf,
         )
         selection = choose(names, jobs, None if ranks is None else Ranks.read(ranks), period)
         inputs = [folder / "run.json", *folder.glob("*.parquet")]
-        output = OutputFile(target, key="--out", replace=force, inputs=inputs)
+        output = OutputFile(target, key=option("out"), replace=force, inputs=inputs)
         if check and output.is_stream:
             raise InputError(
-                "standard output cannot be read back", key="--check", value=str(target), expected="a file"
+                "standard output cannot be read back",
+                key=option("check"),
+                value=str(target),
+                expected="a file",
             )
 
         from odonata.timeline.write import write

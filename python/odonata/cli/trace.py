@@ -9,7 +9,7 @@ import typer
 
 from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Force, Json, Settings
-from odonata.errors import TRACE_WRONG, InputError
+from odonata.errors import TRACE_WRONG, InputError, given, option
 
 app = typer.Typer(
     help="Recorded programs: inspect, check, repeat, convert.\n\nDUMPI, Chakra, OTF2, Nsight "
@@ -53,8 +53,10 @@ def trace_info(
 
     with reported(as_json, writes=matrix is not None):
         if matrix is None and force:
-            raise InputError("there is nothing to replace", key="--force", expected="--matrix FILE")
-        output = picture(matrix, "--matrix", replace=force, inputs=report.files_of(trace))
+            raise InputError(
+                "there is nothing to replace", key=option("force"), expected=given("matrix", "FILE")
+            )
+        output = picture(matrix, option("matrix"), replace=force, inputs=report.files_of(trace))
         found = report.info(trace, incomplete=incomplete)
         flows = []
         if output is not None or not as_json:

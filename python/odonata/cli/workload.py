@@ -9,7 +9,7 @@ import typer
 
 from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Json
-from odonata.errors import FORMAT_DIFFERS, INPUT_WRONG, InputError
+from odonata.errors import FORMAT_DIFFERS, INPUT_WRONG, InputError, given, option
 from odonata.scenario.reading import LARGEST_SEED
 
 app = typer.Typer(
@@ -71,7 +71,9 @@ def workload_format(
 
     with reported(False, writes=write):
         if write and check:
-            raise InputError("one of them", key="--write", expected="--write or --check")
+            raise InputError(
+                "one of them", key=option("write"), expected=given("write") + " or " + given("check")
+            )
         before, after = workload.formatted(program)
         if write and before != after:
             workload.replace(program, after)

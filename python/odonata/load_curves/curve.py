@@ -21,7 +21,7 @@ from typing import Any
 from odonata import _core
 from odonata.base.folder import ResultFolder
 from odonata.base.output_file import whole_file
-from odonata.errors import InputError, input_errors
+from odonata.errors import InputError, input_errors, option
 from odonata.load_curves.request import MOST_LOADS, Request
 from odonata.running import runner
 from odonata.running.baselines import cores
@@ -179,7 +179,7 @@ def _measured(
     except ValueError:  # it says which type of the core's did not match, which helps nobody
         raise InputError(
             "invalid parameter of the method",
-            key="--sample-period, --latency-threshold",
+            key=option("sample_period") + ", " + option("latency_threshold"),
             value=", ".join(f"{key} {value}" for key, value in method.items() if key != "method"),
             expected='times such as "500 ns", or whole numbers of clock cycles',
         ) from None

@@ -13,7 +13,6 @@ from odonata.analysis import run_record
 from odonata.base.folder import ResultFolder
 from odonata.base.frames import to_pandas, to_polars
 from odonata.base.html_page import page_html
-from odonata.base.python_errors import speaks_python
 from odonata.errors import InputError, NoResult
 from odonata.load_curves import curve as load_curve
 from odonata.load_curves import figure, page
@@ -46,7 +45,6 @@ class LoadSweep:
         self.path = path
 
     @classmethod
-    @speaks_python
     def load(cls, folder: str | os.PathLike[str]) -> LoadSweep:
         """Opens the folder that `odonata load-sweep -o` wrote.
 
@@ -125,7 +123,6 @@ class LoadSweep:
         return page_html(lambda stream: load_sweep_page.show(self.description, stream))
 
 
-@speaks_python
 def load_sweep(
     scenario: ScenarioLike,
     out: str | os.PathLike[str] | None = None,

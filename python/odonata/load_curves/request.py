@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from odonata.errors import InputError
+from odonata.errors import InputError, given, option
 
 #: Loads of a sweep at most, those of the search for saturation included.
 MOST_LOADS = 1_000
@@ -37,13 +37,13 @@ class Request:
         if self.saturation is not None and not 1e-4 <= self.saturation < 1:
             raise InputError(
                 "the tolerance of the saturation point is out of range",
-                key="--saturation",
+                key=option("saturation"),
                 value=str(self.saturation),
                 expected="0.0001 to below 1",
             )
         if self.workers is not None and self.workers < 1:
             raise InputError(
-                "no process to run", key="--processes", value=str(self.workers), expected="1 or more"
+                "no process to run", key=option("processes"), value=str(self.workers), expected="1 or more"
             )
 
 
@@ -59,7 +59,7 @@ def parse_loads(text: str | None) -> list[float]:
     def refuse(problem: str) -> InputError:
         return InputError(
             problem,
-            key="--loads",
+            key=option("loads"),
             value=text[:80],
             expected=f"1 to {MOST_LOADS} loads above 0, at most 1, such as 0.1,0.2 or 0.1:0.9:0.1",
         )
@@ -114,7 +114,9 @@ def method_options(
     if name == "booksim":
         if precision is not None:
             raise InputError(
-                "no such parameter of this method", key="--precision", expected="--method steady"
+                "no such parameter of this method",
+                key=option("precision"),
+                expected=given("method", "steady"),
             )
         return {
             "method": "booksim",
@@ -124,7 +126,7 @@ def method_options(
             "latency_threshold": _span(latency_threshold or "500"),
         }
     if name != "steady":
-        raise InputError("no such method", key="--method", value=name, expected="steady or booksim")
+        raise InputError("no such method", key=option("method"), value=name, expected="steady or booksim")
     options: dict[str, Any] = {"method": "steady"}
     if latency_threshold is not None:
         try:
@@ -132,14 +134,16 @@ def method_options(
         except ValueError:
             raise InputError(
                 "not a number",
-                key="--latency-threshold",
+                key=option("latency_threshold"),
                 value=str(latency_threshold),
-                expected="with --method steady, a multiple of the idle network's latency, such as 50",
+                expected="with "
+                + given("method", "steady")
+                + ", a multiple of the idle network's latency, such as 50",
             ) from None
-    given = {
+    chosen = {
         "sample_period": None if sample_period is None else _span(sample_period),
         "max_warmup": warmup_periods,
         "max_periods": max_samples,
         "precision": precision,
     }
-    return options | {key: value for key, value in given.items() if value is not None}
+    return options | {key: value for key, value in chosen.items() if value is not None}

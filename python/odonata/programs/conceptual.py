@@ -9,7 +9,7 @@ from typing import Any
 from odonata import _core
 from odonata.base import foreign
 from odonata.base.output_file import OutputFile
-from odonata.errors import InputError, is_mistake
+from odonata.errors import InputError, call, is_mistake, option
 
 #: The longest program text, in bytes.
 LONGEST = 4 << 20
@@ -40,7 +40,7 @@ def read_program(path: Path) -> str:
             "a file in TOML is no program",
             file=str(path),
             expected=expected,
-            hint=f"a scenario is checked by: odonata check {path}",
+            hint="a scenario is checked by: " + call("check", str(path)),
         )
     try:
         return content.decode("utf-8")
@@ -68,7 +68,7 @@ def formatted(path: Path) -> tuple[str, str]:
 
 def replace(path: Path, text: str) -> None:
     """Writes `text` to the file at `path`, which has the old text or the new one at any time."""
-    OutputFile(path, key="FILE", replace=True).write(text)
+    OutputFile(path, key=option("file", "FILE"), replace=True).write(text)
 
 
 def record(

@@ -17,7 +17,6 @@ from odonata.analysis.measured import GOOD_OUTCOMES, file_of, needed
 from odonata.base.folder import RUN_FILE
 from odonata.base.frames import to_pandas, to_polars
 from odonata.base.output_file import OutputFile
-from odonata.base.python_errors import speaks_python
 from odonata.errors import InputError, NoResult
 
 if TYPE_CHECKING:
@@ -292,7 +291,6 @@ class Results:
         jobs = needed(self, "jobs", ["job"])["job"].to_pylist()
         return blame.matrix(needed(self, "blame", columns), jobs, chosen)
 
-    @speaks_python
     def explain(
         self, *, job: str | None = None, rank: int | None = None, iteration: int | None = None
     ) -> ExplainAnswer:
@@ -336,7 +334,6 @@ class Results:
 
         return cast("Summary", Answer(cast("dict[str, Any]", summary.collect(self)), summary_page.show))
 
-    @speaks_python
     def report(self, file: str | os.PathLike[str] | None = None, *, force: bool = False) -> str:
         """One HTML page with what there is to see in the results; it needs no network (docs/report.md).
 
@@ -406,8 +403,8 @@ class Results:
         names = list(needed(self, "jobs", ["job"])["job"].to_pylist())
         chosen = None
         if ranks is not None:
-            chosen = Ranks.read(ranks, "ranks") if isinstance(ranks, str) else Ranks.of(ranks)
-        selection = choose(names, jobs, chosen, (from_s, until_s), ("jobs", "until_s"))
+            chosen = Ranks.read(ranks) if isinstance(ranks, str) else Ranks.of(ranks)
+        selection = choose(names, jobs, chosen, (from_s, until_s))
         output = OutputFile(file, key="file", replace=force)
         answer = write(self, selection, output.opened, max_events)
         return answer | {"file": str(output.target)}

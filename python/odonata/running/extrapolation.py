@@ -17,7 +17,6 @@ from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from odonata.base.html_page import Answer
-from odonata.base.python_errors import speaks_python
 from odonata.base.terminal import console, say, show_table, table
 from odonata.errors import InputError
 from odonata.running import runner
@@ -53,7 +52,6 @@ class Repeated:
     times: int
 
 
-@speaks_python
 def extrapolate(
     scenario: ScenarioLike,
     *,

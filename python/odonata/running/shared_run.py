@@ -11,7 +11,7 @@ from pathlib import Path
 
 from odonata import _core
 from odonata.base.folder import ResultFolder
-from odonata.errors import InputError
+from odonata.errors import InputError, option
 from odonata.running import runner
 from odonata.running.mpi import Processes
 from odonata.running.unfinished import place_of
@@ -60,7 +60,7 @@ def _refuse_separate_disks(folder: ResultFolder) -> None:
     if folder.checkpoints is not None and not place_of(folder.target).is_dir():
         raise InputError(
             "the processes do not all see the folder in which the run is to be saved",
-            key="--out",
+            key=option("out"),
             value=str(folder.target),
             expected="a folder on a file system that they share",
         )

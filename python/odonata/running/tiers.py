@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from odonata.base import toml_text
 from odonata.base.html_page import Answer
-from odonata.base.python_errors import speaks_python
 from odonata.base.terminal import console, say, show_table, table
 from odonata.errors import InputError
 from odonata.running import runner
@@ -48,7 +47,6 @@ METRICS = (
 )
 
 
-@speaks_python
 def fidelity(
     scenario: ScenarioLike,
     *,

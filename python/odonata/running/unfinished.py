@@ -35,7 +35,7 @@ from odonata.base.lock import hold
 from odonata.base.output_file import whole_file
 from odonata.base.partial import cut
 from odonata.base.wording import duration
-from odonata.errors import InputError
+from odonata.errors import InputError, given, option
 from odonata.running import runner
 from odonata.running.baselines import FOLDER as BASELINES
 from odonata.running.checkpoint import Checkpoints, Saved
@@ -177,7 +177,7 @@ class KeptFolder(ResultFolder):
         super().__exit__(kind, error, trace)
         saved = self._checkpoints.latest()
         if error is not None and saved is not None:
-            error.add_note(f"the run is {standing(saved)}; continue with --resume")
+            error.add_note(f"the run is {standing(saved)}; continue with " + given("resume"))
 
     def _make(self) -> Path:
         self._lock = hold(self._place / LOCK)
@@ -220,21 +220,24 @@ def _refuse_unfinished(place: Path, target: Path, *, replace: bool, resume: bool
     saved = _checkpoints(place, None).latest()
     raise InputError(
         "an unfinished run has this name",
-        key="--out",
+        key=option("out"),
         value=str(target),
         expected="an unused name",
         hint=("" if saved is None else f"it is {standing(saved)}: ")
-        + "continue with --resume, or start again with --force",
+        + "continue with "
+        + given("resume")
+        + ", or start again with "
+        + given("force"),
     )
 
 
 def _in_use(target: Path) -> InputError:
     return InputError(
         "another process works on this run",
-        key="--out",
+        key=option("out"),
         value=str(target),
         expected="an unused name",
-        hint="wait for its end, or choose another folder with -o",
+        hint="wait for its end, or choose another folder with " + option("out", "-o"),
     )
 
 
@@ -257,14 +260,14 @@ def _resumed(
     except InputError as error:
         if error.file is None or Path(error.file).parent != saved.folder:
             raise
-        hint = "start again with --force"
+        hint: str = "start again with " + given("force")
         changes = _changes(task, place)
         if changes:
-            hint = f"changed: {changes}; undo the change, or {hint}"
+            hint = f"changed: {changes}; undo the change, or " + hint
         raise InputError(
             f"the run cannot be resumed: {error.message}",
             file=error.file,
-            key="--resume",
+            key=option("resume"),
             expected=error.expected,
             hint=hint,
         ) from None

@@ -33,7 +33,7 @@ def text_and_path(scenario: ScenarioLike, *, presets: bool = False) -> tuple[str
         return toml_text.document(scenario), "<dict>" if folder is None else str(folder / "<scenario>")
     path = Path(cast("str | os.PathLike[str]", scenario))
     if presets:
-        return reading.preset_or_scenario(path, "scenario"), str(path)
+        return reading.preset_or_scenario(path), str(path)
     try:
         reading.refuse_preset(path)
     except InputError as error:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 from odonata import _core
 from odonata.base import toml_text
 from odonata.base.terminal import console, explain, say, show_table, table
-from odonata.errors import InputError, input_errors
+from odonata.errors import InputError, input_errors, option
 
 if TYPE_CHECKING:
     from odonata.answers import Preset, PresetKey, PresetMachine, PresetSummary
@@ -40,7 +40,7 @@ def preset(name: str) -> Preset:
     }
 
 
-def unknown(name: str, key: str = "PRESET") -> InputError:
+def unknown(name: str, key: str = option("name", "PRESET")) -> InputError:
     """That there is no preset of this name."""
     names = _core.preset_names()
     alike = difflib.get_close_matches(name.lower(), names, n=1)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from odonata import _core
 from odonata.base import foreign
-from odonata.errors import InputError, check_text, is_mistake
+from odonata.errors import InputError, Said, Words, call, check_text, is_mistake, option
 
 #: The longest scenario, in bytes; the core refuses those that are longer.
 LONGEST_SCENARIO = 16 << 20
@@ -49,7 +49,7 @@ def read_scenario(path: Path) -> str:
     odonata.errors.InputError: theta is a preset, a set of keys to start from, without jobs that could be run
     ...
     """
-    check_text(path, "SCENARIO")
+    check_text(path, option("scenario", "SCENARIO"))
     refuse_preset(path)
     try:
         return foreign.read_bytes(path, LONGEST_SCENARIO).decode("utf-8")
@@ -74,7 +74,7 @@ def _meant(path: Path) -> str | None:
         return f"did you mean {alike[0]}?"
     alike = difflib.get_close_matches(str(path).lower(), _core.preset_names(), n=1)
     return (
-        f"did you mean the preset {alike[0]}? odonata init --preset {alike[0]} starts from it"
+        f"did you mean the preset {alike[0]}? " + call("init", preset=alike[0]) + " starts from it"
         if alike
         else None
     )
@@ -87,14 +87,16 @@ def refuse_preset(path: Path) -> None:
         return
     raise InputError(
         f"{path} is a preset, a set of keys to start from, without jobs that could be run",
-        key="SCENARIO",
+        key=option("scenario", "SCENARIO"),
         value=str(path),
         expected=f'a scenario file (TOML) with jobs, in which preset = "{path}"',
-        hint=f"odonata init --preset {path} writes one; odonata presets {path} shows the preset",
+        hint=call("init", preset=str(path))
+        + " writes one; "
+        + Words(Said(f'odonata.preset("{path}")', f"odonata presets {path}"), " shows the preset"),
     )
 
 
-def preset_or_scenario(source: Path, key: str = "SCENARIO|PRESET") -> str:
+def preset_or_scenario(source: Path) -> str:
     """The scenario in a file, or one of nothing but a preset; `InputError` if it is neither.
 
     A file comes first: whoever has one of a preset's name means it.
@@ -111,10 +113,11 @@ def preset_or_scenario(source: Path, key: str = "SCENARIO|PRESET") -> str:
     alike = difflib.get_close_matches(str(source).lower(), presets, n=1)
     hint = f"did you mean {alike[0]}?" if alike else None
     if str(source) in _families():
-        hint = f"{source} is a family of networks: odonata init --machine {source} writes a scenario with one"
+        hint = f"{source} is a family of networks: " + call("init", machine=str(source))
+        hint += " writes a scenario with one"
     raise InputError(
         "neither a file nor a preset",
-        key=key,
+        key=option("scenario", "SCENARIO|PRESET"),
         value=str(source),
         expected=f"a scenario file, or one of {', '.join(presets)}",
         hint=hint,

@@ -18,7 +18,7 @@ from typing import Any
 
 from odonata import _core
 from odonata.base import toml_text
-from odonata.errors import InputError, input_errors
+from odonata.errors import InputError, given, input_errors, option
 from odonata.scenario import preset_list
 
 #: Sizes of a small machine of each family that is not read from a file.
@@ -174,13 +174,15 @@ def parse_job(text: str) -> Job:
         alike = difflib.get_close_matches(workload.lower(), known, n=1)
         raise InputError(
             "no such workload",
-            key="--job",
+            key=option("job"),
             value=text,
             expected=f"WORKLOAD or WORKLOAD:RANKS, of {', '.join(known)}",
             hint=f"did you mean {alike[0]}?" if alike else None,
         )
     if separator and not (number.isdecimal() and int(number) > 0):
-        raise InputError("not a number of ranks", key="--job", value=text, expected="such as stencil:64")
+        raise InputError(
+            "not a number of ranks", key=option("job"), value=text, expected="such as stencil:64"
+        )
     return Job(workload, int(number) if separator else None)
 
 
@@ -199,7 +201,7 @@ def parse_machine(name: str) -> tuple[str | None, str | None]:
     alike = difflib.get_close_matches(name.lower(), known, n=1)
     raise InputError(
         "neither a family of networks nor a preset",
-        key="--machine",
+        key=option("machine"),
         value=name,
         expected=f"one of {', '.join(known)}",
         hint=f"did you mean {alike[0]}?" if alike else None,
@@ -224,19 +226,22 @@ def scenario(wanted: Starter, file: str) -> str:
     if wanted.machine is None and "machine" not in preset:
         raise InputError(
             "this preset has no machine" if wanted.preset else "the machine is missing",
-            key="--preset" if wanted.preset else "--machine",
+            key=option("preset") if wanted.preset else option("machine"),
             value=wanted.preset,
-            expected=f"--machine with one of {', '.join(MACHINES)}",
+            expected=option("machine") + f" with one of {', '.join(MACHINES)}",
         )
     if wanted.machine is not None and "machine" in preset:
         raise InputError(
-            "the preset has a machine", key="--machine", value=wanted.machine, expected="one of the two"
+            "the preset has a machine", key=option("machine"), value=wanted.machine, expected="one of the two"
         )
     needs_storage = any(job.workload in WITH_STORAGE for job in wanted.jobs)
     if wanted.storage is False and needs_storage and "storage" not in preset:
         names = [job.workload for job in wanted.jobs if job.workload in WITH_STORAGE]
         raise InputError(
-            "jobs that do I/O need storage", key="--no-storage", value=", ".join(names), expected="--storage"
+            "jobs that do I/O need storage",
+            key=option("storage", "--no-storage"),
+            value=", ".join(names),
+            expected=given("storage"),
         )
     storage = needs_storage if wanted.storage is None else wanted.storage
     metadata = storage and any(job.workload in WITH_METADATA for job in wanted.jobs)
@@ -279,7 +284,7 @@ def _of_options(error: InputError, wanted: Starter) -> InputError:
     job = wanted.jobs[int(number)]
     return InputError(
         error.message,
-        key="--job",
+        key=option("job"),
         value=job.workload if job.ranks is None else f"{job.workload}:{job.ranks}",
         expected=error.expected,
         hint="machines of the starter are small: use fewer ranks, then enlarge both in the file"
@@ -329,7 +334,7 @@ def _preset(wanted: Starter) -> dict[str, Any]:
         return {}
     text = _core.preset_text(wanted.preset)
     if text is None:
-        raise preset_list.unknown(wanted.preset, "--preset")
+        raise preset_list.unknown(wanted.preset, option("preset"))
     return tomllib.loads(text)
 
 

@@ -12,7 +12,6 @@ from odonata.analysis.measured import file_of
 from odonata.base.frames import to_pandas, to_polars
 from odonata.base.html_page import page_html
 from odonata.base.output_file import OutputFile
-from odonata.base.python_errors import speaks_python
 from odonata.errors import NoResult
 from odonata.sweeps import page as pages
 from odonata.sweeps import picture, record
@@ -142,7 +141,6 @@ class Sweep:
                 raise KeyError(f"no measure {name!r}; there are {', '.join(sorted(there))}")
         return found.filter(pc.is_in(found["measure"], pa.array(measures)))
 
-    @speaks_python
     def plot(self, measure: str = "elapsed_ratio", *, x: str | None = None) -> Any:
         """A matplotlib figure: a measure of every job over a swept key, with its intervals.
 
@@ -159,7 +157,6 @@ class Sweep:
         """
         return picture.figure(self, measure, x)
 
-    @speaks_python
     def report(self, file: str | os.PathLike[str] | None = None, *, force: bool = False) -> str:
         """One HTML page of the sweep, whose axes are chosen in the page (docs/report.md).
 

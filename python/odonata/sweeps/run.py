@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from odonata import _core
 from odonata.analysis import tables
 from odonata.base.output_file import whole_file
-from odonata.base.python_errors import speaks_python
 from odonata.errors import InputError
 from odonata.running import runner
 from odonata.scenario import reading
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 
-@speaks_python
 def sweep(
     scenario: ScenarioLike,
     out: str | os.PathLike[str] | None = None,

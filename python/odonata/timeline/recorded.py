@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from odonata.analysis.measured import damaged, file_of, needed
 from odonata.base.folder import RUN_FILE
-from odonata.errors import InputError
+from odonata.errors import InputError, Said, Words
 from odonata.timeline.selection import Selection, seconds
 
 if TYPE_CHECKING:
@@ -85,7 +85,9 @@ class Recorded:
                 "the run recorded no timeline",
                 file=None if results.path is None else str(Path(results.path) / RUN_FILE),
                 key="run.timeline",
-                expected="a run with this key: odonata run SCENARIO --set run.timeline={} (docs/timeline.md)",
+                expected="a run with this key: "
+                + Words(Said('overrides={"run.timeline": {}}', "odonata run SCENARIO --set run.timeline={}"))
+                + " (docs/timeline.md)",
             )
         self.interval_s = _seconds(run.get("series_interval"))
 

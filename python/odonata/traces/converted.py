@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from odonata import _core
-from odonata.errors import InputError, input_errors
+from odonata.errors import InputError, input_errors, option
 
 
 @dataclass
@@ -82,7 +82,7 @@ def refuse_bandwidth(options: ConvertOptions, path: Path) -> None:
         raise InputError(
             "the trace says how much is sent",
             file=str(path),
-            key="--bytes-from-time",
+            key=option("bytes_from_time"),
             expected="an export of Nsight Systems",
         )
 
@@ -93,7 +93,7 @@ def refuse_flops(options: ConvertOptions, path: Path) -> None:
         raise InputError(
             "the trace says how long computation took",
             file=str(path),
-            key="--flops",
+            key=option("flops"),
             expected="a Chakra trace with num_ops",
         )
 

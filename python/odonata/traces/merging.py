@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from odonata import _core
 from odonata.analysis import parquet
 from odonata.base.folder import ResultFolder
-from odonata.errors import InputError, input_errors
+from odonata.errors import InputError, input_errors, option
 from odonata.operations import PROGRAM_FILE
 from odonata.programs.program_tables import COLUMNS, ROWS
 from odonata.traces import formats as trace_formats
@@ -145,7 +145,12 @@ def merge(
     with (
         tempfile.TemporaryDirectory(prefix="odonata-merge-") as place,
         ResultFolder(
-            target, replace=force, marker=PROGRAM_FILE, kind="program", key="OUT", inputs=[trace, log]
+            target,
+            replace=force,
+            marker=PROGRAM_FILE,
+            kind="program",
+            key=option("out", "OUT"),
+            inputs=[trace, log],
         ) as folder,
     ):
         one = _recording(trace, Path(place) / "trace", options)
@@ -212,7 +217,7 @@ def _recording(path: Path, place: Path, options: ConvertOptions) -> _Recording:
             if options.interface is not None or options.without:
                 raise InputError(
                     "the log is of a format without it",
-                    key="--interface" if options.interface is not None else "--without",
+                    key=option("interface") if options.interface is not None else option("without"),
                     expected=trace_formats.files(),
                 )
             with input_errors():

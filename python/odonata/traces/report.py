@@ -22,7 +22,7 @@ from odonata.base.output_file import OutputFile, inputs_of
 from odonata.base.pictures import FORMATS, save
 from odonata.base.terminal import console, explain, say, show_table, table
 from odonata.base.wording import duration, rate, size
-from odonata.errors import InputError, input_errors
+from odonata.errors import InputError, Said, Words, input_errors, option, setting
 from odonata.operations import PROGRAM_FILE
 from odonata.scenario.reading import read_scenario
 from odonata.traces import formats as trace_formats
@@ -128,7 +128,10 @@ def repeat(trace: Path, target: Path, times: int) -> list[str]:
             f"it is a {converted.name}, which is not repeated in files of its own format",
             file=str(trace),
             expected="a trace whose format can be",
-            hint="odonata trace convert --repeat writes it as a program folder that does it several times",
+            hint=Words(
+                Said("odonata.trace_convert(..., repeat=2)", "odonata trace convert --repeat"),
+                " writes it as a program folder that does it several times",
+            ),
         )
     with ResultFolder(target, marker=None, kind="trace") as folder:
         with _by_core(trace):
@@ -189,28 +192,30 @@ def convert(
     `ConvertOptions`.
     """
     if is_scenario(source):
-        given = {
-            "--repeat": times != 1,
-            "--compute-scale": compute_scale != 1.0,
-            "--incomplete": incomplete,
-            "--interface": interface is not None,
-            "--without": bool(without),
-            "--ranks": ranks is not None,
-            "--bytes-from-time": bytes_from_time is not None,
-            "--flops": flops is not None,
+        asked = {
+            option("repeat"): times != 1,
+            option("compute_scale"): compute_scale != 1.0,
+            option("incomplete"): incomplete,
+            option("interface"): interface is not None,
+            option("without"): bool(without),
+            option("ranks"): ranks is not None,
+            option("bytes_from_time"): bytes_from_time is not None,
+            option("flops"): flops is not None,
         }
-        key = next((key for key, there in given.items() if there), None)
+        key = next((key for key, there in asked.items() if there), None)
         if key is not None:
             raise InputError(
                 "a job says that itself",
                 key=key,
                 expected="a trace or program",
-                hint="--set jobs.0.KEY=VALUE",
+                hint=setting("jobs.0.KEY=VALUE"),
             )
         return _convert_job(source, job, target, list(settings), force=force)
     if job is not None or settings:
         raise InputError(
-            "a trace has no jobs", key="--job" if job is not None else "--set", expected="a scenario"
+            "a trace has no jobs",
+            key=option("job") if job is not None else option("overrides", "--set"),
+            expected="a scenario",
         )
     return _convert_trace(
         source,
@@ -234,7 +239,10 @@ def _bandwidth(text: str) -> float:
     said = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([kMGT]?)(B|bit)/s\s*", text)
     if said is None or float(said[1]) == 0:
         raise InputError(
-            "no bandwidth", key="--bytes-from-time", value=text, expected="one such as 300 GB/s or 400 Gbit/s"
+            "no bandwidth",
+            key=option("bytes_from_time"),
+            value=text,
+            expected="one such as 300 GB/s or 400 Gbit/s",
         )
     return (
         float(said[1])
@@ -248,7 +256,7 @@ def _flops(text: str) -> float:
     said = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([kMGTP]?)(?:FLOP/s|FLOPS)\s*", text)
     if said is None or float(said[1]) == 0:
         raise InputError(
-            "no rate of operations", key="--flops", value=text, expected="one such as 300 TFLOP/s"
+            "no rate of operations", key=option("flops"), value=text, expected="one such as 300 TFLOP/s"
         )
     return float(said[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}[said[2]]
 
@@ -266,11 +274,11 @@ def _convert_trace(
     if converted is not None:
         return _convert_by_python(converted, trace, target, options, times, compute_scale, force=force)
     for key, given in (
-        ("--interface", options.interface),
-        ("--without", options.without),
-        ("--ranks", options.ranks),
-        ("--bytes-from-time", options.bus_bandwidth),
-        ("--flops", options.flops),
+        (option("interface"), options.interface),
+        (option("without"), options.without),
+        (option("ranks"), options.ranks),
+        (option("bytes_from_time"), options.bus_bandwidth),
+        (option("flops"), options.flops),
     ):
         if given:
             raise InputError("the trace is of a format without it", key=key, expected=trace_formats.files())
@@ -337,7 +345,9 @@ def _convert_job(
 
 
 def _program_folder(target: Path, force: bool, inputs: Sequence[Path]) -> ResultFolder:
-    return ResultFolder(target, replace=force, marker=PROGRAM_FILE, kind="program", key="OUT", inputs=inputs)
+    return ResultFolder(
+        target, replace=force, marker=PROGRAM_FILE, kind="program", key=option("out", "OUT"), inputs=inputs
+    )
 
 
 def _show_program(report: dict[str, Any], flows: list[dict[str, int]], out: Console) -> None:

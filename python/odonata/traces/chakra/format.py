@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from odonata.base.terminal import console, explain, say, show_table, table
 from odonata.base.wording import duration, size
-from odonata.errors import InputError
+from odonata.errors import InputError, call, option
 from odonata.traces.chakra import files, program, survey
 from odonata.traces.converted import Converted, ConvertOptions, lint_as_program, refuse_bandwidth
 
@@ -71,7 +71,7 @@ class ChakraTrace:
         self, path: Path, folder: Path, options: ConvertOptions, progress: Callable[[int, int, int], None]
     ) -> Converted:
         """The graphs of all ranks on streams, with the messages and collectives that are known."""
-        for key, given in (("--interface", options.interface), ("--without", options.without)):
+        for key, given in ((option("interface"), options.interface), (option("without"), options.without)):
             if given:
                 raise InputError("a Chakra trace has no access to files", key=key, expected="a Darshan log")
         refuse_bandwidth(options, path)
@@ -82,7 +82,7 @@ class ChakraTrace:
                 f"{where}: {text}",
                 file=str(path),
                 expected="a complete graph without cycles",
-                hint="odonata trace lint says all that is wrong",
+                hint=call("trace lint") + " says all that is wrong",
             )
         copies = options.ranks
         if copies is not None:
@@ -90,21 +90,21 @@ class ChakraTrace:
                 raise InputError(
                     f"the trace has files of {len(found.files)} ranks",
                     file=str(path),
-                    key="--ranks",
+                    key=option("ranks"),
                     expected="a trace of one rank, which others are to do alike",
                 )
             if found.ranks[0].sends or found.ranks[0].types["COMM_RECV"]:
                 raise InputError(
                     "the rank sends messages to ranks by number, so that others cannot do the same",
                     file=str(path),
-                    key="--ranks",
+                    key=option("ranks"),
                     expected="a rank with collectives only",
                 )
         if options.flops is not None and not any(rank.silent for rank in found.ranks):
             raise InputError(
                 "all nodes with num_ops have a duration",
                 file=str(path),
-                key="--flops",
+                key=option("flops"),
                 expected="a trace with nodes that have num_ops and no duration",
             )
         ranks, operations, assumed = program.write(found, folder, copies, options.flops, progress)

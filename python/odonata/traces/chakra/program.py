@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from odonata.errors import InputError
+from odonata.errors import InputError, option
 from odonata.operations import DETACHED
 from odonata.programs.program_tables import LARGEST, ProgramTables
 from odonata.traces.chakra import order, reader, schema
@@ -178,7 +178,7 @@ class _Maker:
         if time > LARGEST:
             raise InputError(
                 f"node {node.id} has {node.values['num_ops']} operations, which take {time / 1e12:.3g} s",
-                key="--flops",
+                key=option("flops"),
                 expected="a rate at which each node takes at most 100 days",
             )
         return time

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from odonata.base.terminal import console, explain, say, show_table, table
 from odonata.base.wording import duration, size
-from odonata.errors import InputError
+from odonata.errors import InputError, option
 from odonata.traces.converted import Converted, ConvertOptions, refuse_bandwidth, refuse_flops
 from odonata.traces.darshan_log import accesses, findings, header, program, reader, statistics
 
@@ -124,13 +124,15 @@ class DarshanLog:
         if interface is None:
             raise InputError(
                 "no such interface",
-                key="--interface",
+                key=option("interface"),
                 value=repr(options.interface),
                 expected="one of " + ", ".join(INTERFACES),
             )
         if options.ranks is not None:
             raise InputError(
-                "the log says how many ranks there are", key="--ranks", expected="a Chakra trace of one rank"
+                "the log says how many ranks there are",
+                key=option("ranks"),
+                expected="a Chakra trace of one rank",
             )
         refuse_bandwidth(options, path)
         refuse_flops(options, path)
@@ -154,7 +156,10 @@ def _left_out(names: dict[int, str], patterns: tuple[str, ...]) -> frozenset[int
         fits = {number for number, name in names.items() if fnmatch.fnmatchcase(name, pattern)}
         if not fits:
             raise InputError(
-                "no file of the log fits", key="--without", value=pattern, expected="a name with * and ?"
+                "no file of the log fits",
+                key=option("without"),
+                value=pattern,
+                expected="a name with * and ?",
             )
         found |= fits
     return frozenset(found)

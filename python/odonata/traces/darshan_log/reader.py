@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from odonata.base import optional_packages
-from odonata.errors import InputError, is_mistake
+from odonata.errors import InputError, given, is_mistake
 from odonata.traces import reader_process
 from odonata.traces.darshan_log import header
 from odonata.traces.darshan_log.log import Log
@@ -85,7 +85,7 @@ def _collect(path: Path, folder: Path, incomplete: bool) -> Log:
     if problems and not incomplete:
         where, text = problems[0]
         error = _refused(path, f"the log is damaged: {where}: {text}", "")
-        error.hint = "--incomplete reads the rest"
+        error.hint = given("incomplete") + " reads the rest"
         raise error
     tables = {
         file.name.removesuffix(".parquet"): pq.read_table(file) for file in sorted(folder.glob("*.parquet"))

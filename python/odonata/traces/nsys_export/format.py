@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from odonata.base.terminal import console, explain, say, show_table, table
 from odonata.base.wording import duration, size
-from odonata.errors import InputError
+from odonata.errors import InputError, option
 from odonata.traces.converted import Converted, ConvertOptions, lint_as_program
 from odonata.traces.nsys_export import files, program
 from odonata.traces.nsys_export import job as jobs
@@ -107,7 +107,7 @@ class NsysExport:
         self, path: Path, folder: Path, options: ConvertOptions, progress: Callable[[int, int, int], None]
     ) -> Converted:
         """Kernels, copies and calls of NCCL of each rank, on streams."""
-        for key, given in (("--interface", options.interface), ("--without", options.without)):
+        for key, given in ((option("interface"), options.interface), (option("without"), options.without)):
             if given:
                 raise InputError("an export has no access to files", key=key, expected="a Darshan log")
         found = jobs.read(path)
@@ -116,14 +116,14 @@ class NsysExport:
                 raise InputError(
                     f"the export has {len(found.ranks)} ranks",
                     file=str(path),
-                    key="--ranks",
+                    key=option("ranks"),
                     expected="an export of one rank, which others are to do alike",
                 )
             if any(call.peer is not None for one in found.ranks[0].activities for call in one.calls):
                 raise InputError(
                     "the rank sends messages to ranks by number, so that others cannot do the same",
                     file=str(path),
-                    key="--ranks",
+                    key=option("ranks"),
                     expected="a rank with collectives only",
                 )
         ranks, operations, assumed = program.write(

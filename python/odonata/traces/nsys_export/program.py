@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from odonata.errors import InputError
+from odonata.errors import InputError, given, option
 from odonata.programs.program_tables import ProgramTables
 from odonata.traces.nsys_export.calls import Call, kind_of_kernel
 from odonata.traces.nsys_export.files import wrong
@@ -89,7 +89,7 @@ def _check_members(job: Job, copies: int | None, *, incomplete: bool) -> None:
                 raise InputError(
                     f"communicator {comm} has {size} ranks",
                     file=str(job.files[0]),
-                    key="--ranks",
+                    key=option("ranks"),
                     value=str(copies),
                     expected=f"{size}, where all communicators have as many",
                 )
@@ -99,9 +99,9 @@ def _check_members(job: Job, copies: int | None, *, incomplete: bool) -> None:
                 f"communicator {comm} has {size} ranks, of which {len(members)} are in the files",
                 "the exports of all ranks in one folder",
             )
-            error.hint = "--incomplete continues with the existing ones" + (
-                f", --ranks {size} lets {size} do the same" if len(job.ranks) == 1 else ""
-            )
+            error.hint = given("incomplete") + " continues with the existing ones"
+            if len(job.ranks) == 1:
+                error.hint += ", " + given("ranks", size) + f" lets {size} do the same"
             raise error
 
 
@@ -165,7 +165,7 @@ def _guess(
                 f"the collectives without a size are {len(own)} here, and {len(kinds)} in "
                 f"{job.ranks[0].file.name}, or others",
                 file=str(rank.file),
-                key="--bytes-from-time",
+                key=option("bytes_from_time"),
                 expected="the same collectives in the same order at all ranks",
             )
         for place, (_, one) in enumerate(known):
@@ -174,7 +174,7 @@ def _guess(
     for kind, spent in zip(kinds, times, strict=True):
         whole = bus_bandwidth * min(spent) * 1e-9 / _BUS[kind](ranks) if ranks > 1 else 0
         if whole >= 1 << 62:
-            raise InputError("sizes of more than 2^62 B follow from it", key="--bytes-from-time")
+            raise InputError("sizes of more than 2^62 B follow from it", key=option("bytes_from_time"))
         found.append((kind, "", max(1, round(whole / ranks if kind in _BLOCKS else whole))))
         notes[f"sizes of calls of {kind} are reckoned from their times, and sent by all ranks"] += 1
     return found

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from odonata.base.terminal import console, explain, say, show_table, table
 from odonata.base.wording import duration, size
-from odonata.errors import InputError
+from odonata.errors import InputError, option
 from odonata.traces.converted import (
     Converted,
     ConvertOptions,
@@ -158,9 +158,9 @@ class Otf2Archive:
     ) -> Converted:
         """Messages, collectives and the computation between them, of each rank."""
         for key, given in (
-            ("--interface", options.interface),
-            ("--without", options.without),
-            ("--ranks", options.ranks),
+            (option("interface"), options.interface),
+            (option("without"), options.without),
+            (option("ranks"), options.ranks),
         ):
             if given:
                 raise InputError("an OTF2 archive has no choice of it", key=key, expected="no such option")

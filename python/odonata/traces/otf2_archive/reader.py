@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odonata.base import foreign, optional_packages
-from odonata.errors import InputError, is_mistake
+from odonata.errors import InputError, given, is_mistake
 from odonata.traces import reader_process
 
 #: What a path of the format is, for people.
@@ -130,7 +130,7 @@ def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds:
         raise _refused(anchor, f"its clock has {archive.resolution} ticks in a second")
     if archive.problem and not incomplete:
         error = _refused(anchor, f"the events are damaged: {archive.problem}")
-        error.hint = "--incomplete reads the rest"
+        error.hint = given("incomplete") + " reads the rest"
         raise error
     if archive.short and not incomplete:
         ref, there, said = archive.short[0]
@@ -138,7 +138,7 @@ def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds:
             anchor,
             f"location {ref} has {there} events, where the definitions say {said}: the archive is not whole",
         )
-        error.hint = "--incomplete reads the rest"
+        error.hint = given("incomplete") + " reads the rest"
         raise error
     return archive
 
