@@ -116,7 +116,7 @@ _MODULES = {
     "Results": "results.results",
     "RunFailed": "errors",
     "RunSuspended": "errors",
-    "Scenario": "scenario.objects",
+    "Scenario": "scenario",
     "Slowdown": "analysis.slowdown",
     "Slurm": "sweeps.spec",
     "Sweep": "sweeps.result",

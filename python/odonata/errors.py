@@ -2,7 +2,7 @@
 
 An `InputError` says where the input is wrong (file, line, key), what was found, what was expected and what to
 do. It is raised before anything is created. Its texts name options as `Words`, which have two renderings: as
-arguments of Python (`str(error)`, `force=True`) and as options of the command (`error.in_terminal()`,
+arguments of Python (`str(error)`, `force=True`) and as options of the command (`in_terminal`,
 `--force`).
 
 A `RunFailed` holds the results of a run that did not complete. A `RunSuspended` says that it can be resumed.
@@ -278,15 +278,6 @@ class InputError(ValueError):
         """All parts, for machines."""
         return {name: getattr(self, name) for name in _PARTS}
 
-    def in_terminal(self) -> InputError:
-        """The same error in the words of the command."""
-        said: dict[str, Any] = {
-            name: terminal(part) if isinstance(part, str) else part for name, part in self.as_dict().items()
-        }
-        if self._is_option:
-            said |= {"file": said["key"], "key": None}
-        return InputError(**said)
-
     def __str__(self) -> str:
         lines = [self.message]
         if self.file is not None:
@@ -311,6 +302,16 @@ class InputError(ValueError):
         if self.column is not None:
             shown.append(" " * (len(number) - 2) + "| " + " " * (self.column - 1) + "^")
         return shown
+
+
+def in_terminal(error: InputError) -> InputError:
+    """The same error in the words of the command."""
+    said: dict[str, Any] = {
+        name: terminal(part) if isinstance(part, str) else part for name, part in error.as_dict().items()
+    }
+    if error._is_option:
+        said |= {"file": said["key"], "key": None}
+    return InputError(**said)
 
 
 class NoResult(InputError, FileNotFoundError):

@@ -79,6 +79,7 @@ def serve() -> None:
 
     # With the first of its types, pydantic looks for its plugins.
     pydantic.TypeAdapter(int)
+    odonata.cli.application()
     # What is never looked at is never copied.
     gc.freeze()
     for line in sys.stdin:

@@ -14,7 +14,7 @@ import odonata
 from odonata import _core, answers, tool_answers
 from odonata.base import json_types
 from odonata.cli import app
-from odonata.errors import InputError, given, input_errors, option
+from odonata.errors import InputError, given, in_terminal, input_errors, option
 
 TORUS = {"machine": {"torus": {"dims": [4, 4]}}}
 TRAFFIC = {**TORUS, "jobs": [{"ranks": 16, "workload": {"uniform": {"load": 0.1, "messages": 100}}}]}
@@ -192,7 +192,7 @@ def test_errors_are_told_in_the_words_of_the_command_and_of_python():
         "latency_threshold",
         "continue with resume=True, or start again with force=True",
     )
-    said = error.in_terminal()
+    said = in_terminal(error)
     assert (said.key, said.hint) == (
         "--latency-threshold",
         "continue with --resume, or start again with --force",
@@ -202,7 +202,7 @@ def test_errors_are_told_in_the_words_of_the_command_and_of_python():
 def test_an_option_is_the_place_of_an_error_of_the_command_alone():
     error = InputError("not a list of loads", file=option("loads"), value="x")
     assert (error.file, error.key) == (None, "loads")
-    assert "--> --loads" in str(error.in_terminal())
+    assert "--> --loads" in str(in_terminal(error))
 
 
 def test_the_core_names_options_that_python_has_not():
@@ -210,7 +210,7 @@ def test_the_core_names_options_that_python_has_not():
     with pytest.raises(InputError) as raised, input_errors():
         raise _core.InputError(core)
     assert (raised.value.hint, raised.value.file) == ("job with one of a, b", 'overrides={"seed": x}')
-    said = raised.value.in_terminal()
+    said = in_terminal(raised.value)
     assert (said.hint, said.file) == ("--job with one of a, b", "--set seed=x")
 
 

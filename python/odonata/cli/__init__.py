@@ -6,43 +6,53 @@ failure, which `run.json` holds; 130 it was interrupted, and what was measured u
 be resumed; 1 this computer let us down (disk full, ...), and nothing was left behind but snapshots, or a
 trace that was to be checked is wrong. A reader that closes the pipe (`| head`) changes none of that.
 
-A module for each command or group of commands; what all need is in `arguments` and `answer`.
+`COMMANDS` is the table of all commands; the module of a command is imported when it is called. What all
+need is in `arguments` and `answer`.
+
+Nothing imports this package but `odonata.__main__`.
 """
 
 from __future__ import annotations
 
+import importlib
 import signal
 import sys
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from odonata._core import __version__
-from odonata.cli import (
-    bench,
-    calibrate,
-    check,
-    device,
-    explain,
-    extrapolate,
-    fidelity,
-    import_,
-    init,
-    load_sweep,
-    presets,
-    report,
-    results,
-    run,
-    schema,
-    streams,
-    sweep,
-    timeline,
-    trace,
-    workload,
-)
+from odonata.cli import streams
 from odonata.cli.answer import open_pipe, reported
 from odonata.errors import check_text
+
+#: Module and name of the function of each command, or of the application of a group, in the order of the
+#: help.
+COMMANDS = {
+    "init": ("init", "init"),
+    "presets": ("presets", "presets"),
+    "import": ("import_", "import_"),
+    "run": ("run", "run"),
+    "sweep": ("sweep", "sweep"),
+    "load-sweep": ("load_sweep", "load_sweep"),
+    "check": ("check", "check"),
+    "describe": ("check", "describe"),
+    "fidelity": ("fidelity", "fidelity"),
+    "extrapolate": ("extrapolate", "extrapolate"),
+    "summary": ("results", "summary"),
+    "explain": ("explain", "explain"),
+    "report": ("report", "report"),
+    "timeline": ("timeline", "timeline"),
+    "compare": ("results", "compare"),
+    "bench": ("bench", "bench"),
+    "schema": ("schema", "schema"),
+    "calibrate": ("calibrate", "calibrate"),
+    "device": ("device", "app"),
+    "trace": ("trace", "app"),
+    "workload": ("workload", "app"),
+}
 
 
 class _Commands(TyperGroup):
@@ -56,19 +66,6 @@ class _Commands(TyperGroup):
             raise
 
 
-app = typer.Typer(
-    name="odonata",
-    cls=_Commands,
-    help="Simulates a supercomputer's network and storage, and the jobs that share them.",
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-@app.callback(invoke_without_command=True)
 def _options(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, help="Print the version and exit.")
@@ -79,28 +76,41 @@ def _options(
         raise typer.Exit
 
 
-# In the order of the help.
-app.command()(init.init)
-app.command()(presets.presets)
-app.command("import")(import_.import_)
-app.command()(run.run)
-app.command()(sweep.sweep)
-app.command("load-sweep")(load_sweep.load_sweep)
-app.command()(check.check)
-app.command()(check.describe)
-app.command()(fidelity.fidelity)
-app.command()(extrapolate.extrapolate)
-app.command()(results.summary)
-app.command()(explain.explain)
-app.command()(report.report)
-app.command()(timeline.timeline)
-app.command()(results.compare)
-app.command()(bench.bench)
-app.command()(schema.schema)
-app.command()(calibrate.calibrate)
-app.add_typer(device.app, name="device")
-app.add_typer(trace.app, name="trace")
-app.add_typer(workload.app)
+def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The commands of these names."""
+    made = typer.Typer(
+        name="odonata",
+        cls=_Commands,
+        help="Simulates a supercomputer's network and storage, and the jobs that share them.",
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback(invoke_without_command=True)(_options)
+    for name in names:
+        module, function = COMMANDS[name]
+        found = getattr(importlib.import_module(f"{__name__}.{module}"), function)
+        if isinstance(found, typer.Typer):
+            made.add_typer(found, name=name)
+        else:
+            made.command(name)(found)
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["app"] = made = application()
+    return made
+
+
+def _needed(arguments: list[str]) -> Iterable[str]:
+    """The commands that may be meant: the one that is named, all where a page of help lists them."""
+    if arguments == ["--version"]:
+        return ()
+    return arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
 
 
 def call(arguments: list[str]) -> str | int | None:
@@ -113,7 +123,7 @@ def call(arguments: list[str]) -> str | int | None:
                 check_text(argument, before if before.startswith("-") else f"argument {number + 1}")
             # Commands take care of what they print; help and version are left.
             with open_pipe():
-                app(arguments, prog_name="odonata")
+                application(_needed(arguments))(arguments, prog_name="odonata")
     except typer.Exit as error:
         code = error.exit_code
     except SystemExit as error:

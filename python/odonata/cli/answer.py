@@ -12,7 +12,15 @@ from typing import Any
 import typer
 
 from odonata.base.optional_packages import missing
-from odonata.errors import HOST_FAILED, INPUT_WRONG, INTERRUPTED, InputError, RunSuspended, terminal
+from odonata.errors import (
+    HOST_FAILED,
+    INPUT_WRONG,
+    INTERRUPTED,
+    InputError,
+    RunSuspended,
+    in_terminal,
+    terminal,
+)
 
 
 def say(text: str) -> None:
@@ -62,7 +70,7 @@ def reported(as_json: bool, *, writes: bool = True) -> Iterator[None]:
     """
 
     def refuse(error: InputError) -> typer.Exit:
-        said = error.in_terminal()
+        said = in_terminal(error)
         say(f"error: {said}")
         for note in getattr(error, "__notes__", []):
             say(f"  {terminal(note)}")

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from odonata.base import interrupts
+from odonata.benchmarks import bench as benchmark
+from odonata.benchmarks import parallel as bench_parallel
 from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Json
 from odonata.errors import RUN_FAILED, InputError, given, option
@@ -39,9 +41,6 @@ def bench(
     The figure of merit is packet-hops (routers visited by packets) per second of CPU time. With --parallel it
     is elapsed time: every scheduler with every number of threads, each run in its own process, in turn.
     """
-    from odonata.benchmarks import bench as benchmark
-    from odonata.benchmarks import parallel as bench_parallel
-
     with reported(as_json, writes=False), interrupts.raised():
         if parallel:
             counts = bench_parallel.thread_counts(threads)

@@ -8,9 +8,12 @@ from typing import Annotated
 
 import typer
 
+from odonata.base.terminal import console, say, show_table, table
+from odonata.base.wording import duration, size
+from odonata.calibration import machine as calibration
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Json
-from odonata.errors import option
+from odonata.errors import InputError, option
 
 
 def calibrate(
@@ -39,10 +42,6 @@ def calibrate(
     the residuals between measured and simulated times, by size.
     Parameters that the measurements do not determine are refused (docs/calibrate.md).
     """
-    from odonata.base.terminal import console, say, show_table, table
-    from odonata.base.wording import duration, size
-    from odonata.calibration import machine as calibration
-    from odonata.errors import InputError
 
     def progress(runs: int, residual: float) -> None:
         if sys.stderr.isatty():

@@ -14,7 +14,7 @@ from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Force, Json, Seed, Settings
 from odonata.errors import INPUT_WRONG, InputError, given, input_errors, option
 from odonata.running import speed
-from odonata.scenario import reading
+from odonata.scenario import check_report, describe_report, reading
 
 ScenarioOrPreset = Annotated[
     Path, typer.Argument(metavar="SCENARIO|PRESET", help="Scenario file (TOML), or the name of a preset.")
@@ -49,8 +49,6 @@ def check(
         if as_json:
             print_json(report)
         else:
-            from odonata.scenario import check_report
-
             check_report.show(report, verbose=verbose)
     if not report["routing"]["deadlock_free"] and report["routing"]["deadlock_check"] == "refuse":
         raise typer.Exit(INPUT_WRONG)
@@ -93,6 +91,4 @@ def describe(
         if as_json:
             print_json(description if proof is None else description | {"routing": proof})
         else:
-            from odonata.scenario import describe_report
-
             describe_report.show(description, proof)

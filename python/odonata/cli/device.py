@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from odonata.calibration import devices
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Json
 from odonata.errors import InputError, given, option
@@ -84,8 +85,6 @@ def device_bench(
     The next access starts when one ends. The time includes the flush of caches after the last write. `odonata
     device show` lists the presets.
     """
-    from odonata.calibration import devices
-
     with reported(as_json, writes=False):
         if reads is not None and not pattern.endswith("mixed"):
             raise InputError(
@@ -132,8 +131,6 @@ def device_fit(
     Least squares of relative errors over the rows with one outstanding access. Prints a device file for
     `bench`, with residuals as comments. Parameters that the measurements do not determine are refused.
     """
-    from odonata.calibration import devices
-
     with reported(as_json, writes=False):
         if page is not None and model is not Model.SSD:
             raise InputError(
@@ -159,8 +156,6 @@ def device_show(
 
     Without a name, list all presets.
     """
-    from odonata.calibration import devices
-
     with reported(as_json, writes=False):
         text = None if device is None else devices.preset(device)
     with open_pipe():

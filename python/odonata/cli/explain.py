@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
+from odonata.analysis import explain as chains
+from odonata.analysis import explain_page
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Json
+from odonata.results.results import Results
 
 
 def explain(
@@ -40,10 +43,6 @@ def explain(
     run must record the waits (run.lost_time, run.lost_time_path).
     """
     with reported(as_json, writes=False):
-        from odonata.analysis import explain as chains
-        from odonata.analysis import explain_page
-        from odonata.results.results import Results
-
         found = chains.of_jobs(Results.load(folder), job=job, rank=rank, iteration=iteration)
     with open_pipe():
         if as_json:

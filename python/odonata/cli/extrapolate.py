@@ -8,7 +8,7 @@ import typer
 
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings
-from odonata.running import runner
+from odonata.running import extrapolation, runner
 from odonata.scenario import reading
 
 
@@ -32,8 +32,6 @@ def extrapolate(
     are, the scenario is run in full. Nothing is written.
     """
     with reported(as_json, writes=False):
-        from odonata.running import extrapolation
-
         task = runner.Task(reading.read_scenario(scenario), str(scenario), list(settings or []), seed)
         found = extrapolation.find(task, tolerance)
     with open_pipe():

@@ -12,6 +12,8 @@ from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings
 from odonata.errors import INTERRUPTED
 from odonata.running import runner
+from odonata.running import tiers as sides
+from odonata.running.progress import ProgressLine
 from odonata.scenario import reading
 
 
@@ -54,9 +56,6 @@ def fidelity(
     the tier that runs and the command; tiers that are complete are shown.
     """
     with reported(as_json, writes=False):
-        from odonata.running import tiers as sides
-        from odonata.running.progress import ProgressLine
-
         task = runner.Task(reading.read_scenario(scenario), str(scenario), list(settings or []), seed)
         names = [tier.value for tier in tiers] if tiers else None
         found = sides.compare(

@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
+from odonata import _core
+from odonata.base.output_file import OutputFile
 from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Json
-from odonata.errors import given, option
+from odonata.errors import InputError, given, input_errors, option
+from odonata.imports import files as imports
 
 
 def import_(
@@ -32,10 +35,6 @@ def import_(
     docs/imports.md lists the supported settings. Every key states its source. Settings without a counterpart
     are listed in the scenario and on standard error.
     """
-    from odonata.base.output_file import OutputFile
-    from odonata.errors import InputError, input_errors
-    from odonata.imports import files as imports
-
     with reported(as_json, writes=out is not None):
         if force and out is None:
             raise InputError(
@@ -44,8 +43,6 @@ def import_(
         target = None if out is None else OutputFile(out, key=option("out"), replace=force, inputs=files)
         draft = imports.load(files)
         text = draft.text()
-        from odonata import _core
-
         try:
             with input_errors():
                 # What is written is a scenario, or nothing is.

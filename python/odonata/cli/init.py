@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from odonata.base.output_file import OutputFile
 from odonata.cli.answer import open_pipe, reported
-from odonata.errors import InputError, option
+from odonata.errors import InputError, in_terminal, option
+from odonata.scenario import starter
 
 if TYPE_CHECKING:
     from odonata.scenario.starter import Starter
@@ -48,9 +51,6 @@ def init(
     seconds on machines other than presets. Existing files are never replaced.
     """
     with reported(False):
-        from odonata.base.output_file import OutputFile
-        from odonata.scenario import starter
-
         asked = machine is None and preset is None and not jobs and storage is None and not sweep
         if asked and sys.stdin.isatty():
             file, wanted, sweep = _ask(file)
@@ -88,15 +88,11 @@ def init(
 
 
 def _with(wanted: Starter, **changes: object) -> Starter:
-    from dataclasses import replace
-
     return replace(wanted, **changes)  # type: ignore[arg-type]
 
 
 def _ask(file: Path | None) -> tuple[Path, Starter, bool]:
     """The questions, each of which is asked until it has an answer."""
-    from odonata.scenario import starter
-
     if file is None:
         file = Path(typer.prompt("File", default="scenario.toml", err=True))
     typer.echo(f"Families: {', '.join(starter.families())}; presets: `odonata presets`", err=True)
@@ -120,4 +116,4 @@ def _until_right(question: str, default: str, read: Callable[[str], Answer]) -> 
         try:
             return read(typer.prompt(question, default=default, err=True))
         except InputError as error:
-            typer.echo(str(error.in_terminal()), err=True)
+            typer.echo(str(in_terminal(error)), err=True)

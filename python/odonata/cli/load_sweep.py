@@ -9,9 +9,13 @@ from typing import Annotated
 import typer
 
 from odonata.base.folder import ResultFolder
+from odonata.base.pictures import picture
 from odonata.cli.answer import open_pipe, print_json, reported, say, warn
 from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings, result_folder
 from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED, option
+from odonata.load_curves import curve as load_curve
+from odonata.load_curves import page
+from odonata.load_curves import request as load_request
 from odonata.running import runner
 from odonata.scenario import reading
 
@@ -96,11 +100,6 @@ def load_sweep(
     its steady state. Ctrl-C ends the sweep and keeps the loads that had ended. Loads are fractions of the
     terminal link's bandwidth.
     """
-    from odonata.base.pictures import picture
-    from odonata.load_curves import curve as load_curve
-    from odonata.load_curves import page
-    from odonata.load_curves import request as load_request
-
     with reported(as_json), runner.StopRequest() as stop, contextlib.ExitStack() as stack:
         asked = load_request.Request(
             load_request.parse_loads(loads),

@@ -8,6 +8,7 @@ import typer
 
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Json
+from odonata.scenario import preset_list
 
 
 def presets(
@@ -21,8 +22,6 @@ def presets(
     Each number of a preset has its source. Most presets are machines without jobs. The key `preset` of a
     scenario names one; keys of the scenario replace its keys one by one.
     """
-    from odonata.scenario import preset_list
-
     with reported(as_json, writes=False):
         one = None if name is None else preset_list.preset(name)
         every = preset_list.presets() if name is None else []

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from odonata.api import pages as sources
+from odonata.base.output_file import OutputFile
 from odonata.cli.answer import open_pipe, reported, say
 from odonata.cli.arguments import Force
 from odonata.errors import option
@@ -36,9 +38,6 @@ def report(
     One file with the verdict in words, charts and tables. It needs no network: keep it or send it to others.
     """
     with reported(False):
-        from odonata.api import pages as sources
-        from odonata.base.output_file import OutputFile
-
         target = _target(folders) if out is None else out
         output = OutputFile(target, key=option("out"), replace=force, inputs=_inputs(folders))
         output.write(sources.page(folders))

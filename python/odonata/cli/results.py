@@ -8,9 +8,12 @@ from typing import Annotated
 
 import typer
 
+from odonata.analysis import comparison, comparison_page, summary_page
+from odonata.analysis import summary as contents
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.cli.arguments import Json
 from odonata.errors import InputError, option
+from odonata.results.results import Results
 
 
 def summary(
@@ -19,10 +22,6 @@ def summary(
 ) -> None:
     """Show the summary of a run."""
     with reported(as_json, writes=False):
-        from odonata.analysis import summary as contents
-        from odonata.analysis import summary_page
-        from odonata.results.results import Results
-
         page = contents.collect(Results.load(folder))
     with open_pipe():
         if as_json:
@@ -48,9 +47,6 @@ def compare(
     """
     threshold = 0.0 if everything else least / 100
     with reported(as_json, writes=False):
-        from odonata.analysis import comparison, comparison_page
-        from odonata.results.results import Results
-
         if not math.isfinite(least):
             raise InputError("not a number", key=option("min"), value=str(least), expected="a percentage")
         found = comparison.collect(Results.load(a), Results.load(b), threshold)

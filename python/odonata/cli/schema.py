@@ -9,8 +9,13 @@ from typing import Annotated
 import typer
 
 from odonata import _core
+from odonata.analysis import json_reference
+from odonata.analysis.parquet import documentation
+from odonata.analysis.reference import keys_table, tables_page
 from odonata.cli.answer import open_pipe, print_json, reported
 from odonata.errors import InputError, option
+from odonata.scenario.model_source import module
+from odonata.scenario.reference import scenario_page
 
 
 class What(StrEnum):
@@ -64,11 +69,6 @@ def schema(
 
     For scenarios, a JSON Schema for completion and checks in editors.
     """
-    from odonata.analysis import json_reference
-    from odonata.analysis.parquet import documentation
-    from odonata.analysis.reference import keys_table, tables_page
-    from odonata.scenario.reference import scenario_page
-
     with reported(False, writes=False):
         if tables and what != What.scenario:
             raise InputError("it has no tables", key=option("tables"), expected="no WHAT")
@@ -76,8 +76,6 @@ def schema(
             raise InputError("only of the scenario", key=option("python"), expected="no other option")
     with open_pipe():
         if python:
-            from odonata.scenario.model_source import module
-
             print(module(json.loads(_core.schema())), end="")
         elif tables:
             docs = documentation()

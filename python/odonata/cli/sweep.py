@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from odonata.base.pictures import picture, save
 from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Json, Settings, result_folder
-from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED, option
+from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED, InputError, given, option
 from odonata.running import runner
+from odonata.sweeps import own_pictures, page, run
+from odonata.sweeps import picture as pictures
+from odonata.sweeps import spec as specs
+from odonata.sweeps.axes import over_option
 
 
 def sweep(
@@ -92,15 +98,6 @@ def sweep(
     Repeat the command to continue a stopped sweep; finished runs are not repeated. A failed run is a row of
     the results; the others continue.
     """
-    from dataclasses import replace
-
-    from odonata.base.pictures import picture
-    from odonata.errors import InputError, given
-    from odonata.sweeps import own_pictures, page, run
-    from odonata.sweeps import picture as pictures
-    from odonata.sweeps import spec as specs
-    from odonata.sweeps.axes import over_option
-
     with reported(as_json), runner.StopRequest() as stop:
         spec = specs.load(file)
         cluster = spec.slurm
@@ -146,8 +143,6 @@ def sweep(
                 report=progress,
             )
         if output is not None:
-            from odonata.base.pictures import save
-
             try:
                 save(found.plot(measure, x=x), output)
                 own_pictures.remember(folder, output.target)

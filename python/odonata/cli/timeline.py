@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from odonata.cli.answer import open_pipe, print_json, reported
+from odonata.analysis.measured import needed
+from odonata.base.output_file import OutputFile
+from odonata.base.wording import size
+from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Force, Json
 from odonata.errors import TRACE_WRONG, InputError, option
+from odonata.results.results import Results
+from odonata.timeline.recorded import Recorded
+from odonata.timeline.selection import Ranks, choose, seconds
+from odonata.timeline.totals import compare
+from odonata.timeline.write import write
 
 if TYPE_CHECKING:
     from odonata.answers import TimelineAnswer
@@ -66,12 +74,6 @@ def timeline(
     different: list[str] = []
     compared = 0
     with reported(as_json):
-        from odonata.analysis.measured import needed
-        from odonata.base.output_file import OutputFile
-        from odonata.results.results import Results
-        from odonata.timeline.recorded import Recorded
-        from odonata.timeline.selection import Ranks, choose, seconds
-
         results = Results.load(folder)
         # First of all: nothing else helps then.
         Recorded(results)
@@ -91,12 +93,8 @@ def timeline(
                 expected="a file",
             )
 
-        from odonata.timeline.write import write
-
         answer = write(results, selection, output.opened, max_events) | {"file": str(target)}
         if check:
-            from odonata.timeline.totals import compare
-
             different, compared = compare(results, target)
     with open_pipe():
         if as_json:
@@ -110,8 +108,6 @@ def timeline(
 
 
 def _show(answer: TimelineAnswer) -> None:
-    from odonata.base.wording import size
-
     size_text = "" if answer["bytes"] is None else f" ({size(answer['bytes'])})"
     print(f"Timeline: {answer['file']}{size_text}")
     shown = [f"{answer['ranks']:,} of {answer['ranks_recorded']:,} recorded ranks"]
@@ -127,8 +123,6 @@ def _show(answer: TimelineAnswer) -> None:
 
 
 def _say_checked(different: list[str], compared: int, as_json: bool) -> None:
-    from odonata.cli.answer import say
-
     for line in different[:20]:
         say(f"differs: {line}")
     if not compared:

@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
+from odonata.base.pictures import picture
+from odonata.base.wording import duration
 from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Force, Json, Settings
 from odonata.errors import TRACE_WRONG, InputError, given, option
+from odonata.traces import merging, report
 
 app = typer.Typer(
     help="Recorded programs: inspect, check, repeat, convert.\n\nDUMPI, Chakra, OTF2, Nsight "
@@ -48,9 +51,6 @@ def trace_info(
     as_json: Json = False,
 ) -> None:
     """Show the contents of a trace: ranks, calls, messages, bytes and times."""
-    from odonata.base.pictures import picture
-    from odonata.traces import report
-
     with reported(as_json, writes=matrix is not None):
         if matrix is None and force:
             raise InputError(
@@ -78,8 +78,6 @@ def trace_lint(trace: TracePath, as_json: Json = False) -> None:
     differ from the footer, truncated files. Exit code: 0 no error, 1 errors, 2 the trace cannot be read.
     Notes list differences between replay and recording.
     """
-    from odonata.traces import report
-
     with reported(as_json, writes=False):
         findings = report.lint(trace)
     with open_pipe():
@@ -169,8 +167,6 @@ def trace_convert(
     scenario. An incomplete program is never left behind. Information that the trace lacks is listed on
     standard error.
     """
-    from odonata.traces import report
-
     with reported(as_json):
         if source.suffix == ".ncptl":
             raise InputError(
@@ -255,9 +251,6 @@ def trace_merge(
     Operations of each rank are in the order of their start, on the clocks of both; the rank computes between
     them. Information that the trace lacks is listed on standard error.
     """
-    from odonata.base.wording import duration
-    from odonata.traces import merging
-
     with reported(as_json):
         merged = merging.merge(
             trace,
@@ -302,8 +295,6 @@ def trace_repeat(
     Calls between MPI_Init and MPI_Finalize are written N times. To replay a trace several times, use the key
     `repeat` of a job instead.
     """
-    from odonata.traces import report
-
     with reported(as_json):
         cleared = report.repeat(trace, out, times)
     for text in cleared:

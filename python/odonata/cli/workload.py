@@ -10,6 +10,7 @@ import typer
 from odonata.cli.answer import open_pipe, print_json, reported, say
 from odonata.cli.arguments import Json
 from odonata.errors import FORMAT_DIFFERS, INPUT_WRONG, InputError, given, option
+from odonata.programs import conceptual as workload
 from odonata.scenario.reading import LARGEST_SEED
 
 app = typer.Typer(
@@ -37,8 +38,6 @@ def workload_check(
     as_json: Json = False,
 ) -> None:
     """Check a program, and list its options."""
-    from odonata.programs import conceptual as workload
-
     with reported(as_json, writes=False):
         report = workload.checked(program, strict=strict, ignore_unknown_backend=ignore_unknown_backend)
     for text in [*(error["shown"] for error in report["errors"]), *report["warnings"]]:
@@ -67,8 +66,6 @@ def workload_format(
     Line breaks and comments stay in place. The meaning does not change: words, numbers, strings and signs
     stay the same.
     """
-    from odonata.programs import conceptual as workload
-
     with reported(False, writes=write):
         if write and check:
             raise InputError(
@@ -102,8 +99,6 @@ def workload_compile(
 
     Without a clock, timed loops have three passes and one warm-up pass.
     """
-    from odonata.programs import conceptual as workload
-
     with reported(as_json, writes=False):
         content, failure = workload.record(
             program,

@@ -25,6 +25,7 @@ def __getattr__(name: str) -> object:
     # Modules have small letters: to import one of them must not import the classes.
     if name[:1].isupper() or name == "__all__":
         objects = importlib.import_module(f"{__name__}.objects")
-        if name == "__all__" or name in objects.__all__:
-            return getattr(objects, name)
+        globals().update({one: getattr(objects, one) for one in ("__all__", *objects.__all__)})
+        if name in globals():
+            return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
