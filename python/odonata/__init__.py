@@ -29,28 +29,19 @@ if _TYPE_CHECKING:
     from odonata import operations, plot, scenario
     from odonata._core import __version__
     from odonata.analysis.slowdown import Slowdown
-    from odonata.api.runs import check, compare, describe, html_report, load, run
-    from odonata.api.tools import (
+    from odonata.commands.device import device_bench, device_fit, device_preset, device_presets
+    from odonata.commands.runs import check, compare, describe, html_report, load, run
+    from odonata.commands.tools import (
         benchmark,
         benchmark_parallel,
         calibrate,
-        device_bench,
-        device_fit,
-        device_preset,
-        device_presets,
         import_scenario,
         init,
         preset,
         presets,
-        trace_convert,
-        trace_info,
-        trace_lint,
-        trace_merge,
-        trace_repeat,
-        workload_check,
-        workload_compile,
-        workload_format,
     )
+    from odonata.commands.trace import trace_convert, trace_info, trace_lint, trace_merge, trace_repeat
+    from odonata.commands.workload import workload_check, workload_compile, workload_format
     from odonata.errors import InputError, RunFailed, RunSuspended
     from odonata.load_curves.load_sweep import LoadSweep, load_sweep
     from odonata.results.results import Results
@@ -121,8 +112,17 @@ _MODULES = {
     "Slurm": "sweeps.spec",
     "Sweep": "sweeps.result",
     "__version__": "_core",
-    **dict.fromkeys(("check", "compare", "describe", "html_report", "load", "run"), "api.runs"),
+    **dict.fromkeys(("check", "compare", "describe", "html_report", "load", "run"), "commands.runs"),
     "load_sweep": "load_curves.load_sweep",
+    **dict.fromkeys(
+        ("benchmark", "benchmark_parallel", "calibrate", "import_scenario", "init", "preset", "presets"),
+        "commands.tools",
+    ),
+    **dict.fromkeys(("device_bench", "device_fit", "device_preset", "device_presets"), "commands.device"),
+    **dict.fromkeys(
+        ("trace_convert", "trace_info", "trace_lint", "trace_merge", "trace_repeat"), "commands.trace"
+    ),
+    **dict.fromkeys(("workload_check", "workload_compile", "workload_format"), "commands.workload"),
     **dict.fromkeys(("operations", "plot", "scenario"), ""),
     "extrapolate": "running.extrapolation",
     "fidelity": "running.tiers",
@@ -135,7 +135,7 @@ def __getattr__(name: str) -> object:
 
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    place = _MODULES.get(name, "api.tools")
+    place = _MODULES[name]
     if not place:
         return importlib.import_module(f"{__name__}.{name}")
     found = getattr(importlib.import_module(f"{__name__}.{place}"), name)

@@ -34,7 +34,7 @@ LAYERS = (
     "benchmarks",
     "imports",
     "plot",
-    "api",
+    "commands",
     "cli",
     "__main__",
 )

@@ -26,11 +26,11 @@ from typer.core import TyperGroup
 from odonata._core import __version__
 from odonata.cli import streams
 from odonata.cli.answer import open_pipe, reported
+from odonata.cli.declared import group
 from odonata.errors import check_text
 
-#: Module and name of the function of each command, or of the application of a group, in the order of the
-#: help.
-COMMANDS = {
+#: Module and name of the function of each command in the order of the help; None: a group, see `GROUPS`.
+COMMANDS: dict[str, tuple[str, str] | None] = {
     "init": ("init", "init"),
     "presets": ("presets", "presets"),
     "import": ("import_", "import_"),
@@ -49,9 +49,17 @@ COMMANDS = {
     "bench": ("bench", "bench"),
     "schema": ("schema", "schema"),
     "calibrate": ("calibrate", "calibrate"),
-    "device": ("device", "app"),
-    "trace": ("trace", "app"),
-    "workload": ("workload", "app"),
+    "device": None,
+    "trace": None,
+    "workload": None,
+}
+
+#: What the groups of commands are, which are declared in the modules of `odonata.commands` of these names.
+GROUPS = {
+    "device": "Storage devices alone: measure, fit, show.",
+    "trace": "Recorded programs: inspect, check, repeat, convert.\n\nDUMPI, Chakra, OTF2, Nsight Systems, "
+    "GOAL, Darshan logs, and programs in files.",
+    "workload": "Check and list coNCePTuaL programs.",
 }
 
 
@@ -90,12 +98,12 @@ def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     made.callback(invoke_without_command=True)(_options)
     for name in names:
-        module, function = COMMANDS[name]
-        found = getattr(importlib.import_module(f"{__name__}.{module}"), function)
-        if isinstance(found, typer.Typer):
-            made.add_typer(found, name=name)
+        place = COMMANDS[name]
+        if place is None:
+            importlib.import_module(f"odonata.commands.{name}")
+            made.add_typer(group(name, GROUPS[name]), name=name)
         else:
-            made.command(name)(found)
+            made.command(name)(getattr(importlib.import_module(f"{__name__}.{place[0]}"), place[1]))
     return made
 
 

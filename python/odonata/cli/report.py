@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from odonata.api import pages as sources
 from odonata.base.output_file import OutputFile
 from odonata.cli.answer import open_pipe, reported, say
 from odonata.cli.arguments import Force
+from odonata.commands import pages as sources
 from odonata.errors import option
 
 

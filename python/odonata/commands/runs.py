@@ -267,8 +267,8 @@ def html_report(
     >>> import odonata
     >>> page = odonata.html_report("results/a", "results/b", file="both.html")  # doctest: +SKIP
     """
-    from odonata.api import pages as sources
     from odonata.base.output_file import OutputFile
+    from odonata.commands import pages as sources
 
     if not folders:
         raise InputError("nothing to show", key="folders", expected="one result or more")
