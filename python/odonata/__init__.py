@@ -30,16 +30,12 @@ if _TYPE_CHECKING:
     from odonata._core import __version__
     from odonata.analysis.slowdown import Slowdown
     from odonata.commands.device import device_bench, device_fit, device_preset, device_presets
-    from odonata.commands.runs import check, compare, describe, html_report, load, run
-    from odonata.commands.tools import (
-        benchmark,
-        benchmark_parallel,
-        calibrate,
-        import_scenario,
-        init,
-        preset,
-        presets,
-    )
+    from odonata.commands.known import check, describe
+    from odonata.commands.measurements import benchmark, benchmark_parallel, calibrate
+    from odonata.commands.report import html_report
+    from odonata.commands.results import compare, load
+    from odonata.commands.runs import run
+    from odonata.commands.scenario import import_scenario, init, preset, presets
     from odonata.commands.trace import trace_convert, trace_info, trace_lint, trace_merge, trace_repeat
     from odonata.commands.workload import workload_check, workload_compile, workload_format
     from odonata.errors import InputError, RunFailed, RunSuspended
@@ -112,12 +108,13 @@ _MODULES = {
     "Slurm": "sweeps.spec",
     "Sweep": "sweeps.result",
     "__version__": "_core",
-    **dict.fromkeys(("check", "compare", "describe", "html_report", "load", "run"), "commands.runs"),
+    "run": "commands.runs",
+    **dict.fromkeys(("check", "describe"), "commands.known"),
+    **dict.fromkeys(("compare", "load"), "commands.results"),
+    "html_report": "commands.report",
     "load_sweep": "load_curves.load_sweep",
-    **dict.fromkeys(
-        ("benchmark", "benchmark_parallel", "calibrate", "import_scenario", "init", "preset", "presets"),
-        "commands.tools",
-    ),
+    **dict.fromkeys(("benchmark", "benchmark_parallel", "calibrate"), "commands.measurements"),
+    **dict.fromkeys(("import_scenario", "init", "preset", "presets"), "commands.scenario"),
     **dict.fromkeys(("device_bench", "device_fit", "device_preset", "device_presets"), "commands.device"),
     **dict.fromkeys(
         ("trace_convert", "trace_info", "trace_lint", "trace_merge", "trace_repeat"), "commands.trace"

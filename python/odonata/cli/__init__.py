@@ -26,35 +26,36 @@ from typer.core import TyperGroup
 from odonata._core import __version__
 from odonata.cli import streams
 from odonata.cli.answer import open_pipe, reported
-from odonata.cli.declared import group
+from odonata.cli.declared import callback, group
 from odonata.errors import check_text
 
-#: Module and name of the function of each command in the order of the help; None: a group, see `GROUPS`.
-COMMANDS: dict[str, tuple[str, str] | None] = {
-    "init": ("init", "init"),
-    "presets": ("presets", "presets"),
-    "import": ("import_", "import_"),
-    "run": ("run", "run"),
-    "sweep": ("sweep", "sweep"),
-    "load-sweep": ("load_sweep", "load_sweep"),
-    "check": ("check", "check"),
-    "describe": ("check", "describe"),
-    "fidelity": ("fidelity", "fidelity"),
-    "extrapolate": ("extrapolate", "extrapolate"),
-    "summary": ("results", "summary"),
-    "explain": ("explain", "explain"),
-    "report": ("report", "report"),
-    "timeline": ("timeline", "timeline"),
-    "compare": ("results", "compare"),
-    "bench": ("bench", "bench"),
-    "schema": ("schema", "schema"),
-    "calibrate": ("calibrate", "calibrate"),
-    "device": None,
-    "trace": None,
-    "workload": None,
+#: The module of each command or group, in the order of the help. It declares the command, or holds a function
+#: of its name.
+COMMANDS = {
+    "init": "commands.scenario",
+    "presets": "commands.scenario",
+    "import": "commands.scenario",
+    "run": "cli.run",
+    "sweep": "cli.sweep",
+    "load-sweep": "cli.load_sweep",
+    "check": "commands.known",
+    "describe": "commands.known",
+    "fidelity": "cli.fidelity",
+    "extrapolate": "cli.extrapolate",
+    "summary": "commands.results",
+    "explain": "commands.results",
+    "report": "commands.report",
+    "timeline": "cli.timeline",
+    "compare": "commands.results",
+    "bench": "commands.measurements",
+    "schema": "cli.schema",
+    "calibrate": "commands.measurements",
+    "device": "commands.device",
+    "trace": "commands.trace",
+    "workload": "commands.workload",
 }
 
-#: What the groups of commands are, which are declared in the modules of `odonata.commands` of these names.
+#: What the groups of commands are.
 GROUPS = {
     "device": "Storage devices alone: measure, fit, show.",
     "trace": "Recorded programs: inspect, check, repeat, convert.\n\nDUMPI, Chakra, OTF2, Nsight Systems, "
@@ -98,12 +99,12 @@ def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     made.callback(invoke_without_command=True)(_options)
     for name in names:
-        place = COMMANDS[name]
-        if place is None:
-            importlib.import_module(f"odonata.commands.{name}")
+        module = importlib.import_module(f"odonata.{COMMANDS[name]}")
+        if name in GROUPS:
             made.add_typer(group(name, GROUPS[name]), name=name)
         else:
-            made.command(name)(getattr(importlib.import_module(f"{__name__}.{place[0]}"), place[1]))
+            own = getattr(module, name.replace("-", "_"), None) if COMMANDS[name].startswith("cli.") else None
+            made.command(name)(own or callback(name))
     return made
 
 

@@ -28,6 +28,8 @@ def callback(name: str) -> Any:
                 print_json(shown.answer)
             else:
                 shown.show()
+        for text in shown.after():
+            say(text)
         if shown.code:
             raise typer.Exit(shown.code)
 
@@ -70,7 +72,8 @@ def _read(command: Command, given: dict[str, Any]) -> dict[str, Any]:
 def _parameter(command: Command, name: str, one: Declared) -> inspect.Parameter:
     default = one.default
     if default is OF_FUNCTION:
-        default = inspect.signature(command.function).parameters[name].default
+        known = inspect.signature(command.function).parameters.get(name)
+        default = inspect.Parameter.empty if known is None else known.default
     kind = one.type | None if default is None else one.type
     if not one.flags:
         typed = typer.Argument(metavar=one.metavar, help=one.help)

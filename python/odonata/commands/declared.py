@@ -4,7 +4,7 @@
 made of the declarations (`odonata.cli.declared`). An option has the default of the function, unless its
 declaration says otherwise.
 
-    @command("trace lint", "Check a trace for errors.", show=show_lint, trace=TRACE)
+    @command("trace lint", "Check a trace for errors.", shown=show_lint, trace=TRACE)
     def trace_lint(trace: PathLike) -> list[TraceFinding]: ...
 """
 
@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
+
+from odonata.scenario.reading import LARGEST_SEED
 
 #: What the path of a file or folder may be.
 PathLike = str | os.PathLike[str]
@@ -61,10 +63,15 @@ def switch(help: str, *flags: str) -> Declared:
     return Declared(help, None, flags or ("--",), bool, False)
 
 
-#: `--force` and `--set`, as most commands have them.
+#: `--force`, `--set` and `--seed`, as most commands have them.
 FORCE = switch("Replace an existing file.", "--force", "-f")
 SETTINGS = option(
     "Set a key of the scenario; repeatable.", "--set", metavar="KEY=VALUE", type=list[str], default=None
+)
+
+
+SEED = option(
+    "Seed, in place of the one in the scenario.", "--seed", type=int, least=0, most=LARGEST_SEED, default=None
 )
 
 
@@ -76,6 +83,8 @@ class Shown:
     show: Callable[[], None]
     #: Lines on standard error that come before it.
     notes: Iterable[str] = ()
+    #: What is done after it; it gives more such lines.
+    after: Callable[[], Iterable[str]] = tuple
     #: The exit code.
     code: int = 0
     #: Where the results are, if the answer cannot be printed.
@@ -109,7 +118,7 @@ def command(
     help: str,
     /,
     *,
-    show: Callable[[Any], None] = print,
+    shown: Callable[[Any], None] = print,
     terminal: Callable[..., Shown] | None = None,
     writes: bool | str = False,
     has_json: bool = True,
@@ -118,7 +127,7 @@ def command(
     """Declares the command `name` at the function that it calls; `parameters` in the order of the help."""
 
     def declare(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-        COMMANDS[name] = Command(name, help, function, show, terminal, writes, has_json, parameters)
+        COMMANDS[name] = Command(name, help, function, shown, terminal, writes, has_json, parameters)
         return function
 
     return declare

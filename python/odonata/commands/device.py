@@ -54,7 +54,7 @@ class ModelName(StrEnum):
     The next access starts when one ends. The time includes the flush of caches after the last write. `odonata
     device show` lists the presets.
     """,
-    show=devices.show_bench,
+    shown=devices.show_bench,
     device=argument("DEVICE", "Preset, or device file (TOML).", str),
     pattern=option("Order and direction of the accesses.", type=PatternName),
     file=option("Size of the file.", metavar="SIZE"),
@@ -127,7 +127,7 @@ def device_bench(
     Least squares of relative errors over the rows with one outstanding access. Prints a device file for
     `bench`, with residuals as comments. Parameters that the measurements do not determine are refused.
     """,
-    show=devices.show_fit,
+    shown=devices.show_fit,
     file=argument(
         "MEASUREMENTS",
         "CSV file with the columns operation (read, write), pattern (sequential, random), record, "
