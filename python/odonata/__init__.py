@@ -36,14 +36,13 @@ if _TYPE_CHECKING:
     from odonata.commands.results import compare, load
     from odonata.commands.runs import run
     from odonata.commands.scenario import import_scenario, init, preset, presets
+    from odonata.commands.tiers import extrapolate, fidelity
     from odonata.commands.trace import trace_convert, trace_info, trace_lint, trace_merge, trace_repeat
     from odonata.commands.workload import workload_check, workload_compile, workload_format
     from odonata.errors import InputError, RunFailed, RunSuspended
     from odonata.load_curves.load_sweep import LoadSweep, load_sweep
     from odonata.results.results import Results
-    from odonata.running.extrapolation import extrapolate
     from odonata.running.runner import Progress
-    from odonata.running.tiers import fidelity
     from odonata.scenario import Scenario
     from odonata.sweeps.result import Sweep
     from odonata.sweeps.run import sweep
@@ -112,6 +111,7 @@ _MODULES = {
     **dict.fromkeys(("check", "describe"), "commands.known"),
     **dict.fromkeys(("compare", "load"), "commands.results"),
     "html_report": "commands.report",
+    **dict.fromkeys(("extrapolate", "fidelity"), "commands.tiers"),
     "load_sweep": "load_curves.load_sweep",
     **dict.fromkeys(("benchmark", "benchmark_parallel", "calibrate"), "commands.measurements"),
     **dict.fromkeys(("import_scenario", "init", "preset", "presets"), "commands.scenario"),
@@ -121,8 +121,6 @@ _MODULES = {
     ),
     **dict.fromkeys(("workload_check", "workload_compile", "workload_format"), "commands.workload"),
     **dict.fromkeys(("operations", "plot", "scenario"), ""),
-    "extrapolate": "running.extrapolation",
-    "fidelity": "running.tiers",
     "sweep": "sweeps.run",
 }
 

@@ -1,6 +1,6 @@
 """Errors that a user can mend, and how they are shown.
 
-An `InputError` says where the input is wrong (file, line, key), what was found, what was expected and what to
+An `InputError` names the place (file, line, key), what was found, what was expected and what to
 do. It is raised before anything is created. Its texts name options as `Words`, which have two renderings: as
 arguments of Python (`str(error)`, `force=True`) and as options of the command (`in_terminal`,
 `--force`).
@@ -41,9 +41,9 @@ class Option:
 
     #: The argument, as `queue_depth`.
     name: str
-    #: What it is given, or should be; True and False: a switch; None: the option is only named.
+    #: Its value; True and False: a switch; None: only the name.
     value: object = None
-    #: What the command calls it, if that is not `--queue-depth`.
+    #: The name in the command, if that is not `--queue-depth`.
     flag: str | None = None
 
     def python(self) -> str:
@@ -65,9 +65,9 @@ class Call:
 
     #: The command, as `trace lint`.
     name: str
-    #: What it is given.
+    #: Its options.
     options: tuple[Option, ...] = ()
-    #: What a function takes before that: a name or file; `...` for what is left open.
+    #: First argument: a name or file; `...`: left open.
     first: str | None = None
 
     def python(self) -> str:
@@ -104,7 +104,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Said:
-    """What is said in two ways that follow no rule."""
+    """A text whose two renderings follow no rule."""
 
     in_python: str
     in_terminal: str
@@ -199,7 +199,7 @@ def setting(text: str) -> Words:
     return Words(Setting(text))
 
 
-#: What the core says of options of the command. It does not know who asks.
+#: Phrases of the core that name options. The core does not know whether Python or the command asks.
 _OF_THE_CORE: dict[str, Words] = {
     "--incomplete reads what there is of it; odonata trace lint says what is wrong": given("incomplete")
     + " reads what there is of it; "
@@ -218,7 +218,7 @@ _OF_THE_CORE: dict[str, Words] = {
 
 
 def _option_of_the_core(place: str | None) -> str | None:
-    """A place of the core: a file or key as it is, or an option."""
+    """Returns a file or key of the core, or the option that it names."""
     name = (place or "").removeprefix("--")
     if place is None or name == place:
         return place
@@ -228,7 +228,7 @@ def _option_of_the_core(place: str | None) -> str | None:
 
 
 def _of_the_core(text: str) -> str:
-    """A text of the core, with the options in it as such."""
+    """Returns a text of the core with its options as data."""
     for phrase, words in _OF_THE_CORE.items():
         before, found, after = text.partition(phrase)
         if found:

@@ -26,7 +26,7 @@ ROUTINGS = ("minimal", "valiant", "progressive-adaptive")
 
 HEAD = (
     "| computation | routing | communication time, mean of ranks | hops, mean | not minimal "
-    "| packet latency, mean | 99 % | largest |\n|---|---|---:|---:|---:|---:|---:|---:|"
+    "| packet latency, mean | 99% | largest |\n|---|---|---:|---:|---:|---:|---:|---:|"
 )
 
 

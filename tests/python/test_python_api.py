@@ -13,7 +13,8 @@ from test_devices import TABLE_ONE
 import odonata
 from odonata import _core, answers, tool_answers
 from odonata.base import json_types
-from odonata.cli import app
+from odonata.cli import app, application
+from odonata.commands.declared import COMMANDS
 from odonata.errors import InputError, given, in_terminal, input_errors, option
 
 TORUS = {"machine": {"torus": {"dims": [4, 4]}}}
@@ -258,6 +259,21 @@ def test_other_commands_answer_as_declared(tmp_path):
         odonata.workload_compile(wrong, 2)
     whole(odonata.presets(), list[answers.PresetSummary])
     whole(odonata.preset("trinity"), answers.Preset)
+
+
+def test_the_answer_of_a_command_is_what_its_function_returns():
+    """Under the command's name; two commands answer more than their function, or with it as text."""
+    application()
+    types = vars(answers) | vars(tool_answers)
+    compared = 0
+    for name, command in COMMANDS.items():
+        declared = answers.ANSWERS.get(name.replace(" ", "-"))
+        returned = inspect.signature(command.function).return_annotation
+        if declared is None or name in ("presets", "trace repeat", "device show", "check", "describe"):
+            continue
+        assert eval(returned, types) == declared, name
+        compared += 1
+    assert compared > 10
 
 
 @pytest.mark.slow

@@ -3,8 +3,8 @@
 Results and answers go to standard output, progress and errors to standard error. Exit codes: 0 the run
 completed; 2 the input is wrong and nothing was created or touched; 3 the run or a baseline ended in a named
 failure, which `run.json` holds; 130 it was interrupted, and what was measured until then is kept, or it can
-be resumed; 1 this computer let us down (disk full, ...), and nothing was left behind but snapshots, or a
-trace that was to be checked is wrong. A reader that closes the pipe (`| head`) changes none of that.
+be resumed; 1 the computer failed (disk full, ...), and nothing was left behind but snapshots, or a
+checked trace has errors. A reader that closes the pipe (`| head`) changes none of that.
 
 `COMMANDS` is the table of all commands; the module of a command is imported when it is called. What all
 need is in `arguments` and `answer`.
@@ -40,12 +40,12 @@ COMMANDS = {
     "load-sweep": "cli.load_sweep",
     "check": "commands.known",
     "describe": "commands.known",
-    "fidelity": "cli.fidelity",
-    "extrapolate": "cli.extrapolate",
+    "fidelity": "commands.tiers",
+    "extrapolate": "commands.tiers",
     "summary": "commands.results",
     "explain": "commands.results",
     "report": "commands.report",
-    "timeline": "cli.timeline",
+    "timeline": "commands.timeline",
     "compare": "commands.results",
     "bench": "commands.measurements",
     "schema": "cli.schema",
@@ -65,7 +65,7 @@ GROUPS = {
 
 
 class _Commands(TyperGroup):
-    """The commands; what is wrong with arguments is said without the words of the library that checks."""
+    """The group of all commands. It removes the prefix of the validation library from errors."""
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         try:
@@ -86,7 +86,7 @@ def _options(
 
 
 def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
-    """The commands of these names."""
+    """Builds the application with the commands of these names."""
     made = typer.Typer(
         name="odonata",
         cls=_Commands,
@@ -116,28 +116,28 @@ def __getattr__(name: str) -> Any:
 
 
 def _needed(arguments: list[str]) -> Iterable[str]:
-    """The commands that may be meant: the one that is named, all where a page of help lists them."""
+    """Returns the commands to build: the named one, or all for a page of help."""
     if arguments == ["--version"]:
         return ()
     return arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
 
 
 def call(arguments: list[str]) -> str | int | None:
-    """Carries out a command; its exit code. Nothing that a user does ends in a traceback."""
+    """Runs a command and returns its exit code. User errors never end in a traceback."""
     code: str | int | None = 0
     try:
         with reported("--json" in arguments, writes=False):
             for number, argument in enumerate(arguments):
                 before = arguments[number - 1] if number else ""
                 check_text(argument, before if before.startswith("-") else f"argument {number + 1}")
-            # Commands take care of what they print; help and version are left.
+            # Commands handle closed pipes themselves; help and version do not.
             with open_pipe():
                 application(_needed(arguments))(arguments, prog_name="odonata")
     except typer.Exit as error:
         code = error.exit_code
     except SystemExit as error:
         code = error.code
-    # They end with an exception, before all is printed.
+    # An exception may leave output in the buffer.
     try:
         with open_pipe():
             pass
@@ -147,9 +147,9 @@ def call(arguments: list[str]) -> str | int | None:
 
 
 def main() -> None:
-    """What the command does, once its libraries are there."""
+    """Runs the command of `sys.argv`, and exits."""
     streams.prepare()
     code = call(sys.argv[1:])
-    # There is nothing more that anybody could stop in an orderly way.
+    # Nothing is left that Ctrl-C could stop in an orderly way.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""Commands of the terminal, made of declarations."""
+"""Builds the commands of the terminal from their declarations."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from odonata.cli.answer import open_pipe, print_json, reported, say
-from odonata.cli.arguments import Json
-from odonata.commands.declared import COMMANDS, OF_FUNCTION, Command, Declared, Shown
+from odonata.commands.declared import COMMANDS, JSON, OF_FUNCTION, Command, Declared, Shown
 
 
 def callback(name: str) -> Any:
-    """What Typer calls for the command of this name."""
+    """Returns the function that Typer calls for a command."""
     command = COMMANDS[name]
 
     def carry_out(**given: Any) -> None:
@@ -34,8 +33,8 @@ def callback(name: str) -> Any:
             raise typer.Exit(shown.code)
 
     parameters = [_parameter(command, key, one) for key, one in command.parameters.items()]
-    if command.has_json:
-        parameters.append(_keyword("as_json", Json, False))
+    if command.has_json and "as_json" not in command.parameters:
+        parameters.append(_parameter(command, "as_json", JSON))
     carry_out.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     carry_out.__annotations__ = {one.name: one.annotation for one in parameters}
     carry_out.__doc__ = command.help
@@ -44,7 +43,7 @@ def callback(name: str) -> Any:
 
 
 def group(name: str, help: str) -> typer.Typer:
-    """The commands whose names begin with `name`."""
+    """Returns the group of the commands whose names begin with `name`."""
     made = typer.Typer(name=name, help=help, no_args_is_help=True, rich_markup_mode=None)
     for full in COMMANDS:
         first, _, rest = full.partition(" ")
@@ -61,7 +60,7 @@ def _answer(command: Command, given: dict[str, Any], *, as_json: bool) -> Shown:
 
 
 def _read(command: Command, given: dict[str, Any]) -> dict[str, Any]:
-    """What is given, as the function takes it."""
+    """Converts typed values to arguments of the function."""
     declared = command.parameters
     return {
         key: read(value) if value is not None and (read := declared[key].read) is not None else value

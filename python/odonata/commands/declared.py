@@ -1,4 +1,4 @@
-"""What a command is: its name, its arguments and options, the function behind it, how its answer is shown.
+"""Declarations of commands: name, arguments and options, function, and how the answer is shown.
 
 `command` declares all of it at the function, which stays a plain function of the package. The command line is
 made of the declarations (`odonata.cli.declared`). An option has the default of the function, unless its
@@ -24,7 +24,7 @@ PathLike = str | os.PathLike[str]
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-#: No default of its own: that of the function.
+#: Stands for the default of the function.
 OF_FUNCTION: Any = object()
 
 
@@ -33,18 +33,18 @@ class Declared:
     """An argument or option of a command."""
 
     help: str
-    #: What stands for its value in the help.
+    #: Placeholder of the value in the help.
     metavar: str | None = None
     #: The names of an option, as `--repeat` and `-n`; an argument has none.
     flags: tuple[str, ...] = ()
     #: The type of what is typed.
     type: Any = Path
-    #: What it is if nothing is typed.
+    #: The value if nothing is typed.
     default: Any = OF_FUNCTION
     #: The least and the greatest number.
     least: float | None = None
     most: float | None = None
-    #: Makes what the function takes of what is typed, if something is.
+    #: Converts the typed value to the argument of the function.
     read: Callable[[Any], Any] | None = None
 
 
@@ -63,7 +63,7 @@ def switch(help: str, *flags: str) -> Declared:
     return Declared(help, None, flags or ("--",), bool, False)
 
 
-#: `--force`, `--set` and `--seed`, as most commands have them.
+#: Arguments and options that most commands have. `JSON` is last if a command does not place it.
 FORCE = switch("Replace an existing file.", "--force", "-f")
 SETTINGS = option(
     "Set a key of the scenario; repeatable.", "--set", metavar="KEY=VALUE", type=list[str], default=None
@@ -75,15 +75,19 @@ SEED = option(
 )
 
 
+JSON = switch("Print JSON to standard output.", "--json")
+SCENARIO = argument("SCENARIO", "Scenario file (TOML).")
+
+
 @dataclass(frozen=True)
 class Shown:
-    """An answer with how it is shown, where this hangs on more than the answer."""
+    """An answer, and how to show it if that depends on more than the answer."""
 
     answer: Any
     show: Callable[[], None]
     #: Lines on standard error that come before it.
     notes: Iterable[str] = ()
-    #: What is done after it; it gives more such lines.
+    #: Called after the answer was printed; returns more lines for standard error.
     after: Callable[[], Iterable[str]] = tuple
     #: The exit code.
     code: int = 0
@@ -100,7 +104,7 @@ class Command:
     function: Callable[..., Any]
     #: Prints the answer for people.
     show: Callable[[Any], None]
-    #: Carries the command out in place of the function: with options that the function does not have.
+    #: Runs the command instead of the function, with the options that only the command has.
     terminal: Callable[..., Shown] | None
     #: Whether the command writes something: always, or if this option is given.
     writes: bool | str

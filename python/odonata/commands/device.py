@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class PatternName(StrEnum):
-    """In which order a file is accessed, and how."""
+    """Access patterns."""
 
     SEQUENTIAL_READ = "sequential-read"
     SEQUENTIAL_WRITE = "sequential-write"
@@ -39,7 +39,7 @@ class PatternName(StrEnum):
 
 
 class ModelName(StrEnum):
-    """Models of devices."""
+    """Device models."""
 
     RATE = "rate"
     SSD = "ssd"
@@ -81,18 +81,18 @@ def device_bench(
     reads: float | None = None,
     seed: int = 1,
 ) -> DeviceBench:
-    """Measures a storage device alone, under one pattern of accesses (docs/storage-devices.md).
+    """Measures a storage device alone under one access pattern (docs/storage-devices.md).
 
     Args:
-        device: A preset (`device_presets`), or file of a device (TOML).
+        device: A preset (`device_presets`) or a device file (TOML).
         pattern: Order and direction of the accesses.
         file: Size of the file.
         record: Size of an access. Default: 512 KiB in sequence, a page at random.
-        page: Random accesses begin at multiples of it.
-        queue_depth: Accesses outstanding.
-        accesses: Accesses in all. Default: as many as the file has records.
-        reads: Share of reads, of mixed patterns. Default: 0.5.
-        seed: Seed of all that is random.
+        page: Alignment of random accesses.
+        queue_depth: Outstanding accesses.
+        accesses: Total accesses. Default: the records of the file.
+        reads: Share of reads in mixed patterns. Default: 0.5.
+        seed: Seed of random values.
 
     Raises:
         InputError: There is no such device, or an argument is wrong.
@@ -142,13 +142,13 @@ def device_fit(
     """Derives the parameters of a storage device from a few measurements.
 
     Args:
-        file: CSV with the columns operation, pattern, record, queue_depth (may be left out), and one of iops,
+        file: CSV with the columns operation, pattern, record, queue_depth (optional), and one of iops,
             bandwidth, latency.
-        model: Model whose parameters are derived.
+        model: Model to fit.
         page: Page of an SSD. Default: 4 KiB.
 
     Raises:
-        InputError: The measurements cannot be read, or do not tell it.
+        InputError: The measurements cannot be read, or do not determine the parameters.
 
     >>> import odonata
     >>> odonata.device_fit("measured.csv", "ssd")["derived"]  # doctest: +SKIP
@@ -162,7 +162,7 @@ def device_fit(
 
 
 def device_presets() -> list[str]:
-    """Names of the storage devices that have one.
+    """Returns the names of all device presets.
 
     >>> import odonata
     >>> "intel-d3-s4510" in odonata.device_presets()
@@ -190,7 +190,7 @@ def _shown(name: str | None, *, as_json: bool) -> Shown:
     name=argument("[PRESET]", "Preset of a device. [default: list all]", str, default=None),
 )
 def device_preset(name: str) -> str:
-    """A storage device as a file (TOML), with the source of each number as comments.
+    """Returns the device file (TOML) of a preset, with the source of each number as a comment.
 
     Raises:
         InputError: There is no such device.

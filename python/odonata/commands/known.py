@@ -1,4 +1,4 @@
-"""What is known without a run: `odonata check`, `odonata describe`."""
+"""Facts that need no run: `odonata check`, `odonata describe`."""
 
 from __future__ import annotations
 
@@ -62,18 +62,18 @@ def _check(
 def check(
     scenario: ScenarioLike, *, overrides: Mapping[str, Any] | None = None, seed: int | None = None
 ) -> dict[str, Any]:
-    """All that can be known before a run.
+    """Checks a scenario, and reports what is known before a run.
 
     Capacity, placement, virtual channels, freedom from deadlock, threads and parts, cost, memory. The keys
     are those of `odonata check --json` (docs/results.md); a notebook shows it as a page.
 
     Args:
-        scenario: As of `run`; or the name of a preset.
+        scenario: As in `run`, or the name of a preset.
         overrides: Settings that replace those of the scenario, by dotted key.
         seed: Replaces the scenario's seed.
 
     Raises:
-        InputError: The scenario is wrong.
+        InputError: The scenario is invalid.
 
     >>> import odonata
     >>> report = odonata.check("examples/uniform.toml")
@@ -147,16 +147,16 @@ def describe(
     export: str | os.PathLike[str] | None = None,
     force: bool = False,
 ) -> dict[str, Any]:
-    """A machine, whatever runs on it: routers, nodes, cables of each class, diameter, bisection.
+    """Describes a machine: routers, nodes, cables of each class, diameter, bisection.
 
     The keys are those of `odonata describe --json` (docs/results.md); a notebook shows it as a page.
 
     Args:
-        scenario: As of `run`, which needs no jobs here; or the name of a preset.
+        scenario: As in `run`, or the name of a preset. It needs no jobs.
         overrides: Settings that replace those of the scenario, by dotted key.
-        routing: Also prove that the routing cannot deadlock, or show how it can.
-        export: File to which the graph is written as GraphML.
-        force: Replace that file if it is there.
+        routing: Also prove the routing free of deadlock, or show a cycle.
+        export: File to write the graph to, as GraphML.
+        force: Replace an existing file.
 
     >>> import odonata
     >>> machine = odonata.describe("theta")
@@ -164,7 +164,7 @@ def describe(
     ('dragonfly-2d', 3456, 4)
 
     Raises:
-        InputError: The scenario is wrong, or `export` cannot be written.
+        InputError: The scenario is invalid, or `export` cannot be written.
     """
     text, path = text_and_path(scenario, presets=True)
     output = None if export is None else OutputFile(export, key=named("export"), replace=force)

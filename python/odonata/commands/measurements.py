@@ -69,7 +69,7 @@ def benchmark(names: Sequence[str] = (), *, quick: bool = False) -> Bench:
 
     Args:
         names: Cases to run. Default: all.
-        quick: Shorter runs; figures vary more.
+        quick: Shorter runs; results vary more.
 
     Raises:
         InputError: There is no such case.
@@ -88,16 +88,16 @@ def benchmark_parallel(
     threads: Sequence[int] | None = None,
     rounds: int = 5,
 ) -> ParallelBench:
-    """Measures what more threads gain, with every scheduler, each run in a process of its own.
+    """Measures the speedup of threads with every scheduler, each run in its own process.
 
     Args:
         names: Cases to run. Default: all.
-        quick: Shorter runs; figures vary more.
-        threads: Numbers of threads. Default: 1, 2, 4, ... up to the cores.
-        rounds: Runs of which the median counts.
+        quick: Shorter runs; results vary more.
+        threads: Thread counts. Default: 1, 2, 4, ... up to the cores.
+        rounds: Runs per median.
 
     Raises:
-        InputError: There is no such case, or number of threads.
+        InputError: There is no such case, or a thread count is invalid.
 
     >>> import odonata
     >>> odonata.benchmark_parallel(threads=[1, 2])["rows"][0]["speed_up"]  # doctest: +SKIP
@@ -178,16 +178,16 @@ def calibrate(
 ) -> Calibration:
     """Fits a machine to ping-pong measurements: software overhead, link rate, eager threshold.
 
-    docs/calibrate.md says what can be determined.
+    docs/calibrate.md says which parameters measurements can determine.
 
     Args:
         measurements: CSV with the columns bytes, latency (half a round trip), and from, to.
         scenario: File of the machine to fit.
         fit: Among "software", "bandwidth", "per-byte", "hop", "eager".
-        nodes: Nodes of measurements that name none.
+        nodes: Nodes of measurements without from and to.
 
     Raises:
-        InputError: A file cannot be read, or the measurements cannot determine what is asked for.
+        InputError: A file cannot be read, or the measurements do not determine a parameter.
 
     >>> import odonata
     >>> odonata.calibrate("ping-pong.csv", "machine.toml")["settings"]  # doctest: +SKIP

@@ -56,14 +56,14 @@ def sweep_table(path: Path) -> Path | None:
 
 
 def _target(folders: list[Path]) -> Path:
-    """Where the page of these goes if nobody says: into the folder of one result, else into this one."""
+    """The default file: in the folder of one result, else in the current folder."""
     if len(folders) == 1 and os.path.isdir(folders[0]):
         return folders[0] / "report.html"
     return Path("report.html")
 
 
 def _inputs(folders: list[Path]) -> list[Path]:
-    """What is read: no page replaces a table. A page within a result's folder is none of them."""
+    """The files that the report reads and must not replace."""
     return [
         file
         for folder in folders
@@ -115,20 +115,20 @@ def html_report(
     file: str | os.PathLike[str] | None = None,
     force: bool = False,
 ) -> str:
-    """One HTML page about several results, or a table of a sweep: `odonata report DIR...` (docs/report.md).
+    """Writes one HTML page about several results or a table of a sweep (docs/report.md).
 
-    Of one result `Results.report` makes it.
+    `Results.report` makes the page of one result.
 
     Args:
-        folders: Folders that `odonata run` wrote, or one of a sweep.
-        file: Where to write the page too, whole or not at all.
-        force: Replace a file that is there.
+        folders: Result folders of `odonata run`, or one of a sweep.
+        file: File to write the page to.
+        force: Replace an existing file.
 
     Returns:
         The page.
 
     Raises:
-        InputError: A folder is no result or damaged, or `file` cannot be written, or is there already.
+        InputError: A folder holds no result or a damaged one; `file` exists or cannot be written.
 
     >>> import odonata
     >>> page = odonata.html_report("results/a", "results/b", file="both.html")  # doctest: +SKIP

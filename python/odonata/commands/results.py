@@ -1,4 +1,4 @@
-"""Results that are there: `odonata summary`, `odonata explain`, `odonata compare`."""
+"""Commands that read results: `odonata summary`, `odonata explain`, `odonata compare`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def load(folder: str | os.PathLike[str]) -> Results:
-    """Opens the folder that `odonata run` wrote.
+    """Opens a result folder of `odonata run`.
 
     >>> import odonata
     >>> odonata.load("results/interference").outcome  # doctest: +SKIP
@@ -101,15 +101,15 @@ def _compare(a: Path, b: Path, *, least: float, everything: bool, as_json: bool)
 def compare(
     a: Results | str | os.PathLike[str], b: Results | str | os.PathLike[str], *, least: float = 0.01
 ) -> Comparison:
-    """What differs between two results, or a result and one of its baselines.
+    """Compares two results, or a result and one of its baselines.
 
     That is settings, metrics of jobs, sums over links and servers, and interference. The keys are
     those of `odonata compare --json` (docs/results.md); a notebook shows it as a page.
 
     Args:
-        a: Results, or their folder.
-        b: What they are compared with; ratios are b / a.
-        least: Metrics that change by a smaller share are left out.
+        a: Results or their folder.
+        b: The other results; ratios are b / a.
+        least: Leave out metrics that change by a smaller share.
 
     >>> import pyarrow as pa
     >>> from odonata import Results, compare

@@ -31,7 +31,7 @@ Answer = TypeVar("Answer")
 
 
 def presets() -> list[PresetSummary]:
-    """All presets that a scenario can start from: what each is, and the size of its machine.
+    """Returns all presets with a summary and the size of the machine.
 
     >>> import odonata
     >>> [one["machine"]["nodes"] for one in odonata.presets() if one["name"] == "theta"]
@@ -60,7 +60,7 @@ def _presets(name: str | None, *, as_json: bool) -> Shown:
     name=argument("[PRESET]", "Show this preset. [default: list all]", str, default=None),
 )
 def preset(name: str) -> Preset:
-    """One preset: what it is, its keys with their values and sources, and its text (TOML).
+    """Returns one preset: its summary, its keys with values and sources, and its text (TOML).
 
     A notebook shows it as a page.
 
@@ -123,7 +123,7 @@ def _init(
 
 
 def _ask(file: Path | None) -> tuple[Path, Starter, bool]:
-    """The questions, each of which is asked until it has an answer."""
+    """Asks each question until it has a valid answer."""
     if file is None:
         file = Path(typer.prompt("File", default="scenario.toml", err=True))
     typer.echo(f"Families: {', '.join(starter.families())}; presets: `odonata presets`", err=True)
@@ -183,20 +183,20 @@ def init(
     jobs: Sequence[str] | None = None,
     storage: bool | None = None,
 ) -> Path:
-    """Writes a commented scenario to start from; a file that is there is never replaced.
+    """Writes a commented scenario to start from. Existing files are never replaced.
 
     Args:
         file: File to write.
         machine: A family of networks, such as "torus".
         preset: A preset to start from, such as "theta". Without `machine` and this, a small dragonfly.
         jobs: Workloads, such as ["stencil:64", "checkpoint"].
-        storage: Whether there are storage servers. Default: if a job does I/O.
+        storage: Whether the scenario has storage servers. Default: if a job does I/O.
 
     Returns:
         The file.
 
     Raises:
-        InputError: There is no such name, it cannot be written, or is there already.
+        InputError: A name is unknown; the file exists or cannot be written.
 
     >>> import odonata
     >>> odonata.check(odonata.init("mine.toml", jobs=["stencil:16"]))  # doctest: +SKIP
@@ -277,17 +277,16 @@ def _imported(draft: Draft, name: str) -> Imported:
     force=switch("Replace an existing scenario.", "--force", "-f"),
 )
 def import_scenario(*files: PathLike) -> Imported:
-    """Makes a scenario of a configuration of CODES, MFNetSim or BookSim (docs/imports.md).
+    """Turns a configuration of CODES, MFNetSim or BookSim into a scenario (docs/imports.md).
 
     Args:
-        files: The configuration of BookSim 2, or that of CODES with its workload and allocation files.
+        files: Configuration of BookSim 2, or of CODES with its workload and allocation files.
 
     Returns:
-        The scenario as a text, which says of every key where it is from, and what has no counterpart.
+        The scenario as text, with the source of every key, and the settings without a counterpart.
 
     Raises:
-        InputError: A file is none of these, or something in it has no counterpart without which there is no
-            machine.
+        InputError: A file is of another kind, or a setting that the machine needs has no counterpart.
 
     >>> import odonata
     >>> odonata.Scenario.from_toml(odonata.import_scenario("torus88")["scenario"])  # doctest: +SKIP

@@ -55,14 +55,14 @@ def _info(trace: Path, matrix: Path | None, *, incomplete: bool, force: bool, as
     force=FORCE,
 )
 def trace_info(trace: PathLike, *, incomplete: bool = False) -> TraceInfo:
-    """What is in a trace: ranks, calls, messages, bytes and times.
+    """Returns the contents of a trace: ranks, calls, messages, bytes and times.
 
     Args:
         trace: Folder of the trace or program, or a .meta file.
-        incomplete: Read what there is of files that are not whole.
+        incomplete: Read truncated files.
 
     Raises:
-        InputError: It cannot be read.
+        InputError: The trace cannot be read.
 
     >>> import odonata
     >>> odonata.trace_info("tests/traces/dumpi/halo-8")["nranks"]
@@ -89,13 +89,13 @@ def _lint(trace: Path, *, as_json: bool) -> Shown:
     trace=TRACE,
 )
 def trace_lint(trace: PathLike) -> list[TraceFinding]:
-    """What is wrong with a trace; empty if nothing is.
+    """Checks a trace and returns the findings; the list is empty if there are none.
 
     Args:
         trace: Folder of the trace or program, or a .meta file.
 
     Raises:
-        InputError: It cannot be read.
+        InputError: The trace cannot be read.
 
     >>> import odonata
     >>> [finding["severity"] for finding in odonata.trace_lint("tests/traces/dumpi/halo-8")]
@@ -194,29 +194,29 @@ def trace_convert(
     flops: str | None = None,
     force: bool = False,
 ) -> Converted:
-    """Writes a trace, or the program of a job, as a program in files, which jobs replay.
+    """Writes a trace, or the program of a job, as a program in files. Jobs replay it.
 
     Args:
         source: A trace (DUMPI, Chakra, OTF2, Nsight Systems, Darshan), a program in files, or a scenario file
-            whose job is to be written.
-        out: Folder to write, NAME.program by custom.
+            with the job to write.
+        out: Folder to write, usually NAME.program.
         job: Job of the scenario. Default: the only one.
         overrides: Settings of the scenario, by dotted key.
-        repeat: How often, one after the other; of a trace.
-        compute_scale: What times of computation are multiplied by; of a trace.
-        incomplete: Read what there is of files that are not whole; of a trace.
-        interface: Of a Darshan log: accesses as the file system saw them ("posix", the default), or as the
-            application asked for them.
-        without: Of a Darshan log: patterns of names of files that are left out.
-        ranks: Of a Chakra trace or an export of Nsight Systems of one rank: how many ranks do the same.
-        bytes_from_time: Of an export of Nsight Systems: a bus bandwidth such as "300 GB/s"; collectives of
-            NCCL whose size is not recorded have what it moves in their time. Default: they are computation.
-        flops: Of a Chakra trace: a rate such as "300 TFLOP/s"; nodes that have operations (`num_ops`) and no
-            duration compute for their operations at this rate. Default: they take no time.
-        force: Replace a program that is there.
+        repeat: Number of repetitions of a trace.
+        compute_scale: Factor for the computation times of a trace.
+        incomplete: Read truncated files of a trace.
+        interface: Darshan log: accesses at the file system ("posix", the default) or in the application
+            ("mpi-io").
+        without: Darshan log: skip files whose names match one of these patterns.
+        ranks: Chakra trace or Nsight Systems export of one rank: replicate it on this many ranks.
+        bytes_from_time: Nsight Systems export: derive unrecorded sizes of NCCL collectives from their time
+            and this bus bandwidth, such as "300 GB/s". Default: count them as computation.
+        flops: Chakra trace: nodes with `num_ops` and no duration compute for `num_ops` divided by this rate,
+            such as "300 TFLOP/s". Default: they take no time.
+        force: Replace an existing program.
 
     Raises:
-        InputError: The source cannot be read, or `out` cannot be written, or is there already.
+        InputError: The source cannot be read; `out` exists or cannot be written.
 
     >>> import odonata
     >>> odonata.trace_convert("tests/traces/dumpi/halo-8", "halo.program")["ranks"]  # doctest: +SKIP
@@ -314,21 +314,21 @@ def trace_merge(
     without: Sequence[str] = (),
     force: bool = False,
 ) -> MergedTraces:
-    """Merges an MPI trace and a log of file access of one job into a program in files, which jobs replay.
+    """Merges an MPI trace and a log of file accesses of one job into a program in files.
 
     Args:
         trace: An MPI trace (DUMPI, OTF2), or a program in files.
-        log: A Darshan log, or a program in files that does nothing but access files.
-        out: Folder to write, NAME.program by custom.
-        offset: When the clock of the log begins on that of the trace, in seconds.
-        trace_files: Whether what the trace does to files is kept.
-        incomplete: Read what there is of files that are not whole.
-        interface: Of a Darshan log, as of `trace_convert`.
-        without: Of a Darshan log, as of `trace_convert`.
-        force: Replace a program that is there.
+        log: A Darshan log, or a program in files that only accesses files.
+        out: Folder to write, usually NAME.program.
+        offset: Start of the log on the clock of the trace, in seconds.
+        trace_files: Whether to keep the file accesses of the trace.
+        incomplete: Read truncated files.
+        interface: As in `trace_convert`.
+        without: As in `trace_convert`.
+        force: Replace an existing program.
 
     Raises:
-        InputError: One of them cannot be read, or they are not of one job; or `out` cannot be written.
+        InputError: A file cannot be read, the two are not of one job, or `out` cannot be written.
 
     >>> import odonata
     >>> odonata.trace_merge("halo-8", "halo.darshan", "halo.program")["from_log"]  # doctest: +SKIP
@@ -369,17 +369,17 @@ def _repeat(trace: Path, times: int, out: Path, *, as_json: bool) -> Shown:
     out=option("Folder to write; it must not exist.", "--out", "-o", metavar="DIR", type=Path),
 )
 def trace_repeat(trace: PathLike, out: PathLike, times: int) -> None:
-    """Writes a trace that does several times what a trace does, between MPI_Init and MPI_Finalize.
+    """Writes a trace that repeats the calls of another between MPI_Init and MPI_Finalize.
 
-    To replay a trace several times, the key `repeat` of a job does without.
+    To replay a trace several times, use the key `repeat` of a job instead.
 
     Args:
         trace: Folder of the trace, or a .meta file.
         out: Folder to write; it must not exist.
-        times: How often.
+        times: Number of repetitions.
 
     Raises:
-        InputError: It cannot be read, or written there.
+        InputError: The trace cannot be read, or `out` cannot be written.
 
     >>> import odonata
     >>> odonata.trace_repeat("tests/traces/dumpi/halo-8", "halo-x10", 10)  # doctest: +SKIP

@@ -45,15 +45,15 @@ def _check(program: Path, *, strict: bool, ignore_unknown_backend: bool, as_json
 def workload_check(
     program: PathLike, *, strict: bool = False, ignore_unknown_backend: bool = False
 ) -> ProgramCheck:
-    """What is wrong with a program in coNCePTuaL, and which options it has.
+    """Checks a coNCePTuaL program, and returns its errors and options.
 
     Args:
         program: File of the program (.ncptl).
-        strict: Accept only what release 1.5.1b of the reference accepts.
-        ignore_unknown_backend: Pass over text for a back end that is not known.
+        strict: Accept only the language of reference release 1.5.1b.
+        ignore_unknown_backend: Skip text for unknown back ends.
 
     Raises:
-        InputError: It cannot be read.
+        InputError: The program cannot be read.
 
     >>> import odonata
     >>> odonata.workload_check("examples/conceptual.ncptl")["valid"]
@@ -94,10 +94,10 @@ def _format(program: Path, *, write: bool, check: bool, as_json: bool) -> Shown:
     check=switch("Write nothing; exit with code 1 if the file differs."),
 )
 def workload_format(program: PathLike) -> str:
-    """The text of a program in coNCePTuaL in one layout: indentation, spaces, keywords in lower case.
+    """Returns a coNCePTuaL program in one layout: indentation, spaces, keywords in lower case.
 
     Raises:
-        InputError: It cannot be read, or is no program.
+        InputError: The program cannot be read or is invalid.
 
     >>> import odonata
     >>> odonata.workload_format("examples/conceptual.ncptl").splitlines()[-2].strip()
@@ -141,18 +141,18 @@ def workload_compile(
     strict: bool = False,
     ignore_unknown_backend: bool = False,
 ) -> ProgramRecord:
-    """Every operation of every task of a program in coNCePTuaL, and whether all come to their end.
+    """Returns every operation of every task of a coNCePTuaL program, and whether all tasks finish.
 
     Args:
         program: File of the program (.ncptl).
         tasks: Number of tasks.
         args: Command line of the program.
-        seed: Of random tasks.
-        strict: As of `workload_check`.
-        ignore_unknown_backend: As of `workload_check`.
+        seed: Seed of random tasks.
+        strict: As in `workload_check`.
+        ignore_unknown_backend: As in `workload_check`.
 
     Raises:
-        InputError: It cannot be read, is no program, or fails with this command line.
+        InputError: The program cannot be read, is invalid, or fails with this command line.
 
     >>> import odonata
     >>> found = odonata.workload_compile("examples/conceptual.ncptl", 2, ["--reps", "1"])

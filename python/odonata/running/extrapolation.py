@@ -14,20 +14,17 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import fmean, pstdev
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO
 
-from odonata.base.html_page import Answer
 from odonata.base.terminal import console, say, show_table, table
 from odonata.errors import InputError
 from odonata.running import runner
 from odonata.running.execute import execute
 from odonata.running.tiers import time_text
-from odonata.scenario.given import override_list, text_and_path
 
 if TYPE_CHECKING:
     from odonata.answers import ExtrapolatedJob, ExtrapolationAnswer
     from odonata.results.results import Results
-    from odonata.scenario.given import ScenarioLike
 
 #: Iterations of the shortest job in the first run: four quarters of three.
 FIRST = 12
@@ -50,37 +47,6 @@ class Repeated:
     key: str
     #: Its value.
     times: int
-
-
-def extrapolate(
-    scenario: ScenarioLike,
-    *,
-    tolerance: float = 0.01,
-    overrides: Mapping[str, Any] | None = None,
-    seed: int | None = None,
-) -> ExtrapolationAnswer:
-    """Runs a part of the iterations of a scenario's jobs, and says what all would take (docs/fidelity.md).
-
-    The keys are those of `odonata extrapolate --json` (docs/results.md). Where no part is steady the
-    scenario is run in full, and `skipped` is 0.
-
-    Args:
-        scenario: As of `run`. Every job repeats itself (`repeat`, or the iterations of its workload), or
-            ends with others (`until`).
-        tolerance: How far times of iterations may be apart where they count as steady, as a part of them.
-        overrides: Settings that replace those of the scenario, by dotted key.
-        seed: Replaces the scenario's seed.
-
-    Raises:
-        InputError: The scenario is wrong, or a job does not repeat itself.
-
-    >>> import odonata
-    >>> found = odonata.extrapolate("examples/uniform.toml", tolerance=0.02)  # doctest: +SKIP
-    >>> found["steady"], found["jobs"][0]["elapsed_s"], found["jobs"][0]["error"]  # doctest: +SKIP
-    """
-    text, path = text_and_path(scenario)
-    task = runner.Task(text, path, override_list(overrides), seed)
-    return cast("ExtrapolationAnswer", Answer(cast("dict[str, Any]", find(task, tolerance)), show))
 
 
 def find(task: runner.Task, tolerance: float) -> ExtrapolationAnswer:

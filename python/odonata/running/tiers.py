@@ -8,22 +8,19 @@ import os
 import re
 import time
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from odonata.base import toml_text
-from odonata.base.html_page import Answer
 from odonata.base.terminal import console, say, show_table, table
 from odonata.errors import InputError
 from odonata.running import runner
 from odonata.running.execute import execute
-from odonata.scenario.given import override_list, text_and_path
 
 if TYPE_CHECKING:
     from odonata.answers import FidelityAnswer, Tier, TierJob
     from odonata.results.results import Results
-    from odonata.scenario.given import ScenarioLike
 
 #: The tiers, the one that the others are held against first.
 TIERS = ("packet", "mixed", "flow", "analytic")
@@ -45,45 +42,6 @@ METRICS = (
     ("io_s", "io_s", "io_operations"),
     ("message_latency_p99_s", "message_latency_p99_s", "messages"),
 )
-
-
-def fidelity(
-    scenario: ScenarioLike,
-    *,
-    tiers: Sequence[str] | None = None,
-    packet_until: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    seed: int | None = None,
-) -> FidelityAnswer:
-    """Runs a scenario under several tiers of fidelity and compares its jobs (docs/fidelity.md).
-
-    The keys are those of `odonata fidelity --json` (docs/results.md). A tier that cannot run the scenario has
-    the reason in `refused`; where none of its messages waits for others, `run.lost_time` is left out.
-
-    Args:
-        scenario: As of `run`.
-        tiers: "packet", "mixed" (jobs as their own fidelity says), "flow", "analytic", in the order in which
-            they run; the others are compared with "packet", if it is among them. Default: all, "mixed" if a
-            job has a fidelity of its own.
-        packet_until: Simulated time after which the run in packets ends, e.g. "2 ms"; jobs that have not
-            ended by then are not compared.
-        overrides: Settings that replace those of the scenario, by dotted key.
-        seed: Replaces the scenario's seed.
-
-    Ctrl-C ends the tier that runs, whose outcome is then "interrupted", and begins no other one.
-
-    Raises:
-        InputError: The scenario is wrong whatever the tier, or there is no such tier.
-
-    >>> import odonata
-    >>> found = odonata.fidelity("examples/uniform.toml", tiers=["flow", "analytic"])  # doctest: +SKIP
-    >>> [tier["tier"] for tier in found["tiers"]]  # doctest: +SKIP
-    ['flow', 'analytic']
-    """
-    text, path = text_and_path(scenario)
-    task = runner.Task(text, path, override_list(overrides), seed)
-    found = compare(task, tiers, packet_until)
-    return cast("FidelityAnswer", Answer(cast("dict[str, Any]", found), show))
 
 
 def _in_silence(_: str) -> contextlib.AbstractContextManager[runner.Report | None]:
