@@ -1,4 +1,4 @@
-"""What of the results is asked for: tables and columns that have to be there, outcomes that count as good."""
+"""Access to the tables of results: required tables and columns, and the outcomes that count as success."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from odonata.results.results import Results
 
-#: Outcomes that a scenario asks for: its jobs have ended, or its time limit has come.
+#: Outcomes that count as success: all jobs ended, or the time limit of the scenario was reached.
 GOOD_OUTCOMES = ("completed", "time-limit")
 
 
 def offers(results: Results, name: str) -> bool:
-    """Whether there is a table `name`; `InputError` if the folder has lost it, for a run writes all of them.
+    """Whether the results have a table `name`; `InputError` if a result folder has lost it.
 
     >>> from odonata import Results
     >>> offers(Results({}), "blame")
@@ -32,7 +32,7 @@ def offers(results: Results, name: str) -> bool:
 
 
 def needed(results: Results, name: str, columns: Iterable[str]) -> pa.Table:
-    """Table `name` of `results`, in which these `columns` are; `InputError` if it or one of them is missing.
+    """Returns table `name` of `results`; `InputError` if it or one of `columns` is missing.
 
     >>> import pyarrow as pa
     >>> from odonata import Results
@@ -63,6 +63,6 @@ def damaged(
     value: str | None = None,
     expected: str = "a table as odonata wrote it",
 ) -> InputError:
-    """That a table is not as it was written."""
+    """Returns the error for a damaged table."""
     name = None if file is None else str(file)
     return InputError(f"the result is damaged: {problem}", file=name, key=key, value=value, expected=expected)

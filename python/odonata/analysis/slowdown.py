@@ -1,7 +1,6 @@
-"""The table `slowdown`: every job alone and together with the others, metric by metric.
+"""The table `slowdown`: each metric of a job alone, together with the other jobs, and their ratio.
 
-It is made here, from the tables of the run and of its baselines, and documented here, by the same list of
-metrics that it is made from.
+The list `METRICS` defines both the table, computed from a run and its baselines, and its documentation.
 """
 
 from __future__ import annotations
@@ -51,9 +50,9 @@ class Metric:
     doc: str
     #: Column of the table `jobs`.
     column: str
-    #: Column that is 0 where the metric does not apply.
+    #: Column that is 0 if the metric does not apply.
     count: str | None = None
-    #: Whether it grows until the job ends, so that only jobs that finished, each by itself, can be compared.
+    #: Whether it grows until the job ends; then only finished jobs are compared.
     whole: bool = False
 
     @property
@@ -62,13 +61,13 @@ class Metric:
         return {"s": "_s", "bytes/s": "_bytes_per_s"}[self.unit]
 
     def value(self, row: Row | None) -> float:
-        """The metric of a job; not a number where it does not apply."""
+        """Returns the metric of a job; NaN if it does not apply."""
         if row is None or (self.count is not None and not row[self.count]):
             return math.nan
         return float(row[self.column])
 
     def compare(self, alone: Row | None, together: Row, *, given_time: bool = False) -> Slowdown:
-        """The metric of a job alone and together with the others; `given_time`: it takes as long in both."""
+        """Compares the metric of a job alone and together; `given_time`: both last equally long."""
         one, other = self.value(alone), self.value(together)
         finished = all(row is not None and _finished(row) for row in (alone, together))
         comparable = not self.whole or (finished and not given_time)

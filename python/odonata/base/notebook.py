@@ -1,6 +1,6 @@
-"""Progress of long calls in notebooks: a line below the cell that is replaced, and goes when all is done.
+"""Progress of long calls in notebooks: one line below the cell, removed at the end.
 
-Whoever calls from a script sees nothing unless asked for: progress is for people.
+Scripts show no progress unless the caller asks for it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class NotebookLine:
         self._next_s = time.monotonic() + FIRST_S
 
     def __call__(self, now: Any) -> None:
-        """Shows `now`, if it is time for it."""
+        """Shows `now` if the last line is old enough."""
         if time.monotonic() < self._next_s:
             return
         self._next_s = time.monotonic() + EVERY_S
@@ -47,7 +47,7 @@ class NotebookLine:
         self._show(f"<progress{done} style='width: 12em'></progress> <code>{html.escape(text)}</code>")
 
     def close(self) -> None:
-        """Takes the line away."""
+        """Removes the line."""
         if self._shown is not None:
             self._show("")
 

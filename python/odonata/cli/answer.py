@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from typing import Any
 
 import typer
 
+from odonata.base.messages import print_json, say
 from odonata.base.optional_packages import missing
 from odonata.errors import (
     HOST_FAILED,
@@ -23,25 +23,12 @@ from odonata.errors import (
 )
 
 
-def say(text: str) -> None:
-    """Prints a message to standard error."""
-    # A closed pipe or a full disk does not change the exit code of a command.
-    with contextlib.suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
-
-
 def warn(warnings: list[dict[str, Any]]) -> None:
     """Prints the warnings of the core."""
     from odonata.scenario.check_report import warning
 
     for one in warnings:
         say(f"warning: {warning(one)}")
-
-
-def print_json(content: Any) -> None:
-    """Prints an answer as JSON."""
-    # Encodings other than UTF-8 lack characters.
-    print(json.dumps(content, indent=2, ensure_ascii=(sys.stdout.encoding or "").lower() != "utf-8"))
 
 
 @contextlib.contextmanager

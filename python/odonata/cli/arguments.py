@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from odonata.errors import InputError, option
 from odonata.scenario.reading import LARGEST_SEED
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
@@ -21,15 +20,3 @@ Seed = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace an existing file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
-
-
-def result_folder(out: str | None, scenario: Path) -> Path:
-    """The folder to write."""
-    if out is None:
-        return Path("results") / scenario.stem
-    # Path("") would be the current folder.
-    if not out.strip():
-        raise InputError(
-            "the result folder has no name", key=option("out"), value=repr(out), expected="a folder"
-        )
-    return Path(out)

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from odonata.cli.answer import open_pipe, print_json, reported, say
+from odonata.base.messages import print_json, say
+from odonata.cli.answer import open_pipe, reported
 from odonata.commands.declared import COMMANDS, JSON, OF_FUNCTION, Command, Declared, Shown
 
 

@@ -11,8 +11,10 @@ import typer
 
 from odonata import _core
 from odonata.base.folder import ResultFolder
-from odonata.cli.answer import open_pipe, print_json, reported, say, warn
-from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings, result_folder
+from odonata.base.messages import print_json, say
+from odonata.cli.answer import open_pipe, reported, warn
+from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings
+from odonata.commands.declared import result_folder
 from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED
 from odonata.running import mpi, runner
 from odonata.running.unfinished import prepare, standing

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from odonata.errors import InputError
+from odonata.errors import option as named
 from odonata.scenario.reading import LARGEST_SEED
 
 #: What the path of a file or folder may be.
@@ -48,7 +50,7 @@ class Declared:
     read: Callable[[Any], Any] | None = None
 
 
-def argument(metavar: str, help: str, type: Any = Path, **more: Any) -> Declared:
+def argument(metavar: str | None, help: str, type: Any = Path, **more: Any) -> Declared:
     """An argument, by default a path."""
     return Declared(help, metavar, type=type, **more)
 
@@ -135,3 +137,15 @@ def command(
         return function
 
     return declare
+
+
+def result_folder(out: str | None, scenario: Path) -> Path:
+    """The folder to write."""
+    if out is None:
+        return Path("results") / scenario.stem
+    # Path("") would be the current folder.
+    if not out.strip():
+        raise InputError(
+            "the result folder has no name", key=named("out"), value=repr(out), expected="a folder"
+        )
+    return Path(out)

@@ -1,4 +1,4 @@
-"""One run from the built simulation to its results, with the baselines that the scenario asks for."""
+"""A run from the built simulation to its results, with the baselines of the scenario."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def execute(
     stop: runner.StopRequest,
     checkpoints: Checkpoints | None = None,
 ) -> Results:
-    """Runs `simulation`, built from `task`, and its baselines beside it on up to `processes` cores.
+    """Runs `simulation`, built from `task`, and its baselines in parallel on up to `processes` cores.
 
-    Baselines of traffic whose end depends on other jobs come after it. The results go to `folder`, run.json
-    last; without one they stay in memory. When `stop` is requested the run keeps what it measured, and
-    baselines that are not complete are dropped, which run.json says; unless all of it can be resumed from
-    `checkpoints`, see `runner.drive`.
+    Baselines of traffic whose end depends on other jobs run afterwards. The results go to `folder`, run.json
+    last; without a folder they stay in memory. When `stop` is requested, the run keeps its measurements and
+    drops incomplete baselines, which run.json records; a run with `checkpoints` can be resumed instead, see
+    `runner.drive`.
     """
     import tempfile
 

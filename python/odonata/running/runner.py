@@ -1,4 +1,4 @@
-"""Runs a simulation to its end, in slices, so that progress can be shown and Ctrl-C is heard."""
+"""Runs a simulation in slices, between which progress is shown and Ctrl-C is handled."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
     from odonata.running.checkpoint import Checkpoints
 
-#: Wall time of one slice, in seconds: short enough for a prompt answer to Ctrl-C, long enough to be free.
+#: Wall time of one slice, in seconds: short enough to answer Ctrl-C at once, long enough to cost nothing.
 SLICE_S = 0.1
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come."""
+    """Progress of a run."""
 
-    #: Wall time since the start, in seconds; of a resumed run, also that of the processes before this one.
+    #: Wall time since the start, in seconds; of a resumed run, including its earlier processes.
     wall_s: float
     #: Simulated time, in seconds.
     simulated_s: float
@@ -39,16 +39,16 @@ class Progress:
     packets: int
     packet_hops: int
     messages: int
-    #: Estimated share that is done, 0 to 1, or None while nothing is known about the end.
+    #: Estimated share that is done, 0 to 1; None while the end is unknown.
     fraction: float | None
-    #: The same for each baseline, by job; 0 while it waits for its turn. Empty if there are none.
+    #: The same for each baseline, by job; 0 while it waits to start. Empty without baselines.
     baselines: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def whole(self) -> float | None:
-        """Estimated share of the run and its baselines together that is done, or None.
+        """Estimated share of the run and its baselines that is done, or None.
 
-        All jobs alone are about as much work as the run in which they are together.
+        All baselines together cost about as much as the run.
 
         >>> Progress(10.0, 1e-3, 0, 0, 0, 0, fraction=1.0, baselines={"milc": 0.5, "noise": 0.0}).whole
         0.625
@@ -60,7 +60,7 @@ class Progress:
 
     @property
     def left_s(self) -> float | None:
-        """Estimated wall time left, in seconds, until the baselines have ended too.
+        """Estimated wall time left until the run and its baselines end, in seconds.
 
         >>> Progress(10.0, 1e-3, 0, 0, 0, 0, fraction=0.25).left_s
         30.0
@@ -70,24 +70,24 @@ class Progress:
         return self.wall_s * (1.0 - self.whole) / self.whole
 
 
-#: Who wants to know how far a run has come.
+#: Called with the progress of a run.
 Report = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be run: all that the core asks for, and that a baseline's process is sent."""
+    """A run to do: the arguments of the core, which the process of a baseline receives too."""
 
     #: The scenario, in TOML.
     text: str
-    #: How errors call it; relative file names in it start from its folder.
+    #: Its path, for errors; relative file names in it start from its folder.
     path: str
     #: Settings that replace those of the scenario, `KEY=VALUE`.
     overrides: list[str]
     seed: int | None
-    #: The job that runs alone; None: all.
+    #: The only job that runs; None: all jobs.
     only: str | None = None
-    #: How long its traffic lasts, in seconds from its start, if that depends on other jobs.
+    #: Duration of its traffic in seconds, if that depends on other jobs.
     sends_for_s: float | None = None
 
     def scenario(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class Task:
         return resolved
 
     def written(self) -> dict[str, Any]:
-        """What run.json says of where the scenario is from."""
+        """The scenario as written, for run.json."""
         return {
             "file": Path(self.path).name,
             "text": self.text,
@@ -108,16 +108,16 @@ class Task:
         }
 
     def inputs(self) -> list[Path]:
-        """The files and folders that it reads."""
+        """The files and folders that the run reads."""
         return inputs_of(self.text, Path(self.path), self.overrides)
 
     def build(
         self, snapshot: Path | None = None, *, shared: bool = False, stop: StopRequest | None = None
     ) -> _core.Simulation:
-        """A simulation that is ready to run, or to go on from the folder `snapshot`, or an `InputError`.
+        """Builds a simulation, new or from the folder `snapshot`; raises `InputError`.
 
-        With `shared` it is run by all processes of MPI together. `stop` is heard in the midst of its events
-        too, also while it is built: what ranks do first is part of that.
+        With `shared`, all MPI processes run it together. `stop` also interrupts the build, in which ranks
+        begin their first operations.
         """
         check_seed(self.seed)
         with input_errors():
@@ -143,11 +143,11 @@ def drive(
     keep_end: bool = False,
     group: Processes = ALONE,
 ) -> Progress | None:
-    """Advances `simulation` to its end or until `stop` is requested, and finishes it; where it stood last.
+    """Advances `simulation` until it ends or `stop` is requested, finishes it, returns its last progress.
 
-    On its way it is saved to `checkpoints`; with `keep_end` at its end too, for more may come after it that
-    takes long. A run that can be resumed is not finished when SIGTERM wants the computer: `RunSuspended`.
-    All processes of `group`, which share the run, do this together.
+    It saves snapshots to `checkpoints`; with `keep_end` also one at the end, because baselines may still run
+    for long. On SIGTERM, a run with snapshots is saved and raises `RunSuspended`. All processes of `group`,
+    which share the run, call this together.
     """
     start = time.perf_counter() - simulation.earlier_wall_s()
     saves = checkpoints is not None and checkpoints.interval_s is not None
@@ -164,7 +164,7 @@ def drive(
             checkpoints.look(simulation, last)
     suspended = not finished and group.any(stop.suspends(checkpoints))
     if checkpoints is not None and saves and (suspended or (finished and keep_end)):
-        # A run that was ended in the midst of an event cannot be saved: it goes on from where it was last.
+        # A run that was interrupted within an event cannot be saved; its last snapshot counts.
         if group.any(stop.interrupt.was_heard()):
             kept = bool(group.tell(int(group.first and checkpoints.latest() is not None)))
         else:
@@ -186,14 +186,14 @@ def write(simulation: _core.Simulation, folder: Path, task: Task | None = None) 
 
 
 def write_run(run: Mapping[str, Any], folder: Path) -> None:
-    """Writes run.json to `folder`, whole or not at all: it makes a folder a result."""
+    """Writes run.json to `folder` atomically. The file marks a folder as a result."""
     with whole_file(folder / RUN_FILE) as file:
         file.write(run_text(run).encode())
 
 
 def write_tables(simulation: _core.Simulation, folder: Path) -> None:
     """Writes the tables of a finished simulation to `folder`."""
-    # Imported late, here and below: an error in the input should not have to wait for pyarrow.
+    # Imported here and in `collect`: an error of the input need not wait for pyarrow.
     from odonata.analysis import tables
 
     for name in simulation.table_names():
@@ -213,9 +213,9 @@ def collect(simulation: _core.Simulation) -> dict[str, pa.Table]:
 
 
 def description(simulation: _core.Simulation, task: Task | None = None) -> dict[str, Any]:
-    """The contents of run.json, in the documented order: how it ended first, the long scenario last.
+    """Returns the contents of run.json in the documented order: outcome first, scenario last.
 
-    With `task` it holds the scenario as it was written too.
+    With `task`, they include the scenario as written.
     """
     written = None if task is None else task.written()
     run: dict[str, Any] = json.loads(simulation.run_json()) | {"baselines": {}, "written": written}

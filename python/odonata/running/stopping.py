@@ -1,4 +1,4 @@
-"""What happens when somebody wants a run to stop: Ctrl-C, or SIGTERM from a batch system."""
+"""Handling of requests to stop a run: Ctrl-C, or SIGTERM from a batch system."""
 
 from __future__ import annotations
 
@@ -17,37 +17,36 @@ from odonata.programs import user_code
 if TYPE_CHECKING:
     from odonata.running.checkpoint import Checkpoints
 
-#: Wall time from a signal until a run that has not come to the end of its slice is ended in its midst, in s.
+#: Wall time after a signal before a run is interrupted within its slice, in seconds.
 GRACE_S = 0.4
 
-#: The same where SIGTERM is to be answered by a snapshot: what was ended in the midst of an event has none.
+#: The same if SIGTERM should save a snapshot, which is impossible within an event.
 GRACE_TO_SAVE_S = 5.0
 
-#: Wall time between two attempts to end the code of a user.
+#: Wall time between two attempts to interrupt user code.
 DISTURB_EVERY_S = 0.1
 
-#: The signal that ends the process without further ado, if the code of a user does not let the others end it.
+#: The number of signals after which the process ends immediately, if user code blocks the others.
 MOST_SIGNALS = 3
 
 
 class StopRequest:
-    """While active, the first SIGINT or SIGTERM asks the run to stop; a second one ends it at once.
+    """While active, the first SIGINT or SIGTERM asks the run to stop; the second ends it at once.
 
-    SIGTERM counts too because batch systems send it before they kill; a run that can be resumed is then
-    saved. Outside the main thread, where Python allows no handlers, nothing is changed.
+    Batch systems send SIGTERM before they kill a job; a run with snapshots is then saved. Outside the main
+    thread, where Python allows no handlers, nothing changes.
 
-    Python calls handlers in the main thread only, between two steps of Python. A thread that is told of
-    signals where they come in sees to it that they are heard also where a run is busy for long with one
-    event, or with the code of a user.
+    Python calls handlers only in the main thread, between two bytecodes. A watcher thread receives signals
+    through the wakeup descriptor, and so stops a run that is busy with one event or with user code.
     """
 
     def __init__(self) -> None:
         self.requested = False
-        #: Whether it was SIGTERM: somebody wants the computer, not the results until now.
+        #: Whether the signal was SIGTERM: the batch system needs the computer.
         self.terminated = False
-        #: Ends a run that was built with it, in the midst of an event.
+        #: Interrupts a run that was built with it, even within an event.
         self.interrupt = _core.Interrupt()
-        #: Whether a run that is stopped by SIGTERM is to be saved.
+        #: Whether SIGTERM saves the run.
         self.saves = False
         self._signals = 0
         self._over = threading.Event()

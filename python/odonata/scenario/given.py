@@ -1,4 +1,4 @@
-"""A scenario as a caller of the API gives it: a file, a `Scenario`, a dictionary, or the name of a preset."""
+"""Scenarios as arguments of functions: a file, a `Scenario`, a dictionary, or the name of a preset."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def text_and_path(scenario: ScenarioLike, *, presets: bool = False) -> tuple[str, str]:
-    """The TOML of a scenario, and how errors call it; with `presets` it may be the name of one."""
+    """Returns the TOML of a scenario and its path for errors; `presets` allows the name of a preset."""
     folder = None
-    # Who has no scenario as an object has not imported what they are made of.
+    # Without a `Scenario` object, its module need not be imported.
     objects = sys.modules.get("odonata.scenario.table")
     if objects is not None and isinstance(scenario, objects.ScenarioTable):
         folder, scenario = scenario._folder, scenario.to_dict()
@@ -46,7 +46,7 @@ def text_and_path(scenario: ScenarioLike, *, presets: bool = False) -> tuple[str
 
 
 def _with_names(scenario: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The same with the names of functions where there are functions, as jobs may have them."""
+    """Replaces the functions of jobs with registered names."""
     jobs = scenario.get("jobs")
     if not isinstance(jobs, Sequence) or isinstance(jobs, str):
         return scenario
@@ -60,5 +60,5 @@ def _with_names(scenario: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def override_list(overrides: Mapping[str, Any] | None) -> list[str]:
-    """Settings as the core takes them, KEY=VALUE."""
+    """Returns settings in the form of the core, KEY=VALUE."""
     return [f"{key}={toml_text.value_text(value)}" for key, value in (overrides or {}).items()]

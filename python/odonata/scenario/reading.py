@@ -1,4 +1,4 @@
-"""Scenario files and presets: their text, or an `InputError` that says what a path is instead."""
+"""Reads scenario files and presets. An `InputError` names what a path is instead."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGEST_SEED = 2**63 - 1
 
 
 def check_seed(seed: int | None) -> None:
-    """Refuses, with an `InputError`, a seed that no scenario could have.
+    """Raises an `InputError` for a seed that no scenario can have.
 
     >>> check_seed("five")
     Traceback (most recent call last):
@@ -65,7 +65,7 @@ def read_scenario(path: Path) -> str:
 
 
 def _meant(path: Path) -> str | None:
-    """The file beside it, or the preset, that has nearly the name of one that is not there."""
+    """Returns a hint with the file or preset whose name is most like that of a missing file."""
     try:
         beside = [str(path.parent / name) for name in os.listdir(path.parent) if name.endswith(".toml")]
     except (OSError, ValueError):
@@ -81,8 +81,8 @@ def _meant(path: Path) -> str | None:
 
 
 def refuse_preset(path: Path) -> None:
-    """Says what a preset is to whoever would run one: there is no file of that name."""
-    # Of a name that no file can have Path.exists raises, and this says no.
+    """Raises an `InputError` that explains presets, if the path is one and no file has its name."""
+    # `Path.exists` raises for invalid file names; `os.path.exists` returns False.
     if str(path) not in _core.preset_names() or os.path.exists(path):
         return
     raise InputError(
@@ -97,14 +97,14 @@ def refuse_preset(path: Path) -> None:
 
 
 def preset_or_scenario(source: Path) -> str:
-    """The scenario in a file, or one of nothing but a preset; `InputError` if it is neither.
+    """Returns the scenario in a file, or one with only a preset; `InputError` if it is neither.
 
-    A file comes first: whoever has one of a preset's name means it.
+    A file takes precedence over a preset of the same name.
 
     >>> preset_or_scenario(Path("theta"))
     'preset = "theta"\\n'
     """
-    # Of a name that no file can have Path.exists raises, and this says no.
+    # `Path.exists` raises for invalid file names; `os.path.exists` returns False.
     if os.path.exists(source) or source.suffix or len(source.parts) != 1:
         return read_scenario(source)
     if _core.preset_text(str(source)) is not None:
