@@ -248,7 +248,7 @@ def test_in_python_a_run_is_resumed_too(tmp_path, whole):
 
     with pytest.raises(Killed) as raised:
         odonata.run(scenario, tmp_path / "out", progress=kill)
-    assert "continue with --resume" in raised.value.__notes__[0]
+    assert "continue with resume=True" in raised.value.__notes__[0]
     with pytest.raises(InputError, match="unfinished"):
         odonata.run(scenario, tmp_path / "out")
     walls = []
