@@ -80,11 +80,11 @@ fn all_eight_rows_are_within_the_paper_s_errors_of_the_devices() {
     for row in &ROWS {
         let (ours, _) = measured(row, 1);
         let error = |figure: f64| figure / row.disk - 1.0;
-        let percent = |share: f64| format!("{:+.1} %", share * 100.0);
+        let percent = |share: f64| format!("{:+.1}%", share * 100.0);
         let allowed = allowed(row);
         writeln!(
             table,
-            "| {} | {} | {:.2} | {:.2} | {} | {ours:.2} | {} | {:.1} % |",
+            "| {} | {} | {:.2} | {:.2} | {} | {ours:.2} | {} | {:.1}% |",
             row.device,
             row.name,
             row.disk,

@@ -28,7 +28,7 @@ const KEPT: usize = 768;
 const TOGETHER: u32 = 64;
 
 /// The module that has the Python side.
-const MODULE: &str = "odonata.rank_programs";
+const MODULE: &str = "odonata.programs.rank_programs";
 
 /// What a generator has yielded.
 #[derive(Clone, Debug)]

@@ -6,11 +6,11 @@ import math
 
 import pyarrow.compute as pc
 
-from odonata import blame
+from odonata.analysis import blame
+from odonata.analysis.measured import GOOD_OUTCOMES
 from odonata.report.blocks import Section, Text
 from odonata.report.contents import MOST_JOBS, Contents
 from odonata.report.machine import HOTTEST
-from odonata.results import GOOD_OUTCOMES
 
 
 def section(contents: Contents) -> Section:

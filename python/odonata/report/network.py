@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from odonata import run_fidelity
 from odonata.report import queues
 from odonata.report.blocks import (
     Block,
@@ -23,6 +22,7 @@ from odonata.report.blocks import (
 )
 from odonata.report.contents import Contents
 from odonata.report.quantiles import GRID
+from odonata.scenario import run_fidelity
 
 #: Classes in the order in which a packet meets them; "nic" are the links from nodes to their routers.
 CLASSES = {
