@@ -80,7 +80,7 @@ def integral(results: odonata.Results, link: str, column: str) -> float:
 def test_a_packet_holds_its_credits_for_the_closed_form():
     """From its start until its credit is back: flit 8, latency 300, router 90, packet 512, credit 300 ns.
 
-    The run ends when the last packet is at its node, 20 ns after it has left the router, before its credit is back.
+    The run ends when the last packet is at its node, 20 ns after the router, before its credit is back.
     """
     results = run(PING_PONG, ["r0>r1", "r1>*"])
     for link, held_ns in (("r0>r1", 10 * 1210), ("r1>r0", 9 * 1210 + 930)):
