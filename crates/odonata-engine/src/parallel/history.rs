@@ -1,4 +1,4 @@
-//! The processed-event queue of a part: what has to be known to roll events back, besides the undo logs of the model.
+//! The processed-event queue of a part: the data to roll back events, besides the undo logs of the model.
 
 use super::input_queue::{InputMessage, Position};
 use super::messages::AntiMessage;
@@ -27,7 +27,7 @@ struct Entry<E> {
 enum What<E> {
     /// An event of the queue was handled.
     Event(Scheduled<E>),
-    /// A message was received; if it was a remote event, that was handled.
+    /// A message was received, and handled if it was a remote event.
     Message,
 }
 
@@ -42,20 +42,20 @@ pub(super) struct History<M: Model> {
     next: Savepoint,
     messages: VecDeque<InputMessageOf<M>>,
     queued: VecDeque<(Lp, Key)>,
-    /// The receiving part, and what cancels the message.
+    /// The receiving part, and the anti-message.
     sent: VecDeque<(u32, AntiMessage<M::RemoteUpdate>)>,
     /// The part's `halted` before an entry changed it.
     halted: VecDeque<Option<(Time, u32)>>,
 }
 
-/// What a rollback has to requeue, remove and cancel.
+/// The result of a rollback: events to requeue, remove and cancel.
 pub(super) struct RolledBack<M: Model> {
     /// Events and messages that are pending again, in reverse order.
     pub(super) events: Vec<Scheduled<M::Event>>,
     pub(super) messages: Vec<InputMessageOf<M>>,
-    /// Events that were queued by what is rolled back.
+    /// Events queued by the rolled-back steps.
     pub(super) queued: Vec<(Lp, Key)>,
-    /// Anti-messages for what was sent to other parts, in reverse order.
+    /// Anti-messages for messages sent to other parts, in reverse order.
     pub(super) sent: Vec<(u32, AntiMessage<M::RemoteUpdate>)>,
 }
 
@@ -133,7 +133,7 @@ impl<M: Model> History<M> {
         });
     }
 
-    /// Notes in the current entry that a message was sent to `part`, with what cancels it.
+    /// Records in the current entry that a message was sent to `part`, with its anti-message.
     pub(super) fn sent(&mut self, part: usize, anti_message: AntiMessage<M::RemoteUpdate>) {
         let entry = self.entries.back_mut().expect("an entry is under way");
         entry.sent += 1;
@@ -163,8 +163,8 @@ impl<M: Model> History<M> {
         (events, first)
     }
 
-    /// Rolls back the entries after `position`, and those at it if `including`. Restores everything but the state of
-    /// the model, which the caller has to undo from the returned savepoint on, and what is in `undone`.
+    /// Rolls back the entries after `position`, and those at it if `including`. Restores everything except the state of
+    /// the model, which the caller must undo from the returned savepoint on, and the contents of `undone`.
     pub(super) fn roll_back(
         &mut self,
         position: Position,
@@ -274,8 +274,7 @@ impl<M: Model> Context for SpeculativeContext<'_, M> {
 }
 
 impl<M: Model> SpeculativeContext<'_, M> {
-    /// In a state that cannot occur in a correct run, a handler may send to any LP. The panic is rolled back with the
-    /// event.
+    /// In an impossible state, a handler may send to any LP. The panic is rolled back with the event.
     #[inline]
     fn assert_possible(&self, to: Lp, at: Time) {
         assert!(at > self.core.now, "an event must lie strictly in the future");
