@@ -1,4 +1,4 @@
-//! Parameters from measurements: what is derived, how well, and what is refused.
+//! Parameters from measurements: derived values, their accuracy, and refused inputs.
 
 use odonata_device::bench::{Pattern, Workload, run};
 use odonata_device::fit::{Fitted, Measurement, Model, Operation, Order, Request, fit};
@@ -23,13 +23,13 @@ fn measurement(pattern: Pattern, record: u64, queue_depth: u32, iops: f64) -> Me
     }
 }
 
-/// What the device itself does.
+/// A measurement of the device itself.
 fn measured(device: &DeviceModel, pattern: Pattern, record: u64, queue_depth: u32) -> Measurement {
     let workload = Workload {
         pattern,
         record: Some(Bytes(record)),
         queue_depth,
-        // From its beginning to its end once: going back would be a seek.
+        // Each access is sequential and none wraps around, which would be a seek.
         file: Bytes(5_000 * record),
         accesses: Some(5_000),
         ..Workload::default()
@@ -56,7 +56,7 @@ const PATTERNS: [Pattern; 4] = [
     Pattern::RandomWrite,
 ];
 
-/// Measured by the runner and derived again, every model gets its own parameters back.
+/// Every model recovers its own parameters from measurements by the runner.
 #[test]
 fn devices_are_derived_from_what_they_do() {
     let rate = Rate {
@@ -160,7 +160,7 @@ fn table_one_gives_the_preset() {
 fn what_measurements_cannot_tell_is_refused_by_name() {
     let reads = |record| measurement(Pattern::SequentialRead, record, 1, 1e9 / record as f64);
     let refused = |model, rows: Vec<Measurement>| fitted(model, rows).unwrap_err();
-    // One size of records: neither overhead nor rate.
+    // One record size: neither overhead nor rate.
     let problem = refused(Model::Nvme, vec![reads(4_096), reads(4_096)]);
     assert_eq!(problem.key, "read_latency, read");
     assert!(problem.hint.unwrap().contains("two sizes"));
@@ -169,7 +169,7 @@ fn what_measurements_cannot_tell_is_refused_by_name() {
     // Single pages alone.
     let problem = refused(Model::Ssd, vec![reads(4_096)]);
     assert_eq!(problem.key, "read_switch");
-    // All of them random: the seek cannot be told from the overhead.
+    // All measurements are random: seek and overhead cannot be separated.
     let random = |record, iops| measurement(Pattern::RandomRead, record, 1, iops);
     let problem = refused(Model::Rate, vec![random(4_096, 9_000.0), random(1 << 20, 800.0)]);
     assert_eq!(problem.key, "overhead, seek");

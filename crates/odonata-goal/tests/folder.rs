@@ -1,4 +1,4 @@
-//! A folder stands for the only schedule in it, among whatever other files.
+//! A folder stands for the only schedule in it, among other files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ impl Drop for Folder {
 fn a_folder_stands_for_the_only_schedule_in_it() {
     let folder = Folder::new("only");
     fs::write(folder.0.join("README.md"), "how it was made").unwrap();
-    // A binary file of something else, and what macOS leaves in archives.
+    // An unrelated binary file, and a file that macOS leaves in archives.
     fs::write(folder.0.join("topology.bin"), "no schedule").unwrap();
     fs::write(folder.0.join("._ring.goal"), "of macOS").unwrap();
     assert!(FORMATS.at(&folder.0).is_err());

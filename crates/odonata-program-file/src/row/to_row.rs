@@ -1,10 +1,10 @@
-//! From operations to rows.
+//! Conversion of operations to rows.
 
 use odonata_workload::{Collective, Comm, OpKind, PROC_NULL, Request, Source, Tag};
 
 use super::{ANY, COLLECTIVES, DETACHED, Field, NOBODY, Numbers};
 
-/// An operation's arguments on their way into a row.
+/// The arguments of an operation during conversion.
 struct Filled(Numbers);
 
 impl Filled {
@@ -79,7 +79,7 @@ pub fn to_row(kind: &OpKind) -> (&'static str, Numbers) {
     (name(kind), numbers(kind))
 }
 
-/// The word for a kind of operation.
+/// The name of a kind of operation.
 const fn name(kind: &OpKind) -> &'static str {
     match kind {
         OpKind::Compute { .. } => "compute",
@@ -119,9 +119,9 @@ const fn name(kind: &OpKind) -> &'static str {
         OpKind::Iread { .. } => "iread",
         OpKind::Iwrite { .. } => "iwrite",
         OpKind::Mark { .. } => "mark",
-        // Of runs only: no program hands it out.
+        // Internal to runs: no program yields it.
         OpKind::Elapsed(_) => "elapsed",
-        // Writing leaves it out.
+        // Left out when writing.
         OpKind::Report { .. } => "report",
     }
 }
