@@ -82,7 +82,7 @@ impl Instance {
         Ok(data)
     }
 
-    /// A circle for each source, or one for all where they are the same.
+    /// A circle per source, or one for all sources if they are equal.
     fn broadcasts(&self, sources: &Tasks, targets: &Tasks, site: &Site, env: &mut Env) -> Value<SiteData> {
         let first = env.members(sources)?;
         let pairs = env.pairs(sources, &first, targets, site.linked)?;
@@ -190,7 +190,7 @@ impl<'a> Machine<'a> {
         }
         let items = u64::try_from(env.int(items)?).map_err(|_| "negative message size")?;
         let bytes = items.checked_mul(item).ok_or(OVERFLOW)?;
-        // Receivers that are not just the contributors get the result from the first of them.
+        // Receivers other than the contributors get the result from the first receiver.
         let [from, to, _] = &data.circles[..] else {
             return Err("no collective");
         };

@@ -1,4 +1,4 @@
-//! Who is in the communicators that programs make.
+//! Members of the communicators that programs create.
 
 use odonata_workload::{OpKind, Program};
 
@@ -19,7 +19,7 @@ fn members(trace: &Trace, rank: u32) -> Vec<u32> {
     (0..group.len()).filter_map(|member| group.rank(member)).collect()
 }
 
-/// A communicator that all ranks make, given the calls of each, and how each calls it.
+/// A communicator created by all ranks, given the calls of each and their handles.
 fn made(count: usize, call: impl Fn(usize, &mut Writer) -> i16) -> Vec<Vec<u32>> {
     let mut writers = ranks(count);
     for (rank, writer) in writers.iter_mut().enumerate() {
@@ -165,7 +165,7 @@ fn intercommunicators_name_the_remote_group_and_can_be_merged() {
     }
     let (folder, trace) = open(&writers);
     assert_eq!(trace.problems(), [""; 0]);
-    // Those that are not high come first.
+    // The group with `high` false comes first.
     assert_eq!(members(&trace, 0), [1, 3, 0, 2, 4]);
     let to = ops(&trace, 4).into_iter().find_map(|kind| match kind {
         OpKind::Send { to, comm, .. } => trace.group(4, comm)?.rank(to),

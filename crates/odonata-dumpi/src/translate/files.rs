@@ -10,9 +10,9 @@ use crate::record::{Arg, Record};
 /// An open file of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FileState {
-    /// Which opening of the rank it is.
+    /// The opening, by number.
     opening: u32,
-    /// Where its view starts, in bytes from the start of the file.
+    /// Start of its view, in bytes from the start of the file.
     displacement: u64,
     /// Unit of offsets, in bytes.
     unit: u64,
@@ -20,11 +20,11 @@ pub(super) struct FileState {
     position: u64,
     /// The largest offset written, from the start of the file.
     end: u64,
-    /// The request of a split collective under way.
+    /// The request of a split collective in progress.
     split: Option<u32>,
 }
 
-/// Where an access is.
+/// The position of an access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum At {
     Explicit,
@@ -33,7 +33,7 @@ enum At {
     Ordered,
 }
 
-/// How an access waits.
+/// The completion of an access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
     Blocking,
@@ -41,7 +41,7 @@ enum How {
     Begin,
 }
 
-/// What a call does; `None` if it moves no data.
+/// The access of a call; `None` if it moves no data.
 fn access(label: u16) -> Option<(bool, At, How)> {
     let (read, write) = (false, true);
     Some(match label {
@@ -69,7 +69,7 @@ fn access(label: u16) -> Option<(bool, At, How)> {
     })
 }
 
-/// An offset or size, which is not negative.
+/// A nonnegative offset or size.
 fn whole(value: Option<i64>) -> u64 {
     u64::try_from(value.unwrap_or(0)).unwrap_or(0)
 }
@@ -166,7 +166,7 @@ impl Translator<'_> {
         self.share(record, &file, 0, true, true);
     }
 
-    /// Where a seek goes, in bytes from the start of the view, `from` where it stands.
+    /// The target of a seek, in bytes from the start of the view; `from` is the current position.
     fn target(&mut self, record: &Record, file: &FileState, from: u64) -> u64 {
         let by = record.get(Arg::Off).unwrap_or(0).saturating_mul(file.unit as i64);
         let start = match record.int(Arg::Whence) {
@@ -185,7 +185,7 @@ impl Translator<'_> {
         self.keep(record.int(Arg::File), FileState { position, ..file });
     }
 
-    /// An access with the shared pointer, of which only the whole trace says where it is.
+    /// A shared-pointer access, whose position depends on the whole trace.
     fn share(&mut self, record: &Record, file: &FileState, bytes: u64, view: bool, seek: bool) {
         let number = self.state.shared;
         self.state.shared = number.saturating_add(1);
@@ -207,7 +207,7 @@ impl Translator<'_> {
         }));
     }
 
-    /// A request for what is left out.
+    /// A request for an operation that is left out.
     fn unknown_request(&mut self, record: &Record) {
         if matches!(access(record.label), Some((_, _, How::Request))) {
             let number = self.number();
@@ -256,7 +256,7 @@ impl Translator<'_> {
             }
         };
         if write {
-            // Where the shared pointer is, only the second pass knows: it must not matter for the first.
+            // Only the second pass knows the shared pointer: the first must not depend on it.
             let known = matches!(at, At::Explicit | At::Pointer);
             file.end = file.end.max(if known { offset.saturating_add(bytes) } else { 0 });
         }
