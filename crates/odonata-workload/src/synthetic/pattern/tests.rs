@@ -1,4 +1,4 @@
-//! Distributions, closed forms, ranks that send nothing, and what is refused.
+//! Distributions, closed forms, silent ranks, and refused sizes.
 
 use super::*;
 use crate::synthetic::tests::draws;
@@ -83,8 +83,8 @@ fn hot(targets: &[u32], share: f64) -> Pattern {
 fn hot_ranks_get_their_share_and_the_rest_is_uniform() {
     let pattern = hot(&[2, 7], 0.4);
     assert_eq!(pattern.check(10), Ok(()));
-    // 90,000 messages of rank 3: 36,000 to hot ranks, 18,000 each, and 54,000 / 9 = 6,000 to everybody.
-    // Standard deviations are below sqrt(90,000 x 0.27 x 0.73) = 133.
+    // 90,000 messages of rank 3: 36,000 to hot ranks, 18,000 each, and 54,000 / 9 = 6,000 to each other rank. Standard
+    // deviations are below sqrt(90,000 x 0.27 x 0.73) = 133.
     let mut counts = [0u32; 10];
     for draw in draws().take(90_000) {
         counts[pattern.destination(3, 10, draw, 0) as usize] += 1;
@@ -283,7 +283,7 @@ fn a_permutation_from_all_of_them_has_one_fixed_point_on_average() {
 
 #[test]
 fn a_share_to_hot_ranks_of_which_the_sender_is_one() {
-    // With itself: 0.4 / 2 to each hot rank and 0.6 / 10 to everybody, of 90,000.
+    // With itself: 0.4 / 2 to each hot rank and 0.6 / 10 to each rank, of 90,000.
     let pattern = hot(&[2, 7], 0.4);
     let mut counts = [0u32; 10];
     for draw in draws().take(90_000) {
@@ -295,7 +295,7 @@ fn a_share_to_hot_ranks_of_which_the_sender_is_one() {
     }
 }
 
-/// Rank y n + x to rank r n + y, r drawn from all n rows alike; not itself where x = y unless it may.
+/// Rank y n + x sends to rank r n + y, with r uniform over all n rows; if x = y, to itself only if allowed.
 #[test]
 fn badperm_yarc_sends_rows_to_columns() {
     let n = 8;
