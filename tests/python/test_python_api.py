@@ -190,7 +190,7 @@ def test_texts_of_the_command_become_those_of_python():
         "continue with resume=True, or start again with force=True"
     )
     assert spoken("--latency-threshold") == "latency_threshold"
-    assert spoken("--incomplete reads what there is of it; odonata trace lint says what is wrong") == (
+    assert spoken("--incomplete reads the recorded part; odonata trace lint lists the damage") == (
         "incomplete=True reads what there is of it; odonata.trace_lint says what is wrong"
     )
     assert (

@@ -200,8 +200,10 @@ impl Lexer<'_> {
                 self.error(
                     start,
                     "malformed number",
-                    format!("{whole:?} is not a number: expected digits, then K, M, G, T or E and digits, then st, \
-                     nd, rd or th"),
+                    format!(
+                        "{whole:?} is not a number: expected digits, then K, M, G, T or E and digits, then st, \
+                     nd, rd or th"
+                    ),
                 );
                 self.push(start, Tok::Int(0));
             }

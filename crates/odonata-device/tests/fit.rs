@@ -96,7 +96,7 @@ fn devices_are_derived_from_what_they_do() {
         panic!("it has pages");
     };
     assert!(close(derived.page_read.seconds(), 118e-6) && close(derived.write_switch.seconds(), 10.074e-6));
-    assert!(found.notes[0].contains("says nothing") && found.degrees_of_freedom == 0);
+    assert!(found.notes[0].contains("no evidence") && found.degrees_of_freedom == 0);
     assert_eq!(read(&found.toml), Ok(found.device));
 
     let nvme = Nvme {
@@ -180,7 +180,7 @@ fn what_measurements_cannot_tell_is_refused_by_name() {
     // A larger record that takes less time.
     let problem = refused(Model::Nvme, vec![random(4_096, 1_000.0), random(8_192, 2_000.0)]);
     assert_eq!(problem.key, "read");
-    assert!(problem.message.contains("impossible device"), "{problem}");
+    assert!(problem.message.contains("not a valid device"), "{problem}");
     let problem = refused(Model::Hdd, vec![reads(4_096)]);
     assert!(problem.message.contains("cannot be told apart") && problem.hint.unwrap().contains("data sheet"));
 }

@@ -172,7 +172,9 @@ fn workloads_that_cannot_be_are_refused_by_key() {
     };
     let problem = run(&slow, workload).unwrap_err();
     assert!(
-        problem.message.starts_with("simulated time, 4611686.018427388 s, ends after 1 accesses"),
+        problem
+            .message
+            .starts_with("simulated time, 4611686.018427387904 s, ends after 1 accesses"),
         "{problem}"
     );
 }

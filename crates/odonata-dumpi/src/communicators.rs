@@ -595,7 +595,9 @@ impl Work<'_> {
                 })
                 .sum();
             if count > 0 {
-                self.problem(format!("{count} calls that create communicators match no call of another rank"));
+                self.problem(format!(
+                    "{count} calls that create communicators match no call of another rank"
+                ));
             }
         }
     }

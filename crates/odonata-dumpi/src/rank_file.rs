@@ -163,11 +163,7 @@ impl<R: Read + Seek> Records<R> {
         } = layout;
         if input.position() != length {
             let problem = format!("the file has {} bytes", input.position());
-            return Err(Fault::new(
-                input.position(),
-                problem,
-                format!("{length}, as before"),
-            ));
+            return Err(Fault::new(input.position(), problem, format!("{length}, as before")));
         }
         input.seek(place.offset, end)?;
         Ok(Records {

@@ -81,8 +81,10 @@ pub fn read(file: &[u8], stop: &dyn Fn() -> bool) -> Result<Schedule, GoalError>
         let (start, end) = (bytes.address(at)?, bytes.address(at + 8)?);
         let length = end.checked_sub(start).filter(|&length| length <= budget);
         let Some(length) = length else {
-            let problem = format!("rank {rank} has the bytes {start} to {end}, which are invalid or overlap another \
-             rank");
+            let problem = format!(
+                "rank {rank} has the bytes {start} to {end}, which are invalid or overlap another \
+             rank"
+            );
             return Err(GoalError::byte(at, problem, "consecutive ranks"));
         };
         budget -= length;
@@ -100,11 +102,7 @@ fn read_rank(bytes: &Bytes, start: usize, ranks: u32, stop: &dyn Fn() -> bool) -
         .and_then(|taken| taken.checked_add(roots.checked_mul(4)?));
     let Some(taken) = taken.filter(|&taken| taken <= room && roots <= nodes) else {
         let problem = format!("{nodes} nodes and {roots} roots, in {room} bytes");
-        return Err(GoalError::byte(
-            start,
-            problem,
-            "roots and nodes that fit",
-        ));
+        return Err(GoalError::byte(start, problem, "roots and nodes that fit"));
     };
     let first = start + 8 + 4 * roots;
     let appendix = start + 8 + taken;
@@ -180,7 +178,11 @@ fn read_rank(bytes: &Bytes, start: usize, ranks: u32, stop: &dyn Fn() -> bool) -
         let said = bytes.word(at)?;
         if said != counted {
             let problem = format!("node {node} states {said} predecessors");
-            return Err(GoalError::byte(at, problem, format!("{counted}, the number of nodes that name it")));
+            return Err(GoalError::byte(
+                at,
+                problem,
+                format!("{counted}, the number of nodes that name it"),
+            ));
         }
     }
     RankSchedule::new(tasks, &ends, &begins).map_err(|cycle| {

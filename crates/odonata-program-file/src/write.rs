@@ -56,11 +56,7 @@ pub fn write(
 ) -> Result<u64, FileError> {
     if let Some(what) = program.clock() {
         let problem = format!("the operations depend on simulated time, which a file cannot hold: {what}");
-        return Err(FileError::about(
-            folder,
-            problem,
-            "a program independent of time",
-        ));
+        return Err(FileError::about(folder, problem, "a program independent of time"));
     }
     let made = match fs::create_dir(folder) {
         Ok(()) => true,

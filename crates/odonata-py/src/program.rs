@@ -88,8 +88,7 @@ fn trace_convert(
     let mut program = opened?.program;
     if repeat != 1 {
         let repeated = py.detach(|| Phases::new(vec![program], repeat));
-        program =
-            Arc::new(repeated.map_err(|problem| refused(&path, problem, "a possible number of repetitions"))?);
+        program = Arc::new(repeated.map_err(|problem| refused(&path, problem, "a possible number of repetitions"))?);
     }
     let options = Options {
         description: String::new(),

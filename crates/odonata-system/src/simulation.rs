@@ -58,7 +58,7 @@ pub struct Simulation {
     watch: Watch,
     /// Whether slices follow the clock, and the memory is watched.
     looks_around: bool,
-    /// Whether a process has come to the bound of its memory, which all know; and by what it has, if this one did.
+    /// Whether a process reached its memory limit, which all know; and by what it has, if this one did.
     out_of_memory: bool,
     exceeded: Option<Exceeded>,
 }
@@ -107,7 +107,7 @@ impl Simulation {
         fits.map_err(|problem| document.locate(problem))?;
         if !all_fit {
             return Err(locate(
-                "another process has too little memory for its share of the run".into(),
+                "another process has too little memory for its part of the run".into(),
             ));
         }
         let plan = Plan::new(&resolved, &placement).map_err(locate)?;

@@ -162,7 +162,7 @@ impl Refused {
         let version = format!("a snapshot of this program, version {this}");
         match self {
             Refused::Unreadable(error) => (format!("the snapshot cannot be read: {error}"), "a file".into()),
-            Refused::Foreign => ("this is no snapshot of a run".into(), version),
+            Refused::Foreign => ("this is not a snapshot".into(), version),
             Refused::Damaged(what) => (format!("the snapshot is damaged: {what}"), "a whole one".into()),
             Refused::OtherProgram(other) if other == this => (
                 format!("the snapshot was saved by another build of version {other}"),
@@ -170,24 +170,24 @@ impl Refused {
             ),
             Refused::OtherProgram(other) => (format!("the snapshot was saved by version {other}"), version),
             Refused::OtherScenario => (
-                "the scenario is not the one that was saved".into(),
+                "the scenario differs from the saved one".into(),
                 "the same scenario, placement, overrides and seed".into(),
             ),
             Refused::OtherProcess { saved, asking } => (
-                format!("the snapshot is that of process {} of {}", saved.0, saved.1),
-                format!("that of process {} of {}", asking.0, asking.1),
+                format!("the snapshot belongs to process {} of {}", saved.0, saved.1),
+                format!("the snapshot of process {} of {}", asking.0, asking.1),
             ),
             Refused::TooFewParts { states: 1, processes } => (
-                format!("the run was saved in one piece, and {processes} processes would go on with it"),
-                "one process; only a run under a parallel scheduler has parts that can be shared".into(),
+                format!("the run was saved in one piece, and {processes} processes would resume it"),
+                "one process; only runs of a parallel scheduler can be shared by processes".into(),
             ),
             Refused::TooFewParts { states, processes } => (
-                format!("the run was saved in {states} parts, and {processes} processes would go on with it"),
+                format!("the run was saved in {states} parts, and {processes} processes would resume it"),
                 format!("{states} processes at most"),
             ),
             Refused::OtherMoment => (
-                "the snapshots of the processes were not saved together".into(),
-                "a set as it was saved".into(),
+                "the snapshots of the processes are from different saves".into(),
+                "the snapshots of one save".into(),
             ),
         }
     }

@@ -78,11 +78,11 @@ fn incomplete(job: &Job) -> Option<Warning> {
     Some(Warning {
         key: format!("jobs.{}.trace", job.entry),
         message: format!(
-            "{} of {} files are not whole, and are replayed as far as they go: {first}",
+            "{} of {} files are truncated and replayed up to their last whole record: {first}",
             trace.damages().len(),
             trace.ranks()
         ),
-        expected: "the whole trace: what is missing was part of the program".into(),
+        expected: "a complete trace".into(),
     })
 }
 
@@ -105,7 +105,7 @@ fn worst_case(job: &Job, place: &JobPlacement, scenario: &Resolved) -> Vec<Warni
     let mut warnings = Vec::new();
     if u64::from(*job.ranks) < room {
         let message = format!(
-            "{} ranks on a machine that has room for {room} are not its worst case: the other nodes' links stay idle",
+            "{} ranks do not fill the machine, which has room for {room}: links of the other nodes stay idle",
             *job.ranks
         );
         warnings.push(warning(message, format!("ranks = {room}")));
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(
             found[0].message,
-            "job worst: 16 ranks on a machine that has room for 72 are not its worst case: the other nodes' links stay idle"
+            "job worst: 16 ranks do not fill the machine, which has room for 72: links of the other nodes stay idle"
         );
         assert_eq!(found[0].expected, "ranks = 72");
     }
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!((found.len(), found[0].key.as_str()), (1, "network.links.global"));
         assert_eq!(
             found[0].message,
-            "machines of kind torus have no global links: it changes nothing"
+            "machines of kind torus have no global links: the table has no effect"
         );
         assert_eq!(said(&format!("{DRAGONFLY}{links}"), uniform), []);
         // The preset is for all kinds of machines.

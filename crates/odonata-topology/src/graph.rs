@@ -160,7 +160,10 @@ impl Topology {
     pub fn with_blocks(self, bounds: Vec<u32>) -> Result<Self, String> {
         let whole = bounds.first() == Some(&0) && bounds.last() == Some(&self.routers());
         if !whole || bounds.len() < 2 || !bounds.is_sorted_by(|a, b| a < b) {
-            return Err(format!("blocks are not in ascending order from router 0 to {}", self.routers()));
+            return Err(format!(
+                "blocks are not in ascending order from router 0 to {}",
+                self.routers()
+            ));
         }
         Ok(Topology { blocks: bounds, ..self })
     }

@@ -154,10 +154,7 @@ fn what_is_of_no_known_format_is_named_with_what_is_there_and_what_could_be() {
     assert_eq!(seen(&folder.0), "the folder is empty");
     let text = folder.file("text.dat", "");
     assert_eq!(seen(&text), "a file ending in .dat is not in a known format");
-    assert_eq!(
-        seen(&folder.0),
-        "a folder with text.dat alone is not in a known format"
-    );
+    assert_eq!(seen(&folder.0), "a folder with text.dat alone is not in a known format");
     let plain = folder.file("plain", "");
     assert_eq!(seen(&plain), "a file without an ending is not in a known format");
     assert_eq!(

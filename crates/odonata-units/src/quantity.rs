@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(hint::<Bytes>("4 Kib"), "did you mean \"4 KiB\"?");
         for bits in ["16 Kb", "16 kbit", "128 b", "128 bits", "1 Gbit"] {
             assert!(
-                hint::<Bytes>(bits).starts_with("\"b\" is for bits; a size is in bytes"),
+                hint::<Bytes>(bits).starts_with("\"b\" means bits; a size is in bytes"),
                 "{bits}"
             );
         }
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(hint::<Bytes>("0.5 B"), "it must be a whole number of bytes");
         assert_eq!(hint::<Bytes>("99999999 PB"), "at most 2^62 bytes are possible");
         assert_eq!(hint::<Time>("1 ps1"), "did you mean \"1 ps\"?");
-        assert!(hint::<Time>("0.1 ps").contains("would become 0"));
+        assert!(hint::<Time>("0.1 ps").contains("this rounds to 0"));
         assert!(hint::<Time>("9e9 s").contains("53 days"));
         assert!(hint::<Bandwidth>("0 GiB/s").contains("must be positive"));
         assert!(hint::<Time>("1.2.3 ns").contains("is not a number"));

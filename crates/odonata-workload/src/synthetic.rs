@@ -53,12 +53,12 @@ impl Synthetic {
     /// given.
     pub fn check(&self, ranks: u32) -> Result<(), String> {
         if self.messages.is_none() && self.stop.is_none() && !self.told {
-            return Err("endless synthetic traffic; expected messages, stop, or both".into());
+            return Err("endless synthetic traffic: expected messages, stop, or both".into());
         }
         if let Some(Bursts { on, off }) = self.bursts
             && (on == Time::ZERO || off == Time::ZERO)
         {
-            return Err("a burst or a silence takes no time; expected at least 1 ps each".into());
+            return Err("a burst or a silence takes no time: expected at least 1 ps each".into());
         }
         match self.pattern {
             Pattern::Permutation { ref targets } if self.itself => pattern::permutes(targets, ranks),

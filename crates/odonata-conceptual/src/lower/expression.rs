@@ -123,8 +123,7 @@ impl<'a> Lower<'a> {
             Place::Default => ("unsynchronised random function in a default", "a default"),
         };
         let message = format!("{what} differs between tasks and is not allowed in {place}");
-        let hint =
-            (self.place == Place::Binding).then(|| "A RANDOM TASK is the same for all tasks".to_owned());
+        let hint = (self.place == Place::Binding).then(|| "A RANDOM TASK is the same for all tasks".to_owned());
         self.error_with(reason, message, span, hint);
     }
 

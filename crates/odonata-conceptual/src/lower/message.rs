@@ -148,11 +148,7 @@ impl<'a> Lower<'a> {
         let found = found.unwrap_or_else(|message| {
             let reason = "text for an unknown back end";
             if self.dialect.ignore_unknown_backend {
-                self.warn(
-                    reason,
-                    format!("ignored text for another back end: {message}"),
-                    span,
-                );
+                self.warn(reason, format!("ignored text for another back end: {message}"), span);
             } else {
                 let hint = "--ignore-unknown-backend ignores it; in a scenario, ignore_unknown_backend = true";
                 self.error_with(reason, message, span, Some(hint.into()));

@@ -250,8 +250,11 @@ impl Parser {
                 "empty WHO RECEIVES",
                 "WHO RECEIVES IT has no attributes".into(),
                 span,
-                Some("add an attribute: SYNCHRONOUSLY, AS AN UNALIGNED MESSAGE, USING TAG 1, INTO BUFFER 2, \
-                 ...".into()),
+                Some(
+                    "add an attribute: SYNCHRONOUSLY, AS AN UNALIGNED MESSAGE, USING TAG 1, INTO BUFFER 2, \
+                 ..."
+                    .into(),
+                ),
             ));
         }
         Ok(ReceiveAs {

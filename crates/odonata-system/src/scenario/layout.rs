@@ -40,8 +40,8 @@ impl Layout {
             let router = topology.node_router(node);
             if router < last {
                 return Err(format!(
-                    "node {node} is on router {router}, the node before it on router {last}: nodes have to be in the \
-                     order of their routers"
+                    "node {node} is on router {router}, the node before it on router {last}: nodes are numbered in \
+                     the order of their routers"
                 ));
             }
             last = router;

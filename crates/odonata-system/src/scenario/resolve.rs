@@ -39,7 +39,13 @@ pub(super) fn resolve(
     let mut network = written.network;
     self::network(&mut network, document, &machine.kind)?;
     if !machine.failed_links.is_empty() {
-        let refuse = |problem| Problem::new("machine.failed_links", problem, "cables that leave the routing a way");
+        let refuse = |problem| {
+            Problem::new(
+                "machine.failed_links",
+                problem,
+                "failures that leave the routing a path",
+            )
+        };
         crate::build::routing_on(&machine, &network.routing).map_err(refuse)?;
     }
     written.nic.check()?;

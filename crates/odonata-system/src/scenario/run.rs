@@ -131,7 +131,11 @@ impl Run {
         }
         if self.memory_limit == Some(Bytes::ZERO) {
             let expected = "a size such as \"8 GiB\"";
-            return Err(Problem::new("run.memory_limit", "no memory to run in", expected));
+            return Err(Problem::new(
+                "run.memory_limit",
+                "the limit leaves no memory for the run",
+                expected,
+            ));
         }
         if let Threads::Count(count) = self.threads {
             within("run.threads", count, 1, MOST_THREADS)?;
@@ -146,11 +150,11 @@ impl Run {
             Parts::Auto | Parts::Count(_) => {}
         }
         if self.optimism.events_per_round == 0 {
-            let problem = "rounds of no event do not end";
+            let problem = "a round needs at least one event";
             return Err(Problem::new("run.optimism.events_per_round", problem, "at least 1"));
         }
         if self.optimism.journal < LEAST_JOURNAL {
-            let problem = format!("{} do not suffice to take events back", self.optimism.journal);
+            let problem = format!("{} are too few to roll back events", self.optimism.journal);
             return Err(Problem::new("run.optimism.journal", problem, "at least 1 MiB"));
         }
         Ok(())
@@ -360,7 +364,7 @@ fn first_routers(first: &[u32], routers: u32) -> Result<(), Problem> {
         let key = format!("{key}.{at}");
         let least = at.checked_sub(1).map_or(0, |before| first[before] + 1);
         if at == 0 && router != 0 {
-            let problem = format!("routers below {router} are in no part");
+            let problem = format!("routers below {router} belong to no part");
             return Err(Problem::new(key, problem, "0 as the first router of the first part"));
         }
         if router >= routers {
@@ -369,7 +373,7 @@ fn first_routers(first: &[u32], routers: u32) -> Result<(), Problem> {
         }
         if router < least {
             let problem = format!(
-                "a part begins at router {router}, behind one that begins at {}",
+                "a part that begins at router {router} follows one that begins at {}",
                 least - 1
             );
             return Err(Problem::new(key, problem, format!("{least} to {}", routers - 1)));

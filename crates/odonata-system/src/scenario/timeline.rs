@@ -68,7 +68,7 @@ impl Timeline {
         if let Some(until) = self.until
             && until <= self.from
         {
-            let problem = format!("a period that ends at {until} and begins at {}", self.from);
+            let problem = format!("a period that begins at {} and ends at {until}", self.from);
             return Err(Problem::new(
                 "run.timeline.until",
                 problem,

@@ -186,7 +186,7 @@ fn together(texts: Vec<String>) -> Option<String> {
 fn cut_series(part: &Machine, now: Time) -> Option<String> {
     let end = part.series_end().filter(|&end| end < now)?;
     Some(format!(
-        "run.series_interval is short: a table of the time series ends at {} s",
+        "run.series_interval is too short: a table of the time series ends at {} s",
         end.seconds()
     ))
 }
@@ -199,7 +199,7 @@ fn cut_link_series(scenario: &Resolved, topology: &Topology, now: Time) -> Optio
     let end = Time(scenario.run.series_interval?.0.saturating_mul(end));
     (end < until.min(now)).then(|| {
         format!(
-            "run.series_interval is short: the busiest links are recorded until {} s",
+            "run.series_interval is too short: the busiest links are recorded until {} s",
             end.seconds()
         )
     })
@@ -213,7 +213,7 @@ fn cut_timeline(timeline: &TimelineMeasured) -> Option<String> {
         .filter(|&((_, seen), kept)| seen > kept as u64)
         .map(|((name, seen), kept)| format!("{kept} of {seen} {name}"))
         .collect();
-    (!cut.is_empty()).then(|| format!("run.timeline.rows is small: the timeline has {}", cut.join(", ")))
+    (!cut.is_empty()).then(|| format!("run.timeline.rows is too small: the timeline has {}", cut.join(", ")))
 }
 
 /// In the first process, the parts of all, read into what `build` makes of the number of a process; in the others

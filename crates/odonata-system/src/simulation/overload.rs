@@ -58,7 +58,7 @@ impl Teller<'_> {
         let mut text = match first {
             Some((_, one)) if processes == 1 => format!("the run was ended: {}", one.text),
             Some((process, one)) => format!("the run was ended: of process {process} of {processes}, {}", one.text),
-            None => "a process has come to the bound of its memory".into(),
+            None => "a process reached its memory limit".into(),
         };
         if let Some((count, node)) = waiting.most {
             let (all, whose) = (waiting.messages, self.whose(node));
@@ -77,8 +77,8 @@ impl Teller<'_> {
             ));
         };
         Ok(format!(
-            "at {:.9} s, more messages waited at the NIC of node {node}{} than nic.message_queue allows, {most}: it is \
-             offered more than the network takes from it; {} messages wait at all NICs",
+            "at {:.9} s, more messages waited at the NIC of node {node}{} than nic.message_queue allows, {most}: the \
+             offered load exceeds the accepted load; {} messages wait at all NICs",
             at.seconds(),
             self.whose(node),
             waiting.messages

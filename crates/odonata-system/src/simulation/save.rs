@@ -51,7 +51,7 @@ impl Simulation {
             return Err(io::Error::other(text.clone()));
         }
         if !self.group.all(!self.interrupt.was_heard()).map_err(io::Error::other)? {
-            return Err(io::Error::other("it was ended in the midst of an event"));
+            return Err(io::Error::other("it ended within an event"));
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let header = Header {

@@ -114,7 +114,7 @@ impl StateFile {
         let mut file = BufReader::with_capacity(1 << 16, open_regular(path)?);
         let end = check(&mut file)?;
         let header = header(&mut Loader::new(&mut content(&mut file, MAGIC.len() as u64..end)?))?;
-        let impossible = || Refused::Damaged(Damaged("it does not have the states that it says".into()));
+        let impossible = || Refused::Damaged(Damaged("the number of states differs from its header".into()));
         let states = header.states().ok_or_else(impossible)?.len() as u64;
         let table = (end.checked_sub(8 * (states + 1))).filter(|&table| table >= MAGIC.len() as u64);
         let table = table.ok_or_else(impossible)?;
@@ -175,7 +175,7 @@ fn check(file: &mut (impl Read + Seek)) -> Result<u64, Refused> {
     file.read_exact(&mut bytes)?;
     file.read_exact(&mut sum)?;
     if u64::from_le_bytes(bytes) != end {
-        return Err(damaged("it does not have the length that was written"));
+        return Err(damaged("its length differs from its header"));
     }
     if u128::from_le_bytes(sum) != summed.sum.value() {
         return Err(damaged("its checksum is wrong"));

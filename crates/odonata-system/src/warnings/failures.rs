@@ -37,7 +37,7 @@ fn unused(scenario: &Scenario, storage: &Storage) -> Vec<Warning> {
             "server {} fails, and no rank uses it in its first operations",
             fault.server
         ),
-        expected: "a server that jobs use, as the layout and the assignment say".into(),
+        expected: "a server that the layout and the assignment give to a job".into(),
     };
     fails.map(warning).collect()
 }
@@ -71,14 +71,14 @@ fn hasty(scenario: &Scenario, storage: &Storage) -> Option<Warning> {
             return Some(Warning {
                 key: "storage.client.timeout".into(),
                 message: format!(
-                    "{} s are over before a device has done with a {what} of {} B by rank 0 of job \"{}\", {:.3e} s without any \
-                     other: every try will be in vain",
-                    client.timeout.seconds(),
+                    "an idle device takes {:.3e} s for a {what} of {} B by rank 0 of job \"{}\", longer than the \
+                     timeout of {} s: every attempt times out",
+                    time.seconds(),
                     part.bytes,
                     job.name,
-                    time.seconds()
+                    client.timeout.seconds()
                 ),
-                expected: "more than a request takes where many wait".into(),
+                expected: "longer than a request takes at a busy server".into(),
             });
         }
     }
@@ -136,7 +136,7 @@ mod tests {
         assert!(
             found[0]
                 .1
-                .contains("a write of 10000000 B by rank 0 of job \"a\", 1.000e-2 s"),
+                .contains("takes 1.000e-2 s for a write of 10000000 B by rank 0 of job \"a\""),
             "{found:?}"
         );
         assert_eq!(said(&text("9999 us", "manager = { acknowledge = \"memory\" }")), []);

@@ -35,7 +35,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
         (!flags.is_empty()).then(|| Warning {
             key,
             message: format!("changes nothing in a simulation: {}", flags.join(", ")),
-            expected: "the command line without".into(),
+            expected: "a command line without".into(),
         })
     });
     flags
@@ -62,11 +62,11 @@ fn of_job(scenario: &Scenario, job: &Job) -> Vec<Warning> {
             warnings.push(Warning {
                 key: key.clone(),
                 message: format!(
-                    "job {}: tasks read what others wrote (-C, -Z), but each task's part of a file is on its own server: what one \
-                     writes is not where the other reads",
+                    "job {}: tasks read data that other tasks wrote (-C, -Z), but each task reads and writes at its \
+                     own server",
                     job.name
                 ),
-                expected: "a layout that goes by the file: hash, random, round-robin or striped".into(),
+                expected: "a layout that depends on the file: hash, random, round-robin or striped".into(),
             });
         }
     }
@@ -106,11 +106,11 @@ fn never_written(test: &IorParams, before: Option<&IorParams>) -> Option<(String
     }
     let writer = if *test.write_file { Some(test) } else { before };
     let Some(writer) = writer else {
-        let what = format!("it reads {file:?}, which no test of the job has written before it and kept");
+        let what = format!("it reads {file:?}, which no earlier test of the job wrote and kept");
         return Some((what, "a test with -w -k before it, and the same -o"));
     };
     if writer.file_per_proc != test.file_per_proc {
-        let what = format!("it reads {file:?} with another filePerProc (-F) than it was written with");
+        let what = format!("it reads {file:?} with filePerProc (-F) unlike the write");
         return Some((what, "the same -F"));
     }
     let size = |test: &IorParams| test.block_size.0.saturating_mul(test.segment_count.into());
@@ -120,7 +120,7 @@ fn never_written(test: &IorParams, before: Option<&IorParams>) -> Option<(String
             odonata_units::Bytes(size(test)),
             odonata_units::Bytes(size(writer))
         );
-        return Some((what, "blocks and segments (-b, -s) of at most those that were written"));
+        return Some((what, "blocks and segments (-b, -s) no larger than in the write"));
     }
     if writer.deadline_for_stonewalling == Time::ZERO {
         return None;
@@ -129,7 +129,7 @@ fn never_written(test: &IorParams, before: Option<&IorParams>) -> Option<(String
     let status = !test.stone_walling_status_file.is_empty()
         && test.stone_walling_status_file == writer.stone_walling_status_file;
     if !std::ptr::eq(writer, test) && !status {
-        let what = format!("it reads all of {file:?}, whose write has stopped at its deadline (-D)");
+        let what = format!("it reads all of {file:?}, whose write stopped at its deadline (-D)");
         return Some((
             what,
             "the same -O stoneWallingStatusFile=NAME in both, and stoneWallingWearOut=1 in the write",
@@ -137,8 +137,7 @@ fn never_written(test: &IorParams, before: Option<&IorParams>) -> Option<(String
     }
     let elsewhere = test.reorder_tasks || test.reorder_tasks_random;
     if test.random_offset || (elsewhere && !writer.stone_walling_wear_out) {
-        let what =
-            "tasks stop at their deadline (-D), and read elsewhere than they have written (-C, -Z, -z)".to_owned();
+        let what = "tasks stop at their deadline (-D), and read other offsets than they wrote (-C, -Z, -z)".to_owned();
         return Some((what, "-O stoneWallingWearOut=1, without -z"));
     }
     None
@@ -161,19 +160,18 @@ mod tests {
     #[test]
     fn flags_without_effect_are_told_with_the_reason() {
         let found = said("workload = { ior = \"-w -v -B -o /scratch/f\" }");
-        let told = "changes nothing in a simulation: -v (verbose: it is about IOR's output), -B (useO_DIRECT: nodes have no \
-                    page cache here)";
+        let told = "changes nothing in a simulation: -v (verbose: it concerns IOR's output only), -B (useO_DIRECT: nodes have no page cache)";
         assert_eq!(found, [("jobs.0.workload.ior".to_string(), told.to_string())]);
         let found = said("workload = [{ ior = \"-w -k\" }, { ior = \"-r -B\" }]");
         assert_eq!((found.len(), found[0].0.as_str()), (1, "jobs.0.workload.1.ior"));
         let found = said("workload = { mdtest = \"-n 3 -d /scratch/m\" }");
-        let told = "changes nothing in a simulation: -d (directory: files have numbers here)";
+        let told = "changes nothing in a simulation: -d (directory: simulated files have numbers, not names)";
         assert_eq!(found, [("jobs.0.workload.mdtest".to_string(), told.to_string())]);
         assert_eq!(said("workload = { ior = \"-w -t 1m -b 4m\" }"), []);
         assert_eq!(said("workload = { ior = { writeFile = true } }"), []);
         let found = said("workload = { ior = \"-w -r -C\" }");
         assert!(
-            found[0].1.contains("what one writes is not where the other reads"),
+            found[0].1.contains("each task reads and writes at its own server"),
             "{found:?}"
         );
     }
@@ -184,19 +182,19 @@ mod tests {
         for (tests, told) in [
             (vec!["-w -r"], None),
             (vec!["-w -r -D 1"], None),
-            (vec!["-r"], Some((0, "no test of the job has written"))),
-            (vec!["-w", "-r"], Some((1, "no test of the job has written"))),
+            (vec!["-r"], Some((0, "no earlier test of the job wrote"))),
+            (vec!["-w", "-r"], Some((1, "no earlier test of the job wrote"))),
             (vec!["-w -k", "-r"], None),
             (
                 vec!["-w -k -o a", "-r -o b"],
-                Some((1, "it reads \"b\", which no test")),
+                Some((1, "it reads \"b\", which no earlier test")),
             ),
             (vec!["-w -k -o a", "-w -k -o b", "-r -o a"], None),
             (
                 vec!["-w -k", "-w -F", "-r"],
-                Some((2, "no test of the job has written")),
+                Some((2, "no earlier test of the job wrote")),
             ),
-            (vec!["-w -k", "-r -F"], Some((1, "another filePerProc"))),
+            (vec!["-w -k", "-r -F"], Some((1, "filePerProc (-F) unlike the write"))),
             (
                 vec!["-w -k -b 2m", "-r -b 4m"],
                 Some((
@@ -211,7 +209,7 @@ mod tests {
             ),
             (
                 vec!["-w -r -D 1 -z -F"],
-                Some((0, "read elsewhere than they have written")),
+                Some((0, "read other offsets than they wrote")),
             ),
         ] {
             let list: Vec<String> = tests.iter().map(|line| format!("{{ ior = \"{line}\" }}")).collect();

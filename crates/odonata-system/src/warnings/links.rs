@@ -22,7 +22,7 @@ pub(super) fn absent(scenario: &Scenario) -> Vec<Warning> {
         .map(|class| Warning {
             key: format!("network.links.{}", class.name()),
             message: format!(
-                "machines of kind {} have no {} links: it changes nothing",
+                "machines of kind {} have no {} links: the table has no effect",
                 kind.name(),
                 class.name()
             ),
@@ -44,12 +44,12 @@ pub(crate) fn far_slower(scenario: &Scenario, topology: &Topology) -> Option<War
     (rate < FAR_BELOW * rest).then(|| Warning {
         key: format!("network.links.{}.bandwidth", slowest.name()),
         message: format!(
-            "if all nodes send everywhere, {} links carry {:.3} GB/s per node, the other links {:.3} GB/s",
+            "under uniform traffic, {} links carry {:.3} GB/s per node, the other links {:.3} GB/s",
             slowest.name(),
             rate * 1e-9,
             rest * 1e-9
         ),
-        expected: "a bandwidth for every class of links, unless the machine is meant to be so".into(),
+        expected: "a bandwidth for every link class, unless the imbalance is intended".into(),
     })
 }
 

@@ -34,11 +34,10 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
         warnings.push(Warning {
             key: "storage.nodes".into(),
             message: format!(
-                "not written: {servers} storage servers, one for every 32 compute nodes, spread evenly over the machine; \
-                 there are {} compute nodes",
+                "not given: {servers} storage servers, one per 32 of {} compute nodes, spread evenly over the machine",
                 clients.len()
             ),
-            expected: "storage.nodes, which says how many and which".into(),
+            expected: "storage.nodes, with the number or the list of servers".into(),
         });
     }
     warnings.extend(apart(scenario));
@@ -57,7 +56,10 @@ fn tiers(scenario: &Scenario) -> Vec<Warning> {
         for &home in &place.homes {
             users[home as usize] += 1;
         }
-        let (most, even) = (users.iter().copied().max()?, place.homes.len() as f64 / place.servers.len() as f64);
+        let (most, even) = (
+            users.iter().copied().max()?,
+            place.homes.len() as f64 / place.servers.len() as f64,
+        );
         let by_layout = tier.layout != Default::default();
         if by_layout || (most as f64) < SKEW * even.max(1.0) {
             return None;
@@ -66,12 +68,12 @@ fn tiers(scenario: &Scenario) -> Vec<Warning> {
         Some(Warning {
             key: format!("storage.tiers.{number}.assignment"),
             message: format!(
-                "{} servers drain to {used} of {} of tier \"{}\": {most} of them to one, where an even share is {even:.1}",
+                "{} servers drain to {used} of {} of tier \"{}\", {most} of them to one; an even share is {even:.1}",
                 place.homes.len(),
                 place.servers.len(),
                 tier.name
             ),
-            expected: "round-robin, or a layout of the tier that goes by the object".into(),
+            expected: "round-robin, or a tier layout that depends on the object".into(),
         })
     });
     crowded.collect()
@@ -95,7 +97,8 @@ fn free_metadata(scenario: &Scenario) -> Option<Warning> {
     Some(Warning {
         key: format!("jobs.{}.workload", job.entry),
         message: format!(
-            "job \"{}\" runs mdtest, but the machine has no metadata servers: creating and removing files takes no time",
+            "job \"{}\" runs mdtest, but the machine has no metadata servers: creating and removing files takes no \
+             time",
             job.name
         ),
         expected: "a table [storage.metadata]".into(),
@@ -113,13 +116,13 @@ fn apart(scenario: &Scenario) -> Option<Warning> {
             return Some(Warning {
                 key: format!("jobs.{}.io.directory", job.entry),
                 message: format!(
-                    "jobs \"{}\" and \"{}\" share the directory \"{}\", but each rank's part of a file is on its own \
-                     server: what one writes is not where the other reads",
+                    "jobs \"{}\" and \"{}\" share the directory \"{}\", but each rank reads and writes at its own \
+                     server",
                     other.name,
                     job.name,
                     job.directory()
                 ),
-                expected: "a layout that goes by the file: hash, random, round-robin or striped".into(),
+                expected: "a layout that depends on the file: hash, random, round-robin or striped".into(),
             });
         }
     }
@@ -153,10 +156,10 @@ fn skew(scenario: &Scenario, servers: usize) -> Option<Warning> {
         true => ("storage.layout", "files on more servers: striped, or a file per rank"),
         false => (
             "storage.assignment",
-            "ranks on more groups, another assignment, or a layout that goes by the file",
+            "ranks on more groups, another assignment, or a layout that depends on the file",
         ),
     };
-    let looked_at = if users.sampled { " that were looked at" } else { "" };
+    let looked_at = if users.sampled { " of the sample" } else { "" };
     let ranks = users.ranks;
     let message = if used == 1 {
         format!("{ranks} ranks{looked_at} use one of {servers} storage servers, server {server}")
@@ -166,8 +169,8 @@ fn skew(scenario: &Scenario, servers: usize) -> Option<Warning> {
             even => format!("{even:.1}"),
         };
         format!(
-            "{ranks} ranks{looked_at} use {used} of {servers} storage servers: {most} of them server {server}, where an even \
-             share is {even}"
+            "{ranks} ranks{looked_at} use {used} of {servers} storage servers, {most} of them server {server}; an \
+             even share is {even}"
         )
     };
     Some(Warning {
@@ -300,8 +303,7 @@ mod tests {
         assert_eq!(found[0].key, "storage.nodes");
         assert_eq!(
             found[0].message,
-            "not written: 5 storage servers, one for every 32 compute nodes, spread evenly over the machine; there are 139 \
-             compute nodes"
+            "not given: 5 storage servers, one per 32 of 139 compute nodes, spread evenly over the machine"
         );
         assert_eq!(said(&text("[storage]\nnodes = { per_group = 2 }\n")), []);
     }
@@ -317,7 +319,7 @@ mod tests {
         assert_eq!((found.len(), found[0].key.as_str()), (1, "storage.assignment"));
         assert_eq!(
             found[0].message,
-            "28 ranks use 4 of 18 storage servers: 7 of them server 0, where an even share is 1.6"
+            "28 ranks use 4 of 18 storage servers, 7 of them server 0; an even share is 1.6"
         );
         assert_eq!(said(&text("round-robin", 28)), []);
         assert_eq!(said(&text("by-group", 126)), []);
@@ -346,7 +348,7 @@ mod tests {
         let told = found.iter().find(|warning| warning.key == "storage.tiers.0.assignment");
         assert_eq!(
             told.map(|told| told.message.as_str()),
-            Some("9 servers drain to 1 of 6 of tier \"io\": 9 of them to one, where an even share is 1.5")
+            Some("9 servers drain to 1 of 6 of tier \"io\", 9 of them to one; an even share is 1.5")
         );
         assert!(
             said(&text("round-robin"))
@@ -364,7 +366,7 @@ mod tests {
         };
         let found = said(&text("\"hash\"", "shared"));
         assert_eq!((found.len(), found[0].key.as_str()), (1, "storage.layout"));
-        let told = "63 ranks that were looked at use one of 18 storage servers, server";
+        let told = "63 ranks of the sample use one of 18 storage servers, server";
         assert!(found[0].message.starts_with(told), "{found:?}");
         assert_eq!(said(&text("\"round-robin\"", "per-rank")), []);
         assert_eq!(said(&text("\"hash\"", "per-rank")), []);

@@ -216,7 +216,7 @@ fn a_job_whose_end_depends_on_others_is_not_alone_without_a_time_and_no_other_wi
     assert_eq!(error.key, "jobs.2.until");
     assert_eq!(error.value.as_deref(), Some("\"training\""));
     assert!(
-        error.message.contains("\"noise\"") && error.expected.contains("how long"),
+        error.message.contains("\"noise\"") && error.expected.contains("the time for which it sent"),
         "{error}"
     );
     let time = Some(Time::from_seconds(1e-3));

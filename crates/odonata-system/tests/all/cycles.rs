@@ -112,7 +112,7 @@ fn mistakes_are_found_with_their_line_and_key() {
         found
             .hint
             .as_deref()
-            .is_some_and(|hint| hint.contains("\"b\" is for bits")),
+            .is_some_and(|hint| hint.contains("\"b\" means bits")),
         "{found}"
     );
     let found = error("packet = \"4 flits\"\nflit = \"0 B\"");

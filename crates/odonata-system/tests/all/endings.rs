@@ -57,7 +57,7 @@ fn traffic_that_is_to_go_on_until_the_limit_completes_there_unless_messages_are_
     let results = traffic("time_limit = \"5 us\"", "load = 0.9");
     assert_eq!(results.outcome(), &Outcome::TimeLimit);
     let detail = detail(&results);
-    assert!(detail.ends_with(" B have been sent and have not arrived"), "{detail}");
+    assert!(detail.ends_with(" B are in flight"), "{detail}");
     assert!(!detail.contains("job"), "{detail}");
 }
 
@@ -168,7 +168,7 @@ fn a_run_that_would_pass_the_end_of_simulated_time_says_so_and_names_who_waits()
             }
         }
         let (detail, _) = &endings[0];
-        let head = "simulated time ends at 4611686.018427388 s (2^62 ps, 53 days), and something is due later; ";
+        let head = "an event is due after the end of simulated time, 4611686.018427388 s (2^62 ps, 53 days); ";
         assert!(detail.starts_with(head) && detail.contains(names), "{text}: {detail}");
         assert!(!detail.contains("cycle"), "{text}: {detail}");
         assert!(

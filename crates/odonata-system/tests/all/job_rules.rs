@@ -147,7 +147,7 @@ fn a_job_that_is_never_told_is_a_named_stall_even_under_traffic_without_end() {
     assert_eq!(results.outcome(), &Outcome::StorageFull);
     let detail = results.run_json()["detail"].to_string();
     for part in [
-        "job \\\"background\\\" sends on: it waits to be told of the end of \\\"writer\\\" (",
+        "job \\\"background\\\" still sends: it waits for the end of \\\"writer\\\" (",
         "job \\\"after\\\" has not started: it waits for the end of \\\"background\\\" (8 of 8 ranks have not)",
     ] {
         assert!(detail.contains(part), "{detail}");
@@ -343,7 +343,7 @@ fn a_rule_that_names_no_job_is_refused_with_the_nearest() {
 #[test]
 fn jobs_that_wait_for_each_other_are_refused() {
     let error = error(&stencil("a", 1, "start_after = \"a\""));
-    says(&error, 10, "jobs.0.start_after", "do not wait", "");
+    says(&error, 10, "jobs.0.start_after", "do not depend", "");
     assert_eq!(error.message, "job \"a\" waits for itself");
     let text = stencil("x", 1, "start_after = \"a\"")
         + &stencil("a", 1, "start_after = \"b\"")
@@ -380,7 +380,7 @@ fn rules_that_do_not_fit_the_workload_are_refused() {
         9,
         "jobs.0.workload.1",
         "end by themselves",
-        "a job of its own",
+        "a separate job",
     );
     says(
         &self::error("[[jobs]]\nranks = 4\nworkload = []\n"),
@@ -448,8 +448,8 @@ fn patterns_that_do_not_fit_the_job_are_refused_at_the_key_to_blame() {
         (12, "bit-reverse = { ", "bit-reverse", "such as 8 or 16, not 12"),
         (12, "bit-complement = { ", "bit-complement", "a power of two"),
         (12, "shuffle = { ", "shuffle", "a power of two"),
-        (4, "tornado = { dims = [2, 2], ", "tornado.dims", "moves nothing"),
-        (2, "tornado = { ", "tornado", "moves nothing"),
+        (4, "tornado = { dims = [2, 2], ", "tornado.dims", "sends nothing"),
+        (2, "tornado = { ", "tornado", "sends nothing"),
         (12, "neighbours = { dims = [5, 2], ", "neighbours.dims", "make 10 ranks"),
         (12, "neighbours = { dimensions = 7, ", "neighbours", "7 dimensions"),
         (12, "hot-spot = { share = 0.0, ", "hot-spot.share", "a share of 0"),
@@ -461,7 +461,12 @@ fn patterns_that_do_not_fit_the_job_are_refused_at_the_key_to_blame() {
             "no rank 12",
         ),
         (12, "incast = { targets = [3, 3], ", "incast.targets.1", "listed twice"),
-        (2, "incast = { targets = [0, 1], ", "incast", "leave none of 2 ranks"),
+        (
+            2,
+            "incast = { targets = [0, 1], ",
+            "incast",
+            "leave no sender among 2 ranks",
+        ),
         (12, "incast = { targets = [], ", "incast", "no targets"),
     ] {
         let error = error(&job(ranks, traffic));

@@ -220,7 +220,7 @@ fn sizes_that_cannot_be_are_refused_with_key_and_bound() {
             "exactly one of",
         ),
         ("tours = { dims = [4] }", "machine.tours", "did you mean \"torus\"?"),
-        ("failed_links = []", "machine", "is missing"),
+        ("failed_links = []", "machine", "the scenario has no machine"),
     ];
     for (machine, key, says) in cases {
         let found = error(&format!("[machine]\n{machine}\n"));
@@ -261,7 +261,7 @@ fn broken_cables_have_to_exist_and_to_leave_a_way() {
         (
             "failed_links = [{ routers = [2, 3] }]",
             "machine.failed_links",
-            "9 pairs of routers with nodes have no way",
+            "9 pairs of routers with nodes are disconnected",
         ),
     ];
     for (faults, key, says) in cases {

@@ -246,7 +246,7 @@ fn what_is_wrong_in_a_command_line_is_named_at_its_key() {
     let error = load(&mdtest(4, "-n 10 -Q")).err().unwrap();
     assert_eq!(error.key, "jobs.0.workload.mdtest");
     assert!(
-        error.message.contains("\"-Q\" is no flag of mdtest"),
+        error.message.contains("\"-Q\" is not a flag of mdtest"),
         "{}",
         error.message
     );

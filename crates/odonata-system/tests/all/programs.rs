@@ -237,10 +237,7 @@ fn mistakes_in_a_program_are_mistakes_in_the_scenario() {
     let error = folder.load(4, "args = [\"--size=3\"]", &[]).unwrap_err();
     assert!(error.contains("unknown option"), "{error}");
     let error = folder.load(4, "workload.milc = {}", &[]).unwrap_err();
-    assert!(
-        error.contains("the keys workload and program say what it does"),
-        "{error}"
-    );
+    assert!(error.contains("the job has the keys workload and program"), "{error}");
 }
 
 /// words = ranks * (words of the program + 2): 131,072 * 40,000 are more than 2^32.
@@ -297,7 +294,7 @@ fn a_collective_that_was_not_foreseen_ends_the_run_with_its_line() {
     assert_eq!(*results.outcome(), Outcome::ProgramError);
     let detail = results.run_json()["detail"].to_string();
     assert!(
-        detail.contains("job.ncptl:3:") && detail.contains("could not be found before the run"),
+        detail.contains("job.ncptl:3:") && detail.contains("unknown before the run"),
         "{detail}"
     );
 }

@@ -123,7 +123,7 @@ fn a_series_interval_that_is_short_for_the_run_is_named_and_bounded() {
     let results = run(MIX, &["run.series_interval=\"10 ps\""]);
     assert_eq!(results.outcome(), &Outcome::Completed);
     let detail = results.run_json()["detail"].to_string();
-    assert!(detail.contains("run.series_interval is short"), "{detail}");
+    assert!(detail.contains("run.series_interval is too short"), "{detail}");
 }
 
 #[test]

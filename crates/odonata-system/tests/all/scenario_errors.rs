@@ -272,7 +272,7 @@ fn two_jobs_on_the_same_node_are_refused_with_both_names() {
     };
     let error = error(&with(&format!("{}{}", job("first", "[3, 4]"), job("second", "[5, 4]"))));
     assert_eq!(at(&error), (Some(14), "jobs.1.placement.nodes.1", Some("4")));
-    says(&error, "nodes that no other job names", "");
+    says(&error, "nodes of no other job", "");
     assert!(error.message.contains("node 4 belongs to job \"first\""), "{error}");
 }
 
@@ -513,7 +513,7 @@ fn a_graph_that_cannot_be_read_is_reported_with_its_own_line() {
             "{found}"
         );
         assert_eq!(found.file, file.display().to_string());
-        assert!(found.expected.starts_with("GraphML or a list of edges"), "{found}");
+        assert!(found.expected.starts_with("GraphML or an edge list"), "{found}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -713,7 +713,7 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
         (
             two("io = { directory = \"a\", layout = \"hash\" }\n"),
             "jobs.1.io.layout",
-            "jobs \"a\" and \"b\" share the directory \"a\", and lay its files out differently",
+            "jobs \"a\" and \"b\" share the directory \"a\", but with different layouts",
             "the same layout",
         ),
         (
@@ -912,7 +912,7 @@ fn mistakes_in_traffic_classes_are_refused() {
     says(&error, "one of latency, bulk", "");
     let error = self::error(&with(&format!("{JOB}traffic_class = {{ io = \"bulk\" }}\n")));
     assert_eq!(error.key, "jobs.0.traffic_class.io");
-    says(&error, "of which there is none", "");
+    says(&error, "none is declared", "");
     let class = |name: &str, share: &str| format!("[[network.traffic_classes]]\nname = \"{name}\"\nshare = {share}\n");
     let error = self::error(&with(&format!("{}{}{JOB}", class("a", "0.7"), class("b", "0.4"))));
     assert_eq!(error.key, "network.traffic_classes.1.share");
@@ -1118,7 +1118,7 @@ fn lost_time_is_refused_where_waits_are_not_charged() {
         ),
         (
             "[run]\nlost_time = true\nblame = false\n",
-            "run.blame charges to jobs, which is off",
+            "lost time needs the waits charged by run.blame, which is off",
             "run.blame = true",
         ),
         // There is one job only.
@@ -1160,7 +1160,7 @@ fn a_sample_of_waits_is_refused_where_all_are_needed_or_none_are_charged() {
 #[test]
 fn waits_are_kept_where_it_is_found_out_what_is_lost_by_them() {
     for (waits, message, expected) in [
-        ("100", "which run.lost_time does not ask for", "run.lost_time = true"),
+        ("100", "run.lost_time is off", "run.lost_time = true"),
         ("1000001", "1000001", "1000000"),
     ] {
         let error = error(&with(&format!("[run]\nlost_time_path = {waits}\n{JOB}")));

@@ -190,7 +190,7 @@ fn series_end_at_the_same_time_in_parts_without_nodes() {
     assert!(
         detail(&reference)
             .as_str()
-            .is_some_and(|text| text.contains("series_interval is short"))
+            .is_some_and(|text| text.contains("series_interval is too short"))
     );
     for scheduler in ALL {
         // One for each leaf router, and one for the top level.

@@ -387,7 +387,7 @@ fn a_snapshot_of_another_scenario_is_refused() {
         "run.time_limit=\"1 s\"",
     ] {
         let error = refusal(load(LONG, &[other]), &path);
-        assert_eq!(error.message, "the scenario is not the one that was saved", "{other}");
+        assert_eq!(error.message, "the scenario differs from the saved one", "{other}");
         assert_eq!(error.file, path.display().to_string());
     }
     // How often it is saved makes no difference to a run.
@@ -419,9 +419,9 @@ fn damage_is_named_wherever_it_is() {
         let mut wrong = whole.clone();
         wrong[at] ^= 1 << random.below(8);
         let expected = match at {
-            0..16 => "this is no snapshot of a run",
+            0..16 => "this is not a snapshot",
             _ if at >= whole.len() - 24 && at < whole.len() - 16 => {
-                "the snapshot is damaged: it does not have the length that was written"
+                "the snapshot is damaged: its length differs from its header"
             }
             _ => "the snapshot is damaged: its checksum is wrong",
         };
@@ -429,7 +429,7 @@ fn damage_is_named_wherever_it_is() {
         let said = message(&whole[..at]);
         assert!(
             said.starts_with(if at < 16 {
-                "this is no snapshot"
+                "this is not a snapshot"
             } else {
                 "the snapshot is damaged"
             }),

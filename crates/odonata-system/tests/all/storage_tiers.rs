@@ -290,7 +290,7 @@ fn a_full_tier_without_a_way_down_is_named() {
     assert_eq!(*results.outcome(), Outcome::StorageFull);
     let detail = results.run_json()["detail"].to_string();
     assert!(
-        detail.contains("is full and has no drain: server 0 has 1000000 bytes of saver for it"),
+        detail.contains("is full and has no drain: server 0 needs 1000000 bytes for saver"),
         "{detail}"
     );
 }

@@ -209,7 +209,7 @@ fn jobs_ranks_and_a_period_are_chosen_and_what_is_cut_is_said() {
     assert_eq!((few.rows().calls.len(), few.rows().accesses.len()), (10, 10));
     let detail = few.run_json()["detail"].as_str().unwrap().to_owned();
     let said = format!(
-        "run.timeline.rows is small: the timeline has 10 of {} calls, 10 of ",
+        "run.timeline.rows is too small: the timeline has 10 of {} calls, 10 of ",
         all.calls.len()
     );
     assert!(

@@ -181,9 +181,7 @@ impl<P: Default> Grammar<P> {
             (false, None) => "1",
             (false, Some(_)) => return Err(format!("--{name} takes no argument")),
             (true, Some(value)) => value,
-            (true, None) => {
-                (words.next()).ok_or_else(|| format!("--{name} has no argument: the command line ends"))?
-            }
+            (true, None) => (words.next()).ok_or_else(|| format!("--{name} has no argument: the command line ends"))?,
         };
         line.apply(&long.meaning, &format!("--{name}"), name, argument)
     }
@@ -205,7 +203,10 @@ impl<P: Default> Grammar<P> {
                     None => String::new(),
                 };
                 let command = self.command;
-                return Err(format!("{at} {:?}: {command} has no parameter of this name{hint}", shown(name)));
+                return Err(format!(
+                    "{at} {:?}: {command} has no parameter of this name{hint}",
+                    shown(name)
+                ));
             };
             line.apply(meaning, at, name, value.trim())?;
         }

@@ -64,7 +64,7 @@ impl GridShift {
         let extents = grid.extents();
         if step.reverses() && !extents.iter().eq(extents.iter().rev()) {
             return Err(format!(
-                "a {grid} differs in reverse order; expected a symmetric grid such as 4 x 4 or 2 x 3 x 2"
+                "a {grid} differs in reverse order: expected a symmetric grid such as 4 x 4 or 2 x 3 x 2"
             ));
         }
         let this = GridShift { grid, per_cell, step };
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn grids_that_do_not_fit_are_errors() {
         assert!(shift(&[4, 3], 1, Step::Transpose).unwrap_err().contains("4 x 3"));
-        assert!(shift(&[2, 2], 1, Step::Tornado).unwrap_err().contains("moves nothing"));
+        assert!(shift(&[2, 2], 1, Step::Tornado).unwrap_err().contains("sends nothing"));
         assert!(shift(&[1, 1], 4, Step::Neighbour).is_err() && shift(&[4, 4], 0, Step::Next).is_err());
         assert!(
             GridShift::new(64, Some(&[4, 4]), 3, Step::Next)

@@ -172,7 +172,7 @@ impl Tornado {
         let grid = grid(ranks, dims, 1, true)?;
         if grid.extents().iter().all(|&extent| extent < 3) {
             return Err(format!(
-                "tornado on a {grid} sends nothing; expected an extent of 3 at least"
+                "tornado on a {grid} sends nothing: expected an extent of 3 at least"
             ));
         }
         Ok(Tornado { grid })

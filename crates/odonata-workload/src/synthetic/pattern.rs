@@ -144,7 +144,7 @@ impl Pattern {
             Pattern::Uniform | Pattern::AllToAll => Ok(()),
             Pattern::NextGroup { ranks_per_group: 0 } => Err("ranks_per_group is 0: expected at least 1".into()),
             Pattern::NextGroup { ranks_per_group } if *ranks_per_group >= ranks => Err(format!(
-                "{ranks} ranks in groups of {ranks_per_group} make one group; expected at least 2"
+                "{ranks} ranks in groups of {ranks_per_group} make one group: expected at least 2"
             )),
             Pattern::NextGroup { .. } => Ok(()),
             Pattern::Permutation { targets } => {
@@ -187,7 +187,7 @@ impl Pattern {
             }
             Pattern::Asymmetric => Ok(()),
             Pattern::Shift { by } if by.is_multiple_of(ranks) => Err(format!(
-                "a shift by {by} maps {ranks} ranks to themselves; expected no multiple of {ranks}"
+                "a shift by {by} maps {ranks} ranks to themselves: expected no multiple of {ranks}"
             )),
             Pattern::Shift { .. } => Ok(()),
             Pattern::GridShift(shift) => same_ranks(shift.ranks(), ranks),

@@ -76,7 +76,7 @@ pub(super) fn jobs(jobs: Vec<Job>, machine: &r::Resolved, folder: &Path) -> Resu
         }
         for (number, one) in (first..).zip(&mut resolved[first..]) {
             one.start = one.start.drawn(machine.seed, number).ok_or_else(|| {
-                let problem = "the job could start after the longest run";
+                let problem = "the job could start after the longest possible run";
                 Problem::new(
                     format!("{at}.start"),
                     problem,
@@ -100,7 +100,7 @@ fn members(at: &str, job: &Job, before: usize) -> Result<usize, Problem> {
         return match job.stagger {
             Some(_) => Err(Problem::new(
                 format!("{at}.stagger"),
-                "one job has nothing to be staggered",
+                "a single job cannot be staggered",
                 "count",
             )),
             None => Ok(1),
@@ -195,7 +195,7 @@ fn job(
             "at least 1, and a workload that ends by itself",
         );
         return Err(if synthetic {
-            error.hint("messages says how much synthetic traffic there is, on and off make bursts")
+            error.hint("messages limits synthetic traffic; on and off make bursts")
         } else {
             error
         });

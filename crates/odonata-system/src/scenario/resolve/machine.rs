@@ -68,7 +68,7 @@ fn the_only(mut kinds: Vec<r::Kind>) -> Result<r::Kind, Problem> {
     kinds.pop().ok_or_else(|| {
         let missing = Problem::new(
             "machine",
-            "the machine is missing",
+            "the scenario has no machine",
             "a table of its kind, such as [machine.dragonfly] or [machine.torus]",
         );
         missing.hint("or a preset that has a machine, such as preset = \"codes-compatible\"")
@@ -123,7 +123,7 @@ fn impaired(machine: &r::Machine) -> Result<(), Problem> {
             None => return Ok(()),
         },
     };
-    let refuse = |problem| Problem::new(&key, problem, "cables that there are");
+    let refuse = |problem| Problem::new(&key, problem, "cables of the machine");
     let family = machine.build().map_err(refuse)?;
     let apart = family.topology().cut_off(SHOWN);
     if apart.pairs == 0 {
@@ -134,15 +134,11 @@ fn impaired(machine: &r::Machine) -> Result<(), Problem> {
         list.push("...".into());
     }
     let problem = format!(
-        "{} pairs of routers with nodes have no way to each other: {}",
+        "{} pairs of routers with nodes are disconnected: {}",
         apart.pairs,
         list.join(", ")
     );
-    Err(Problem::new(
-        key,
-        problem,
-        "cables that leave a way between any two nodes",
-    ))
+    Err(Problem::new(key, problem, "failures that leave all nodes connected"))
 }
 
 /// Checks the lists of broken cables.

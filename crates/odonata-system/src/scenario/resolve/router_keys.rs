@@ -14,17 +14,17 @@ const KEYS: [(&str, &[RouterModel], &str); 3] = [
     (
         "input_queues",
         &[RouterModel::InputQueued],
-        "only input-queued routers have buffers whose packets compete for outputs in one of two ways",
+        "only input-queued routers have a choice of input queues",
     ),
     (
         "router_delay",
         &[RouterModel::InputQueued, RouterModel::OutputQueued],
-        "pipelined routers take the time of their stages (network.pipeline)",
+        "pipelined routers have a delay per stage (network.pipeline)",
     ),
     (
         "pipeline",
         &[RouterModel::Pipelined],
-        "the pipeline of other routers is one number, network.router_delay",
+        "other routers have a single delay, network.router_delay",
     ),
 ];
 
@@ -93,8 +93,8 @@ mod tests {
         let error = load(&network("router = \"pipelined\"\nrouter_delay = \"50 ns\""), &[]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "m.toml:6:16: network.router_delay: pipelined routers do not use it: pipelined routers take the time of their \
-             stages (network.pipeline); expected no such key, or network.router = \"input-queued\" or \"output-queued\""
+            "m.toml:6:16: network.router_delay: pipelined routers do not use it: pipelined routers have a delay per \
+             stage (network.pipeline); expected no such key, or network.router = \"input-queued\" or \"output-queued\""
         );
     }
 

@@ -78,20 +78,18 @@ pub(super) fn routing(network: &mut Network, leftovers: &BTreeSet<String>, kind:
     let refuse = routing.deadlock_check == r::DeadlockCheck::Refuse;
     if routing.vc_rule == Some(r::VcRule::Codes) && routing.via == Some(r::Intermediate::Router) && nonminimal && refuse
     {
-        let problem = "virtual channels by the rule of CODES on detours over a router can deadlock";
+        let problem = "with detours over a router, the CODES rule of virtual channels can deadlock";
         let error = Problem::new(format!("{KEY}.vc_rule"), problem, "\"stage\", or via = \"group\"");
         return Err(error.hint("two local hops in the intermediate group would share virtual channel 2"));
     }
     if routing.vc_rule == Some(r::VcRule::Phase) && nonminimal && refuse {
-        let problem = "virtual channels by phase can deadlock where packets take detours";
+        let problem = "virtual channels by phase can deadlock with detours";
         let error = Problem::new(
             format!("{KEY}.vc_rule"),
             problem,
             "\"stage\", or deadlock_check = \"warn\"",
         );
-        return Err(
-            error.hint("packets that reach their intermediate group share channels with those that leave theirs")
-        );
+        return Err(error.hint("packets entering and leaving an intermediate group share channels"));
     }
     knowledge_keys(network, kind)?;
     let takes = |key: RoutingKey| routing_keys::takes(kind.family(), algorithm, key);
@@ -120,7 +118,7 @@ pub(super) fn routing(network: &mut Network, leftovers: &BTreeSet<String>, kind:
         routing.candidates = None;
     }
     if routing.candidates.is_some() && !compares {
-        let problem = "ways up that are not adaptive are not compared";
+        let problem = "only adaptive up-routing compares ports";
         return Err(Problem::new(
             format!("{KEY}.candidates"),
             problem,
@@ -175,10 +173,7 @@ fn knowledge_keys(network: &mut Network, kind: &r::Kind) -> Result<(), Problem> 
     }
     // The shortest way from the routers with global ports to those with nodes.
     let Some(way) = kind.way_in_a_group() else {
-        let problem = format!(
-            "machines of kind {} have no groups that share global links",
-            kind.name()
-        );
+        let problem = format!("machines of kind {} have no groups with global links", kind.name());
         return Err(Problem::new(format!("{KEY}.knowledge"), problem, "\"local\""));
     };
     let latencies = way.iter().map(|&class| links.of(class).latency.0);

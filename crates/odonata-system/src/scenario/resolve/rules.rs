@@ -11,7 +11,7 @@ use crate::scenario::job::{Job, OtherJobs};
 use crate::scenario::resolved::Resolved;
 use crate::scenario::timeline::Timeline;
 
-/// Most pairs of jobs of which one waits for the other: two arrays of a thousand.
+/// Most dependencies between jobs: two arrays of a thousand.
 const MOST_PAIRS: usize = 1 << 20;
 
 /// A table `[[jobs]]`: its key, its name, and the jobs that it makes.
@@ -38,9 +38,9 @@ pub(super) fn apply(entries: Vec<Entry>, resolved: &mut [Job]) -> Result<(), Pro
             };
             pairs += jobs.len() * entry.jobs.len();
             if pairs > MOST_PAIRS {
-                let problem = format!("{pairs} pairs of jobs of which one waits for the other");
+                let problem = format!("{pairs} dependencies between jobs");
                 let error = Problem::new(at, problem, format!("at most {MOST_PAIRS}"));
-                return Err(error.hint("let the array wait for one job that waits for the others"));
+                return Err(error.hint("make the array wait for one job, and that job for the others"));
             }
             for job in &mut resolved[entry.jobs.clone()] {
                 rule_of(job, key).set(jobs.clone());
@@ -214,14 +214,14 @@ pub(super) fn fidelity(resolved: &mut Resolved) -> Result<(), Problem> {
         network.check_without_packets(Fidelity::Analytic)?;
     }
     if !analytic && !network.analytic.is_none() {
-        let problem = "no messages go by the parameters of the LogGP model";
+        let problem = "nothing in the scenario uses the LogGP model";
         let expected = "no such table, or fidelity = \"analytic\" of the network or of a job";
         return Err(Problem::new("network.analytic", problem, expected));
     }
     let in_packets = |job: &Job| resolved.fidelity_of(job) == Fidelity::Packet;
     if let Some(job) = (resolved.jobs.iter()).find(|job| !in_packets(job) && !job.traffic_class.are_first()) {
         let key = format!("jobs.{}.traffic_class", job.entry);
-        let problem = "its messages do not go in packets, which alone have a share of a link";
+        let problem = "traffic classes share links by packet, and this job sends no packets";
         return Err(Problem::new(key, problem, "none, or fidelity = \"packet\""));
     }
     resolved.network.fill_coupling(packet && flow)
@@ -233,7 +233,7 @@ pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
         return match resolved.run.lost_time_path {
             0 => Ok(()),
             _ => {
-                let problem = "waits are kept of which it is found out what is lost by them, which run.lost_time does not ask for";
+                let problem = "the path keeps waits of the lost-time analysis, and run.lost_time is off";
                 Err(Problem::new(
                     "run.lost_time_path",
                     problem,
@@ -244,13 +244,13 @@ pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
     }
     let refused = |problem: &str| Err(Problem::new("run.lost_time", problem, "false"));
     if resolved.has_fidelity(Fidelity::Analytic) {
-        return refused("messages of the analytic model have no waits in the network");
+        return refused("messages of the analytic model never wait in the network");
     }
     if resolved.has_fidelity(Fidelity::Flow) {
-        return refused("flows share links: none waits for another");
+        return refused("flows share links and never wait");
     }
     if !*resolved.run.blame {
-        let problem = "lost time is found from the waits that run.blame charges to jobs, which is off";
+        let problem = "lost time needs the waits charged by run.blame, which is off";
         return Err(Problem::new("run.lost_time", problem, "false, or run.blame = true"));
     }
     Ok(())
@@ -263,11 +263,11 @@ pub(super) fn blame_sampling(resolved: &Resolved) -> Result<(), Problem> {
         1 => Ok(()),
         _ if !*resolved.run.blame => refused("run.blame, which charges waits, is off", "1, or run.blame = true"),
         _ if resolved.run.lost_time => refused(
-            "run.lost_time needs all waits of all packets",
+            "run.lost_time needs every wait of every packet",
             "1, or run.lost_time = false",
         ),
         _ if resolved.network.router == RouterModel::Pipelined => refused(
-            "pipelined routers charge the waits of all flits",
+            "pipelined routers charge every wait of every flit",
             "1, or another network.router",
         ),
         _ => Ok(()),
@@ -290,6 +290,6 @@ fn cycle(jobs: &[Job], path: Vec<usize>) -> Problem {
     Problem::new(
         format!("jobs.{}.{key}", jobs[first].entry),
         problem,
-        "jobs that do not wait for this one",
+        "jobs that do not depend on this one",
     )
 }

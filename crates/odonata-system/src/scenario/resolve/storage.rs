@@ -36,7 +36,7 @@ pub(super) fn storage(storage: &mut Storage, layout: &Layout) -> Result<(), Prob
             return Err(Problem::new("storage.nodes.class", problem, "compute"));
         }
         Some(NodeClass::Compute) if *storage.assignment != Assignment::default() => {
-            let problem = "an assignment, of nodes that have servers of their own";
+            let problem = "an assignment to servers on other nodes";
             return Err(Problem::new("storage.assignment", problem, "none"));
         }
         _ => {}
@@ -51,7 +51,7 @@ pub(super) fn storage(storage: &mut Storage, layout: &Layout) -> Result<(), Prob
         let key = format!("storage.tiers.{number}.nodes");
         nodes(&key, &mut tier.nodes, layout)?;
         if tier.nodes.class == Some(NodeClass::Compute) {
-            let problem = "a lower tier on the nodes of jobs";
+            let problem = "a lower tier on compute nodes";
             return Err(Problem::new(format!("{key}.class"), problem, "service"));
         }
         for node in layout.servers(&tier.nodes) {
@@ -201,7 +201,7 @@ pub(super) fn files(scenario: &Resolved) -> Result<(), Problem> {
         let other = *first.entry(job.directory()).or_insert(job);
         if of(other) != of(job) {
             let problem = format!(
-                "jobs \"{}\" and \"{}\" share the directory \"{}\", and lay its files out differently",
+                "jobs \"{}\" and \"{}\" share the directory \"{}\", but with different layouts",
                 other.name,
                 job.name,
                 job.directory()
@@ -232,7 +232,7 @@ fn stages(scenario: &Resolved, job: &Job, at: &str) -> Result<(), Problem> {
     };
     let storage = scenario.storage.as_ref();
     if storage.is_none_or(|storage| storage.tier_count() < 2) {
-        let problem = "a job that stages where there is no tier below";
+        let problem = "a job that stages data without a lower tier";
         return Err(Problem::new(
             key(first),
             problem,
@@ -243,7 +243,7 @@ fn stages(scenario: &Resolved, job: &Job, at: &str) -> Result<(), Problem> {
         return Err(Problem::new(key(first), "synthetic traffic has no files", "a program"));
     }
     if !stage_in.is_empty() && storage.is_some_and(|storage| storage.manager.unwritten == Unwritten::Error) {
-        let problem = "input files that it would be an error to read";
+        let problem = "input files whose reads would fail";
         let expected = "storage.manager.unwritten = \"exists-below\"";
         return Err(Problem::new(key("stage_in"), problem, expected));
     }

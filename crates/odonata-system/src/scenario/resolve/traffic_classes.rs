@@ -18,7 +18,7 @@ pub(super) fn of_job(at: &str, job: &mut JobClasses, network: &Network) -> Resul
             continue;
         }
         let expected = match classes.is_empty() {
-            true => "a class of network.traffic_classes, of which there is none".into(),
+            true => "a class of network.traffic_classes; none is declared".into(),
             false => {
                 let names: Vec<&str> = classes.iter().map(|class| class.name.as_str()).collect();
                 format!("one of {}", names.join(", "))

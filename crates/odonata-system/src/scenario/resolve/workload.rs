@@ -44,7 +44,7 @@ pub(super) fn trace(at: &str, job: &Job, folder: &Path, limit: Option<Bytes>) ->
             (
                 "compute_scale",
                 job.compute_scale.is_some(),
-                "only a trace has recorded times",
+                "only a trace has recorded compute times",
             ),
             (
                 "incomplete_trace",
@@ -87,7 +87,7 @@ fn unreadable(at: &str, mut error: FormatError) -> Problem {
     }
     let problem = Problem::new(format!("{at}.trace"), error.to_string(), expected);
     match incomplete {
-        true => problem.hint("incomplete_trace = true replays what there is of it"),
+        true => problem.hint("incomplete_trace = true replays the recorded part"),
         false => problem,
     }
 }
@@ -131,7 +131,7 @@ pub(super) fn workload(
         let problem = if given.is_empty() {
             "the key \"workload\" is missing".into()
         } else {
-            format!("the keys {} say what it does", given.join(" and "))
+            format!("the job has the keys {}", given.join(" and "))
         };
         let expected = "exactly one of the keys workload, program, python and trace";
         return Err(Problem::new(at, problem, expected));
@@ -183,7 +183,7 @@ fn replayed(at: &str, ranks: u32, trace: &Trace, machine: &r::Resolved) -> Resul
         return Err(Problem::new(
             format!("{at}.ranks"),
             problem,
-            "the ranks of the trace, or no such key",
+            "the number of ranks of the trace, or no such key",
         ));
     }
     if trace.does_io() && machine.storage.is_none() {
@@ -239,7 +239,7 @@ fn phases(at: &str, size: Size, list: &mut [Workload], machine: &r::Resolved) ->
         if matches!(phase, Workload::Synthetic(_)) {
             let problem = format!("{} traffic cannot be a phase", phase.kind());
             let problem = Problem::new(at, problem, "workloads that end by themselves");
-            return Err(problem.hint("give the traffic a job of its own"));
+            return Err(problem.hint("run the traffic as a separate job"));
         }
     }
     readers_at_work(at, size, list)
@@ -253,11 +253,11 @@ fn readers_at_work(at: &str, size: Size, list: &[Workload]) -> Result<(), Proble
         (Some(loader), Some(other)) => Err(Problem::new(
             at,
             format!(
-                "{} reads ahead, which it cannot beside {} in one list",
+                "{} reads ahead and cannot share a list with {}",
                 loader.kind(),
                 other.kind()
             ),
-            "jobs of their own, one of which starts after the other: start_after",
+            "separate jobs, one with start_after",
         )),
         _ => Ok(()),
     }

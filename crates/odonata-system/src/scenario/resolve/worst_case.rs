@@ -106,7 +106,7 @@ fn partners(topology: &Topology) -> Result<Vec<u32>, String> {
         }
         if end == NOBODY {
             return Err(format!(
-                "router {start} cannot have a neighbour that is no other router's"
+                "router {start} has no neighbor left that is not taken by another router"
             ));
         }
         // Everybody on the path takes the neighbor asked for, and leaves the former one to who asked before.

@@ -47,7 +47,7 @@ impl Python {
     /// # Errors
     /// There is no interpreter in this process, no such function, or it does not take these arguments.
     pub fn new(source: PythonSource, ranks: u32) -> Result<Python, String> {
-        let maker = MAKER.get().ok_or("there is no Python in this process")?;
+        let maker = MAKER.get().ok_or("this process has no Python interpreter")?;
         let program = maker(&source, ranks)?;
         Ok(Python { source, program })
     }

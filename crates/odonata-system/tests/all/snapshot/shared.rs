@@ -157,14 +157,14 @@ fn snapshots_of_two_moments_make_no_run() {
         let mixed = |process: usize| file(names[process], process);
         let refused = together(2, |_, others| resume(&[], others, mixed).err().unwrap());
         for (process, error) in refused.iter().enumerate() {
-            assert_eq!(error.message, "the snapshots of the processes were not saved together");
+            assert_eq!(error.message, "the snapshots of the processes are from different saves");
             assert_eq!(error.file, mixed(process).display().to_string());
         }
         // One process has both files for itself.
         let refused = together(1, |_, others| resume(&[], others, mixed).err().unwrap());
         assert_eq!(
             refused[0].message,
-            "the snapshots of the processes were not saved together"
+            "the snapshots of the processes are from different saves"
         );
         assert_eq!(refused[0].file, mixed(1).display().to_string());
     }
@@ -194,11 +194,14 @@ fn files_that_are_not_those_of_the_processes_that_saved_a_run_are_refused() {
         );
     }
     let many = said(
-        "the run was saved in 4 parts, and 5 processes would go on with it",
+        "the run was saved in 4 parts, and 5 processes would resume it",
         "4 processes at most",
     );
     assert_eq!(open(5, &|process| file("new", process)), vec![many; 5]);
-    let swapped = said("the snapshot is that of process 0 of 2", "that of process 1 of 2");
+    let swapped = said(
+        "the snapshot belongs to process 0 of 2",
+        "the snapshot of process 1 of 2",
+    );
     assert_eq!(open(2, &|_| file("new", 0)), [Ok(()), swapped.clone()]);
     // One process has all parts, of which half are in the other file.
     assert_eq!(open(1, &|_| file("new", 0)), [swapped]);
@@ -215,8 +218,8 @@ fn files_that_are_not_those_of_the_processes_that_saved_a_run_are_refused() {
     let sequential = load(LONG, &["run.scheduler=sequential"]);
     Simulation::new(sequential).unwrap().save_to(&alone(0)).unwrap();
     let one = said(
-        "the run was saved in one piece, and 2 processes would go on with it",
-        "one process; only a run under a parallel scheduler has parts that can be shared",
+        "the run was saved in one piece, and 2 processes would resume it",
+        "one process; only runs of a parallel scheduler can be shared by processes",
     );
     assert_eq!(open(2, &alone), [one.clone(), one]);
 }

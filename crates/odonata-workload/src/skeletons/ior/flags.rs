@@ -23,7 +23,7 @@ const LAYOUT: &str = "storage.layout places files";
 const NOT_MODELLED: &str = "it is not modeled";
 const NEVER_BUILT: &str = "IOR does not implement it either";
 const PLACED: &str = "ranks_per_node of the job places ranks on nodes";
-const OTHER_INTERFACE: &str = "it belongs to an interface that is not modeled; expected POSIX or MPIIO";
+const OTHER_INTERFACE: &str = "it belongs to an interface that is not modeled: expected POSIX or MPIIO";
 
 /// All flags.
 const FLAGS: &[Flag<IorParams>] = &[
@@ -32,9 +32,7 @@ const FLAGS: &[Flag<IorParams>] = &[
             "POSIX" => IorApi::Posix,
             "MPIIO" => IorApi::Mpiio,
             _ => {
-                return Err(format!(
-                    "{text:?} is not a modeled interface; expected POSIX or MPIIO"
-                ));
+                return Err(format!("{text:?} is not a modeled interface: expected POSIX or MPIIO"));
             }
         };
         Ok(())
@@ -107,7 +105,7 @@ const FLAGS: &[Flag<IorParams>] = &[
         'T',
         "maxTimeDuration",
         true,
-        "it is not modeled; expected fewer repetitions, -i",
+        "it is not modeled: expected fewer repetitions, -i",
     ),
     nothing('u', "uniqueDir", false, PATHS),
     nothing('U', "hintsFileName", true, HINTS),
@@ -168,7 +166,7 @@ const BY_NAME: &[(&str, Meaning<IorParams>)] = &[
     ("memoryPerTask", Meaning::Nothing(NO_CACHE)),
     (
         "minTimeDuration",
-        Meaning::Refused("it is not modeled; expected more segments, -s"),
+        Meaning::Refused("it is not modeled: expected more segments, -s"),
     ),
     ("nodes", Meaning::Refused(PLACED)),
     ("numNodes", Meaning::Refused(PLACED)),
@@ -198,11 +196,7 @@ const LONG: &[Long<IorParams>] = &[
         Meaning::Sets(|p, on| flag(on).map(|on| p.collective = on)),
     ),
     option("dataPacketType", true, Meaning::Nothing(NO_CONTENT)),
-    option(
-        "dryRun",
-        false,
-        Meaning::Refused("odonata check describes a run"),
-    ),
+    option("dryRun", false, Meaning::Refused("odonata check describes a run")),
     option("gpuDirect", false, Meaning::Nothing(NO_BUFFERS)),
     option("mpiio.hintsFileName", true, Meaning::Nothing(HINTS)),
     option("mpiio.preallocate", false, Meaning::Nothing(RESERVED)),
@@ -376,13 +370,13 @@ mod tests {
         assert!(error("-O wearout").contains("expected name=value"));
         assert_eq!(
             error("-O minTimeDuration=3"),
-            "-O (minTimeDuration) is not supported: it is not modeled; expected more segments, -s"
+            "-O (minTimeDuration) is not supported: it is not modeled: expected more segments, -s"
         );
         assert_eq!(
             error("--posix.lustre.stripecount=4"),
             "--posix.lustre.stripecount is not supported: storage.layout places files"
         );
-        assert!(error("--dfs.pool=x").contains("not supported: it is of an interface that is not modelled"));
+        assert!(error("--dfs.pool=x").contains("not supported: it belongs to an interface that is not modeled"));
         assert!(error("--randomPrefill 2m").contains("not supported"));
         assert!(error("--collective=1").contains("takes no argument"));
         assert!(error("-w --random-offset-seed").contains("ends the command line"));

@@ -25,7 +25,7 @@ const FLAGS: &[Flag<MdtestParams>] = &[
         'c',
         "collective creation",
         false,
-        "task 0 creating everything is not modeled; expected it without -c",
+        "task 0 creating everything is not modeled: expected it without -c",
     ),
     switch('C', "only create", |p, _| {
         p.tests.push(MdtestTest::Create);
@@ -109,7 +109,7 @@ const FLAGS: &[Flag<MdtestParams>] = &[
         'Y',
         "sync after each phase",
         false,
-        "a sync of the whole file system is not modelled: expected -y",
+        "a sync of the whole file system is not modeled: expected -y",
     ),
     value('z', "depth", |p, text| count(text).map(|value| p.depth = value)),
     nothing('Z', "print times", false, OUTPUT),

@@ -200,11 +200,14 @@ fn what_is_wrong_is_named() {
         ("-n", "-n has no argument: the command line ends"),
         ("-n many", "-n (items per task): \"many\" is not a number"),
         ("-n 10 -w 3q", "-w (bytes to write): \"3q\" is not a size"),
-        ("-n 10 7", "\"7\" is not a flag, and the flag before it takes no argument"),
+        (
+            "-n 10 7",
+            "\"7\" is not a flag, and the flag before it takes no argument",
+        ),
         ("ior -n 10", "\"ior\" is not a flag"),
         (
             "-n 10 -c",
-            "-c (collective creation) is not supported: task 0 creating everything is not modelled",
+            "-c (collective creation) is not supported: task 0 creating everything is not modeled",
         ),
         ("-F", "a task has no items"),
         ("-n 10 -I 3", "both items (-n) and items_per_directory (-I)"),
