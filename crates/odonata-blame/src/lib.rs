@@ -68,7 +68,7 @@ pub type Cause = u8;
 pub struct Charge {
     /// The line.
     pub line: u32,
-    /// Who waited.
+    /// The waiting owner.
     pub victim: Owner,
     /// The holder of the resource; `None` if the run ended before it was known.
     pub culprit: Option<Owner>,

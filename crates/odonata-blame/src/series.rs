@@ -12,7 +12,7 @@ pub struct SeriesCharge {
     pub place: u8,
     /// The kind of resource.
     pub cause: Cause,
-    /// Who waited.
+    /// The waiting owner.
     pub victim: Owner,
     /// The holder of the resource.
     pub culprit: Owner,

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!  text ── lexer ──> tokens ── parser ──> tree ── lower ──> instructions ── machine ──> one operation of one rank
-//!                                                  (names, checks)            (sets: who talks to whom, shared)
+//!                                                  (names, checks)            (shared sets of partners)
 //! ```
 //!
 //! A rank is a machine that executes the instructions with a few words of memory; nothing is expanded in advance.

@@ -182,7 +182,7 @@ fn what_measurements_cannot_tell_is_refused_by_name() {
     assert_eq!(problem.key, "read");
     assert!(problem.message.contains("not a valid device"), "{problem}");
     let problem = refused(Model::Hdd, vec![reads(4_096)]);
-    assert!(problem.message.contains("cannot be told apart") && problem.hint.unwrap().contains("data sheet"));
+    assert!(problem.message.contains("cannot separate") && problem.hint.unwrap().contains("data sheet"));
 }
 
 #[test]

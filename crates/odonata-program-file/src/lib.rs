@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  any Program ── write ──> NAME.program/            ── ProgramFile ──> Program
-//!                             program.json             what it is
+//!                             program.json             format, number of ranks, ...
 //!                             operations.parquet       in the order of rank, then operation
-//!                             communicators.parquet    who is in them
+//!                             communicators.parquet    members
 //!                             counts.parquet           sizes that differ from rank to rank
 //! ```
 //!

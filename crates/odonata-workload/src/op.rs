@@ -133,7 +133,7 @@ pub const PROC_NULL: u32 = u32::MAX;
 pub enum Source {
     /// This rank.
     Rank(u32),
-    /// Anybody's (`MPI_ANY_SOURCE`).
+    /// Any rank (`MPI_ANY_SOURCE`).
     Any,
 }
 

@@ -9,7 +9,7 @@ use crate::scenario::Problem;
 use crate::scenario::layout::Layout;
 use crate::scenario::resolved::{Job, Resolved};
 
-/// Nobody's node.
+/// A free node.
 const FREE: u32 = u32::MAX;
 /// Marks the node of a storage server.
 const SERVER: u32 = u32::MAX - 1;

@@ -1,4 +1,4 @@
-//! What is said of a run that ends because too much waits in it.
+//! Explanations of runs that end because too much is waiting in them.
 
 use crate::memory::Exceeded;
 use crate::placement::Placement;
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Default, Serialize, Deserialize)]
 struct Waiting {
     messages: u64,
-    /// The most at one NIC, and the node.
+    /// The longest queue at one NIC, and its node.
     most: Option<(u32, u32)>,
-    /// Where there were too many, first.
+    /// The first NIC with too many.
     overflow: Option<Overflow>,
 }
 
@@ -41,7 +41,7 @@ impl Waiting {
     }
 }
 
-/// Who says it, and of what.
+/// Explains the end of a run from its scenario and plan.
 pub(super) struct Teller<'a> {
     pub(super) scenario: &'a Resolved,
     pub(super) placement: &'a Placement,
@@ -67,7 +67,7 @@ impl Teller<'_> {
         Ok(text)
     }
 
-    /// Why a run ended as a queue that overflows. Collective.
+    /// Why a run ended because a queue overflowed. Collective.
     pub(super) fn overflow(&mut self, parts: &[Machine]) -> Result<String, String> {
         let waiting = self.waiting(parts)?;
         let most = self.scenario.nic.message_queue;
@@ -90,7 +90,7 @@ impl Teller<'_> {
         Ok(all.into_iter().fold(Waiting::default(), Waiting::join))
     }
 
-    /// The job on `node`, to be put behind it.
+    /// The job on `node`, as text to append.
     fn whose(&self, node: u32) -> String {
         let mut placed = self.scenario.jobs.iter().zip(&self.placement.jobs);
         match placed.find(|(_, place)| place.nodes.contains(&node)) {

@@ -1,4 +1,4 @@
-//! Faults of storage, and what clients do about them, that are probably not meant.
+//! Probably unintended settings for faults of storage and for the reactions of clients.
 
 use super::Warning;
 use super::storage::{Users, requests_of};
@@ -6,7 +6,7 @@ use crate::scenario::Scenario;
 use odonata_engine::Time;
 use odonata_storage::settings::{Acknowledge, Storage};
 
-/// What there is to say of the faults of `scenario`.
+/// Warnings about the faults of `scenario`.
 pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     let Some(storage) = &scenario.resolved.storage else {
         return Vec::new();
@@ -16,7 +16,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     warnings
 }
 
-/// Servers of the first tier that fail and that nobody uses.
+/// Servers of the first tier that fail and are not used.
 fn unused(scenario: &Scenario, storage: &Storage) -> Vec<Warning> {
     if !storage.has_failures() {
         return Vec::new();
@@ -42,10 +42,10 @@ fn unused(scenario: &Scenario, storage: &Storage) -> Vec<Warning> {
     fails.map(warning).collect()
 }
 
-/// A timeout that comes before the device alone has done with a request.
+/// A timeout that is shorter than the device alone needs for a request.
 fn hasty(scenario: &Scenario, storage: &Storage) -> Option<Warning> {
     let client = storage.client?;
-    // The fastest of several devices: rules may send it anywhere.
+    // The fastest of several devices: rules may send the request to any.
     let alone = |write: bool, bytes: u64| -> Time {
         if write && storage.manager.acknowledge == Acknowledge::Memory {
             return Time::ZERO;
@@ -117,7 +117,7 @@ mod tests {
             found[0].1,
             "server 7 fails, and no rank uses it in its first operations"
         );
-        // An object server, which no rank asks itself.
+        // An object server, which ranks do not access directly.
         let system = "file_system = { object_servers = 2 }\n";
         assert_eq!(said(&format!("{system}{}", text(10))), []);
     }

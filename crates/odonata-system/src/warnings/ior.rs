@@ -1,5 +1,5 @@
-//! IOR and mdtest that measure something else than was asked for: flags on their command lines that mean nothing to a simulation,
-//! tasks that read what was never written.
+//! IOR and mdtest runs that measure something other than requested: options that have no effect in a simulation, tasks
+//! that read data that were never written.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 use crate::scenario::resolved::{FileLayout, Job, Workload};
 use crate::scenario::workload::IorTests;
 
-/// What there is to say of the command lines of IOR and mdtest in `scenario`.
+/// Warnings about the command lines of IOR and mdtest in `scenario`.
 pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     // The jobs of an array have one entry.
     let entries: BTreeSet<u32> = scenario.resolved.jobs.iter().map(|job| job.entry).collect();
@@ -43,7 +43,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
         .collect()
 }
 
-/// What there is to say of what IOR does in `job`.
+/// Warnings about the IOR tests in `job`.
 fn of_job(scenario: &Scenario, job: &Job) -> Vec<Warning> {
     let phases = match &*job.workload {
         Workload::Phases(list) => list.as_slice(),
@@ -97,7 +97,8 @@ fn of_job(scenario: &Scenario, job: &Job) -> Vec<Warning> {
     warnings
 }
 
-/// What of the reads of `test` was never written, and what there should be; `before` has left what is in its files when it begins.
+/// Which data that `test` reads were never written, and what should be; `before` is the test that last wrote its files
+/// before it begins.
 fn never_written(test: &IorParams, before: Option<&IorParams>) -> Option<(String, &'static str)> {
     let reads = *test.read_file || test.check_read || test.check_write;
     let file = &test.test_file;
@@ -125,7 +126,7 @@ fn never_written(test: &IorParams, before: Option<&IorParams>) -> Option<(String
     if writer.deadline_for_stonewalling == Time::ZERO {
         return None;
     }
-    // The tasks of the write have stopped somewhere; who reads keeps to that in the same test, or by the status file.
+    // The writers stopped early; readers stop at the same point within one test, or according to the status file.
     let status = !test.stone_walling_status_file.is_empty()
         && test.stone_walling_status_file == writer.stone_walling_status_file;
     if !std::ptr::eq(writer, test) && !status {

@@ -1,4 +1,5 @@
-//! Storage that is probably not meant: servers that most ranks crowd on, or whose number nobody has said.
+//! Probably unintended settings of storage: servers that serve too many ranks, or a number of servers that was not
+//! given.
 
 use super::Warning;
 use crate::scenario::Scenario;
@@ -10,14 +11,14 @@ use odonata_workload::skeletons::Skeleton;
 use odonata_workload::{Cursor, OpKind, Program, Seen};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Ranks of a job whose first operations are looked at, and how many of them.
+/// Number of ranks of a job, and of first operations of each, that are examined.
 const RANKS: u32 = 64;
 const OPERATIONS: u32 = 256;
 
-/// The busiest server is too busy from so many times its even share on.
+/// The busiest server is reported if it has at least this many times its even share.
 const SKEW: f64 = 4.0;
 
-/// What there is to say of the servers of `scenario` and of who uses them.
+/// Warnings about the servers of `scenario` and their users.
 pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     let servers = scenario.placement.servers.len();
     if servers == 0 {
@@ -47,7 +48,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     warnings
 }
 
-/// Lower tiers of which most of the tier above uses few servers.
+/// Lower tiers of which most servers of the tier above use few servers.
 fn tiers(scenario: &Scenario) -> Vec<Warning> {
     let settings = scenario.resolved.storage.iter().flat_map(|storage| &storage.tiers);
     let placed = settings.zip(&scenario.placement.tiers).enumerate();
@@ -105,7 +106,7 @@ fn free_metadata(scenario: &Scenario) -> Option<Warning> {
     })
 }
 
-/// Jobs that share a directory whose files are wherever who asks has its server.
+/// Jobs that share a directory although the location of its files depends on the rank that accesses them.
 fn apart(scenario: &Scenario) -> Option<Warning> {
     let resolved = &scenario.resolved;
     let mut first: BTreeMap<&str, &Job> = BTreeMap::new();
@@ -134,7 +135,7 @@ fn apart(scenario: &Scenario) -> Option<Warning> {
 pub(super) struct Users {
     ranks: u64,
     pub(super) of_server: BTreeMap<u32, u64>,
-    /// Whether a layout says where files are, and not only who asks.
+    /// Whether the layout determines the location of files independently of the accessing rank.
     by_file: bool,
     /// Whether some ranks were left out.
     pub(super) sampled: bool,
@@ -193,7 +194,7 @@ impl Users {
         users
     }
 
-    /// Adds the ranks of `job`, which has these servers of its own.
+    /// Adds the ranks of `job`, whose assigned servers are `home`.
     fn add(&mut self, job: &Job, home: &[u32], layout: FileLayout) {
         if matches!(*job.workload, Workload::Synthetic(_)) {
             return;
@@ -201,7 +202,7 @@ impl Users {
         let Ok(Some(program)) = job.program() else { return };
         let ranks = *job.ranks;
         let step = ranks.div_ceil(RANKS).max(1);
-        // One of each `step`, not always the same: files may repeat with a period.
+        // One of each `step`, at varying positions: files may repeat with a period.
         let sampled = (0..ranks).step_by(step as usize).map(|first| {
             let offset = (mix64(first.into()) % u64::from(step)) as u32;
             (first + offset).min(ranks - 1)
@@ -211,7 +212,7 @@ impl Users {
         if found.is_empty() {
             return;
         }
-        // Where everybody uses the server of its node, that is known of all.
+        // Where every rank uses the server of its node, the users are known for all ranks.
         if layout == FileLayout::Assigned && step > 1 {
             self.ranks += home.len() as u64;
             for &server in home {
@@ -234,7 +235,7 @@ fn servers_of(program: &dyn Program, rank: u32, home: &[u32], layout: FileLayout
     requests.into_iter().map(|(_, part)| part.server).collect()
 }
 
-/// What `rank` asks servers for among its first operations: whether it writes, what each has of it.
+/// The requests of `rank` among its first operations: whether it writes, and the amount at each server.
 pub(super) fn requests_of(program: &dyn Program, rank: u32, home: &[u32], layout: FileLayout) -> Vec<(bool, Part)> {
     let mut requests = Vec::new();
     let (mut cursor, mut memory) = (Cursor::default(), vec![0; program.memory()]);
@@ -323,7 +324,7 @@ mod tests {
         );
         assert_eq!(said(&text("round-robin", 28)), []);
         assert_eq!(said(&text("by-group", 126)), []);
-        // Of more ranks than are looked at, too.
+        // Also with more ranks than are examined.
         let many = "ranks_per_node = 10";
         let text = text("by-group", 280).replace("ranks = 280", &format!("ranks = 280\n{many}"));
         let found = said(&text);

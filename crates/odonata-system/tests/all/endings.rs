@@ -1,4 +1,4 @@
-//! Runs that end before all is done that was asked for: their outcome says so, and what was done of what.
+//! Runs that end before everything requested is done: the outcome reports it, with the progress.
 
 use odonata_engine::Time;
 use odonata_system::{Outcome, Results, Simulation, scenario};
@@ -37,7 +37,7 @@ fn messages_that_were_asked_for_and_not_sent_are_no_completed_run() {
     assert_eq!(results.progress().messages, 1);
     assert_eq!(detail(&results), "job \"uniform\" has sent 1 of 4000 messages");
     assert_eq!(results.rows().jobs[0].ranks_finished, 0);
-    // The limit is none for those that are done before, and changes nothing of them.
+    // The limit does not affect runs that end before it.
     let within = traffic("time_limit = \"5 s\"", "load = 0.01, messages = 10");
     let without = traffic("", "load = 0.01, messages = 10");
     assert_eq!(
@@ -61,7 +61,7 @@ fn traffic_that_is_to_go_on_until_the_limit_completes_there_unless_messages_are_
     assert!(!detail.contains("job"), "{detail}");
 }
 
-/// A stop is part of what was asked for; that it came first is said all the same.
+/// A stop is part of what was requested; that it came first is reported nevertheless.
 #[test]
 fn a_stop_that_comes_before_the_last_message_is_told() {
     let results = traffic("", "load = 0.01, messages = 1000, stop = \"5 us\"");
@@ -111,7 +111,7 @@ fn a_drain_that_a_limit_cuts_off_is_told() {
     assert_eq!(run(text, &[]).outcome(), &Outcome::Completed);
 }
 
-/// Every way to a time that no run reaches, under every scheduler.
+/// Every way to reach a time beyond all runs, under every scheduler.
 #[test]
 fn a_run_that_would_pass_the_end_of_simulated_time_says_so_and_names_who_waits() {
     let stencil = |keys: &str| format!("[[jobs]]\nname = \"a\"\nranks = 4\nworkload = {{ stencil = {{ {keys} }} }}\n");

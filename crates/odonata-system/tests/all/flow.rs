@@ -40,7 +40,7 @@ fn elapsed_ns(rows: &Rows) -> f64 {
     rows.jobs[0].elapsed_s * 1e9
 }
 
-/// A message that meets nobody takes s/b and the latency of its path, as packets do; with a nanosecond for what is rounded
+/// A message without competition takes s/b and the latency of its path, as in packets; with a nanosecond for rounding
 /// (a packet's time to a picosecond, a fill 1 ps after a start).
 #[test]
 fn a_message_alone_takes_what_it_takes_in_packets() {
@@ -74,8 +74,8 @@ fn many_to_one_takes_the_time_of_the_last_link() {
     );
 }
 
-/// A run ends with its last message, not when that would have come had others not left it their part of a link: the answer of the long job begins beside
-/// the short one's message, and would end 1.5 ms later if that went on.
+/// A run ends with its last message, and not at the time first predicted for it, before others left it their part of a
+/// link: the answer of the long job begins beside the short one's message, and would end 1.5 ms later otherwise.
 #[test]
 fn a_run_ends_with_its_last_message() {
     let job = |name: &str, nodes: &str, bytes: &str, start: &str| {
@@ -100,8 +100,8 @@ fn storage_and_messages_have_one_digest_on_every_scheduler() {
     }
 }
 
-/// Every byte that leaves a NIC comes to a node: the terminal links count the same bytes in both directions, which are those that
-/// ranks and servers have sent.
+/// Every byte that leaves a NIC arrives at a node: the terminal links count the same bytes in both directions, equal to
+/// what ranks and servers have sent.
 #[test]
 fn what_nics_send_comes_to_nodes() {
     let results = run(&text(FLOW, JOBS), &[]);

@@ -1,4 +1,4 @@
-//! What every trace format has to keep, held for each that is registered.
+//! Requirements that all registered trace formats are tested for.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use odonata_trace_format::{CANCELLED, ReadOptions, Severity};
 use odonata_workload::skeletons::{Stencil, StencilParams};
 use serde::Deserialize;
 
-/// What every format says of a trace.
+/// Information that every format has about a trace.
 #[derive(Debug, Deserialize, PartialEq)]
 struct Common {
     name: String,
@@ -133,7 +133,7 @@ fn what_opening_takes_is_known_from_the_sizes_of_the_tables() {
             .join("../../tests/traces/dumpi")
             .join(name);
         let format = FORMATS.at(&trace).ok().unwrap();
-        // Nothing of it is stated in a DUMPI file.
+        // A DUMPI file states none of it.
         assert_eq!(format.least_memory(&trace), 0);
         let opened = format.open(&trace, &options).unwrap();
         let target = folder.join(name);

@@ -24,7 +24,7 @@ fn run(jobs: &str) -> Results {
     simulation.finish(false)
 }
 
-/// A job of two ranks that computes for so many microseconds and exchanges messages.
+/// A job of two ranks that computes for `us` microseconds and exchanges messages.
 fn stencil(name: &str, us: u32, keys: &str) -> String {
     format!(
         "[[jobs]]\nname = \"{name}\"\nranks = 2\n{keys}\n\
@@ -64,7 +64,7 @@ fn a_chain_of_jobs_counts_each_from_its_own_start() {
     let [c, a, b] = &results.rows().jobs[..] else { panic!() };
     let end = |job: &odonata_system::results::JobRow| job.start_s + job.elapsed_s;
     assert_eq!(a.start_s, 0.0);
-    // The news takes a few microseconds, and c another millisecond.
+    // The messages about the end take a few microseconds, and c another millisecond.
     assert!(b.start_s > end(a) && b.start_s < end(a) + 20e-6);
     assert!(c.start_s > end(b) + 1e-3 && c.start_s < end(b) + 1e-3 + 20e-6);
     for (job, compute) in [(a, 100e-6), (b, 200e-6), (c, 300e-6)] {
@@ -95,7 +95,7 @@ fn background_traffic_lasts_as_long_as_the_job_and_ends_with_it() {
     let messages = traffic.bytes_sent / 1_024;
     // Standard deviation sqrt(3,200) = 57.
     assert!(messages.abs_diff(expected) < 300, "{messages} {expected}");
-    // Events of sources that have been told to stop are no part of the run, however far ahead they lie.
+    // Events of sources that have been stopped do not count as part of the run, however far ahead they are.
     let rare = background("until = \"solver\"", "").replace("5 us", "900 s");
     let results = run(&(stencil("solver", 2_000, "") + &rare));
     let last = results
@@ -108,7 +108,7 @@ fn background_traffic_lasts_as_long_as_the_job_and_ends_with_it() {
     let limited = run(&(String::from("[run]\ntime_limit = \"10 s\"\n") + &stencil("solver", 2_000, "") + &rare));
     assert_eq!(limited.outcome(), &Outcome::Completed);
     assert_eq!(limited.digest(), results.digest());
-    // Before the job and until its end, over a chain.
+    // Before the job and until its end, through a chain.
     let chain = background("until = \"late\"", "")
         + &stencil("early", 50, "")
         + &stencil("late", 70, "start_after = \"early\"");
@@ -117,7 +117,7 @@ fn background_traffic_lasts_as_long_as_the_job_and_ends_with_it() {
     assert!(results.rows().jobs[0].elapsed_s > results.rows().jobs[2].start_s + 70e-6);
 }
 
-/// Nothing but sources is left, for far more events than pass between two looks for a stall; one of them ends.
+/// Only sources are left, for far more events than pass between two checks for a stall; one of them ends.
 #[test]
 fn traffic_may_wait_for_the_end_of_traffic_that_ends_by_itself() {
     for end in ["messages = 20_000", "stop = \"100 ms\""] {
@@ -136,8 +136,8 @@ fn traffic_may_wait_for_the_end_of_traffic_that_ends_by_itself() {
 
 #[test]
 fn a_job_that_is_never_told_is_a_named_stall_even_under_traffic_without_end() {
-    // The last job waits for traffic that waits for a job which cannot write: of 2 KiB for each of two ranks a
-    // server has room for one.
+    // The last job waits for traffic that waits for a job that cannot write: a server has room for only one of the 2
+    // KiB of each of two ranks.
     let full = "[storage.device]\ncapacity = \"3 KiB\"\n[storage.manager]\nblock = \"1 KiB\"\nmemory = \"8 KiB\"\n";
     let text = format!(
         "{full}[[jobs]]\nname = \"writer\"\nranks = 4\nworkload = {{ checkpoint = {{ total = \"8 KiB\", interval = \"1 us\" }} }}\n"
@@ -352,7 +352,7 @@ fn jobs_that_wait_for_each_other_are_refused() {
     let error = self::error(&text);
     assert_eq!(error.message, "jobs wait for each other: a for b for background for a");
     assert_eq!((error.line, error.key.as_str()), (Some(15), "jobs.1.start_after"));
-    // A diamond is no cycle.
+    // A diamond is not a cycle.
     let text = stencil("a", 1, "")
         + &stencil("b", 1, "start_after = \"a\"")
         + &stencil("c", 1, "start_after = \"a\"")

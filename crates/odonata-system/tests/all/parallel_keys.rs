@@ -1,4 +1,4 @@
-//! The keys of `[run]` that say how a run is spread over cores: what they accept, and what a mistake is told.
+//! The keys of `[run]` that distribute a run over cores: valid values and the errors for others.
 
 use odonata_system::scenario::run::{Optimism, Parts, Scheduler, Threads};
 use odonata_system::scenario::{self, InputError, Scenario};

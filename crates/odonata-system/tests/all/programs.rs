@@ -1,5 +1,5 @@
-//! Programs in coNCePTuaL inside a machine: their times, their logs, their errors, and that the scheduler does not
-//! matter.
+//! Programs in coNCePTuaL inside a machine: their times, their logs, their errors, and their independence of the
+//! scheduler.
 
 mod library;
 
@@ -117,7 +117,8 @@ fn a_program_goes_on_from_a_snapshot_as_if_nothing_had_been() {
 
 #[test]
 fn a_timed_loop_ends_when_the_clock_of_task_0_says_so() {
-    // Passes of 10 us each begin before 95 us and as long as the decision is on its way, which takes no 15 us in all: 8 to 10.
+    // Passes of 10 us each begin before 95 us and for as long as the decision is under way, which takes less than 15 us
+    // in all: 8 to 10.
     let folder = Folder::new(
         "timed",
         "For 95 microseconds { all tasks compute for 10 microseconds } then all tasks log elapsed_usecs as \"end\".",
@@ -258,7 +259,7 @@ fn text_for_another_back_end_is_refused_unless_the_job_says_to_pass_over_it() {
     let results = folder.run(2, job, &[]);
     assert_eq!(*results.outcome(), Outcome::Completed);
     assert_eq!(results.rows().jobs[0].elapsed_s, 3e-6);
-    // It says nothing of other jobs.
+    // Other jobs are not affected.
     let text = format!("{MACHINE}[[jobs]]\nranks = 2\n{job}\nworkload = {{ stencil = {{}} }}\n");
     let error = scenario::load(&text, "test.toml", &[], None, &folder.0).unwrap_err();
     assert!(
@@ -280,7 +281,7 @@ fn more_words_of_memory_than_can_be_counted_are_an_error_of_the_scenario() {
     assert!(error.contains("at most 4294967295 words in all"), "{error}");
 }
 
-/// Every message is sent, and the run does not go on without the barrier.
+/// Every message is sent, and the run cannot continue without the barrier.
 #[test]
 fn a_collective_that_was_not_foreseen_ends_the_run_with_its_line() {
     let folder = Folder::new(
@@ -299,7 +300,7 @@ fn a_collective_that_was_not_foreseen_ends_the_run_with_its_line() {
     );
 }
 
-/// The message is that of the failure, with its line, though the instruction would not fail when carried out again.
+/// The message contains the failure and its line, although the instruction would not fail if executed again.
 #[test]
 fn an_assertion_on_a_random_value_says_where_it_failed() {
     let folder = Folder::new(
@@ -315,7 +316,7 @@ fn an_assertion_on_a_random_value_says_where_it_failed() {
     );
 }
 
-/// How far a program has come is known to the part that has the rank, and to no other.
+/// The state of a program is known only to the part that has the rank.
 #[test]
 fn a_rank_of_any_part_says_why_its_program_failed() {
     let folder = Folder::new(

@@ -29,7 +29,7 @@ fn at(error: &InputError) -> (Option<u32>, &str, Option<&str>) {
     (error.line, &error.key, error.value.as_deref())
 }
 
-/// Asserts the expectation and the hint, each by a part of it; an empty part means that there is none.
+/// Asserts that the expectation and the hint contain these texts; an empty text means that there is none.
 fn says(error: &InputError, expected: &str, hint: &str) {
     assert!(error.expected.contains(expected), "{error}");
     assert_eq!(error.expected.is_empty(), expected.is_empty(), "{error}");
@@ -94,7 +94,7 @@ fn more_flits_per_packet_than_can_be_counted_are_refused() {
     says(&error, "at most 65535 flits", "make flits larger");
 }
 
-/// Flits leave one after the other: each takes a picosecond at least. 1 B at 2 TB/s takes 0.5 ps, which is rounded up.
+/// Flits leave one after the other, each taking at least a picosecond. 1 B at 2 TB/s takes 0.5 ps, which is rounded up.
 #[test]
 fn pipelined_routers_refuse_links_whose_flits_take_no_time() {
     let text = |router: &str, class: &str, bandwidth: &str| {
@@ -181,7 +181,7 @@ fn a_negative_number_is_refused_with_its_range() {
     let error = error(&with("[[jobs]]\nranks = -4\nworkload = { milc = {} }\n"));
     assert_eq!(at(&error), (Some(7), "jobs.0.ranks", Some("-4")));
     says(&error, "a whole number from 1 to 16777216", "");
-    // As its text, and one that is too large for the type, have the same.
+    // The error is the same as for text and for a number that is too large for the type.
     for wrong in ["\"4\"", "5000000000"] {
         let error = self::error(&with(&format!(
             "[[jobs]]\nranks = {wrong}\nworkload = {{ milc = {{}} }}\n"
@@ -319,7 +319,7 @@ fn a_buffer_smaller_than_a_packet_is_refused() {
     let error = error(&with(&format!("[network.links.local]\nbuffer = \"2 KiB\"\n{JOB}")));
     assert_eq!(at(&error), (Some(7), "network.links.local.buffer", Some("\"2 KiB\"")));
     says(&error, "at least network.packet, 4 KiB", "per virtual channel");
-    // The packet is to blame where the buffer is the default.
+    // The error names the packet if the buffer has its default.
     let error = self::error(&with(&format!("[network]\npacket = \"64 KiB\"\n{JOB}")));
     assert_eq!(error.key, "network.links.terminal.buffer");
     assert_eq!(error.value, None);
@@ -443,7 +443,7 @@ fn an_override_with_a_wrong_value_or_form_says_that_it_is_one() {
         (error.key.as_str(), error.expected.as_str()),
         ("jobs.1", "a position from 0 to 0")
     );
-    // A job may be called by its name, as in sweeps; who errs is told the names.
+    // A job may be selected by its name, as in sweeps; the error lists the names.
     let named = |name: &str, ranks| format!("[[jobs]]\nname = \"{name}\"\nranks = {ranks}\nworkload.barrier = {{}}\n");
     let two = with(&format!("{}{}", named("halo", 2), named("ring", 3)));
     let setting = vec!["jobs.ring.ranks=5".to_string()];
@@ -464,7 +464,7 @@ fn an_override_with_a_wrong_value_or_form_says_that_it_is_one() {
             "{error}"
         );
     }
-    // A value cannot bring further keys with it.
+    // A value cannot contain further keys.
     let error = error_with(&with(JOB), &["seed=1\nname='x'"]);
     assert_eq!((error.key.as_str(), error.line), ("seed", None));
 }
@@ -481,7 +481,7 @@ fn missing_keys_are_reported_at_the_table_they_are_missing_from() {
     assert_eq!(error.key, "jobs");
 }
 
-/// The file, the line of it and the key that names it.
+/// The error contains the file, the line in it and the key that names it.
 #[test]
 fn a_graph_that_cannot_be_read_is_reported_with_its_own_line() {
     let folder = std::env::temp_dir().join(format!("odonata-graphs-{}", std::process::id()));
@@ -892,7 +892,7 @@ fn jobs_are_in_the_first_traffic_class_unless_they_name_another() {
         )
     };
     assert_eq!((of(0), of(1)), ((0, 1), (0, 0)));
-    // A scenario without any says nothing of them.
+    // Without any, a scenario has no such text.
     let none = scenario::load(&with(JOB), "scenario.toml", &[], None, "")
         .unwrap()
         .resolved;
@@ -952,7 +952,7 @@ fn mistakes_in_congestion_control_are_refused() {
     says(&wrong, "one of none, ecn, per-flow", "did you mean \"per-flow\"?");
 }
 
-/// A number is shown as it was written, and is never drawn out into zeros.
+/// A number is shown as it was written, and never expanded into zeros.
 #[test]
 fn numbers_are_shown_as_they_were_written() {
     let whole = error(&with("[[jobs]]\nranks = 4.0\nworkload = { milc = {} }\n"));
@@ -1014,7 +1014,7 @@ fn numbers_are_shown_as_they_were_written() {
         assert!(words.contains(message), "{message}: {words}");
         assert!(!words.contains("000000"), "{words}");
     }
-    // Of a number that nobody would write, the start is enough.
+    // Of an unusually long number, the start is enough.
     let long = format!("0.{}1", "0".repeat(300));
     let error = error(&uniform(&format!("load = {long}, messages = 1")));
     let value = error.value.as_deref().unwrap_or_default();
@@ -1107,7 +1107,7 @@ fn a_traffic_matrix_that_cannot_be_read_is_told_with_its_line() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// As blame is, and where there is none.
+/// Like blame, and where blame is off.
 #[test]
 fn lost_time_is_refused_where_waits_are_not_charged() {
     for (more, message, expected) in [
@@ -1121,7 +1121,7 @@ fn lost_time_is_refused_where_waits_are_not_charged() {
             "lost time needs the waits charged by run.blame, which is off",
             "run.blame = true",
         ),
-        // There is one job only.
+        // There is only one job.
         ("[run]\nlost_time = true\n", "which is off", "run.blame = true"),
     ] {
         let error = error(&with(&format!("{more}{JOB}")));
@@ -1135,7 +1135,7 @@ fn lost_time_is_refused_where_waits_are_not_charged() {
     }
 }
 
-/// A sample is one of packets whose waits are charged, for sums alone.
+/// A sample covers packets whose waits are charged, and only gives sums.
 #[test]
 fn a_sample_of_waits_is_refused_where_all_are_needed_or_none_are_charged() {
     for (more, expected) in [

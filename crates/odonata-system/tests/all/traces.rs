@@ -66,7 +66,7 @@ fn every_trace_is_replayed_to_its_end_alone_and_beside_others() {
 
 #[test]
 fn a_replay_is_the_same_whoever_runs_the_events() {
-    // Real ones: as many as fit into some seconds.
+    // Real traces: as many as take a few seconds.
     let real = [
         "lammps-melt-8",
         "petsc-amg-12",
@@ -105,7 +105,7 @@ fn a_replay_that_was_saved_goes_on_where_it_was() {
         let file = std::env::temp_dir().join(format!("odonata-traces-{}.snapshot", std::process::id()));
         let mut simulation = Simulation::new(load()).unwrap();
         let mut slices = 0;
-        // The shortest slices that there are: some 65,000 events.
+        // The shortest possible slices: some 65,000 events.
         while !simulation.advance(Duration::ZERO).finished {
             slices += 1;
             if slices == 3 {

@@ -19,7 +19,7 @@ pub(super) enum Blocks<'a> {
     Listed {
         /// Which list.
         counts: Counts,
-        /// Who knows it.
+        /// Source of its values.
         sizes: &'a dyn Sizes,
     },
 }

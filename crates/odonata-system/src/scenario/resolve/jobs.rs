@@ -13,13 +13,13 @@ use crate::scenario::job::Job;
 use crate::scenario::resolved as r;
 use crate::scenario::workload::{Trace, Workload};
 
-/// Most ranks of all jobs together; each takes memory before the first event.
+/// Maximum number of ranks of all jobs together; each rank takes memory before the first event.
 pub(in crate::scenario) const MOST_RANKS: u64 = 1 << 24;
 
-/// Most words of memory of the programs of all ranks together: they are counted in 32 bits.
+/// Maximum total memory, in words, of the programs of all ranks: a 32-bit count.
 const MOST_WORDS: u64 = u32::MAX as u64;
 
-/// Most jobs; traffic is counted in 16 bits, two kinds per job.
+/// Maximum number of jobs; traffic is counted in 16 bits, with two kinds per job.
 pub(super) const MOST_JOBS: usize = 30_000;
 
 /// Resolves the jobs, which may be none, of a scenario whose other parts are in `machine`.
@@ -94,7 +94,7 @@ pub(super) fn jobs(jobs: Vec<Job>, machine: &r::Resolved, folder: &Path) -> Resu
     Ok(resolved)
 }
 
-/// How many jobs the table at `at` makes, after `before` others.
+/// The number of jobs that the table at `at` makes, after `before` others.
 fn members(at: &str, job: &Job, before: usize) -> Result<usize, Problem> {
     let Some(count) = job.count else {
         return match job.stagger {
@@ -126,7 +126,7 @@ fn members(at: &str, job: &Job, before: usize) -> Result<usize, Problem> {
     Ok(count as usize)
 }
 
-/// When job `member` of an array starts.
+/// The start of job `member` of an array.
 fn staggered(at: &str, job: &Job, member: u64) -> Result<Time, Problem> {
     let stagger = job.stagger.unwrap_or(Time::ZERO);
     let start = u128::from(job.start.at.0) + u128::from(stagger.0) * u128::from(member);
@@ -140,8 +140,8 @@ fn staggered(at: &str, job: &Job, member: u64) -> Result<Time, Problem> {
     }
 }
 
-/// Fills in and checks `job`, which is number `number` of all jobs; how many words of memory each of its ranks has. Its name
-/// is that of its array. `trace` is what it replays.
+/// Fills in and checks `job`, number `number` of all jobs, and returns the words of memory of each of its ranks. Its
+/// name is the name of its array. `trace` is the trace that it replays.
 fn job(
     job: &mut Job,
     number: usize,
@@ -208,7 +208,7 @@ fn job(
             let memory = program.map_or(0, |program| program.memory());
             Ok(u64::from(odonata_host::footprint::words(memory)))
         }
-        // What is wrong with a single workload was found with it.
+        // Problems of a single workload were found with the workload.
         Err(problem) => Err(Problem::new(
             format!("{at}.repeat"),
             problem,

@@ -11,7 +11,7 @@ use super::{routing_keys, within};
 use crate::scenario::error::Problem;
 use crate::scenario::resolved as r;
 
-/// How the way up can be chosen, the default first.
+/// The possible rules for the way up, the default first.
 fn ways_up(kind: &r::Kind, algorithm: r::Algorithm) -> &'static [r::Up] {
     match algorithm {
         r::Algorithm::UpDown => &[r::Up::Random, r::Up::Adaptive],
@@ -24,7 +24,7 @@ fn ways_up(kind: &r::Kind, algorithm: r::Algorithm) -> &'static [r::Up] {
 
 const KEY: &str = "network.routing";
 
-/// What is known later than that is of no use.
+/// Information that arrives later than this is useless.
 const LATEST: Time = Time::from_ns(1_000_000_000);
 
 /// Fills in and checks the routing of `network` on a machine of `kind`. `leftovers` are keys that need not fit the
@@ -141,14 +141,14 @@ pub(super) fn routing(network: &mut Network, leftovers: &BTreeSet<String>, kind:
     Ok(())
 }
 
-/// Gives a key its default if the algorithm takes it; what it does not take was left out before.
+/// Sets a key to its default if the algorithm takes it; otherwise it has already been removed.
 fn fill<T>(key: &mut Option<T>, taken: bool, default: T) {
     if taken {
         key.get_or_insert(default);
     }
 }
 
-/// Fills in and checks what goes with the knowledge of other routers' ports, and only with it.
+/// Fills in and checks the keys that need, or are needed for, knowledge of other routers' ports.
 fn knowledge_keys(network: &mut Network, kind: &r::Kind) -> Result<(), Problem> {
     let (routing, links) = (&mut network.routing, &network.links);
     let knowledge = routing.knowledge.unwrap_or_default();
@@ -171,7 +171,7 @@ fn knowledge_keys(network: &mut Network, kind: &r::Kind) -> Result<(), Problem> 
     if !told {
         return Ok(());
     }
-    // The shortest way from the routers with global ports to those with nodes.
+    // The shortest path from the routers with global ports to the routers with nodes.
     let Some(way) = kind.way_in_a_group() else {
         let problem = format!("machines of kind {} have no groups with global links", kind.name());
         return Err(Problem::new(format!("{KEY}.knowledge"), problem, "\"local\""));

@@ -1,4 +1,4 @@
-//! Rules between jobs: which starts after which, and whose end stops whose traffic.
+//! Rules between jobs: start dependencies, and jobs whose end stops the traffic of others.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::scenario::job::{Job, OtherJobs};
 use crate::scenario::resolved::Resolved;
 use crate::scenario::timeline::Timeline;
 
-/// Most dependencies between jobs: two arrays of a thousand.
+/// Maximum number of dependencies between jobs: enough for two arrays of a thousand jobs.
 const MOST_PAIRS: usize = 1 << 20;
 
 /// A table `[[jobs]]`: its key, its name, and the jobs that it makes.
@@ -21,11 +21,10 @@ pub(super) struct Entry {
     pub(super) jobs: Range<usize>,
 }
 
-/// Looks up the jobs that the rules of the jobs in `resolved`, which `entries` have made, name.
+/// Resolves the names of jobs in the rules of the jobs `resolved`, which `entries` have made.
 ///
 /// # Errors
-/// Two jobs or arrays have the same name, a rule names a job that there is not, or jobs wait for each
-/// other.
+/// Two jobs or arrays have the same name, a rule names a job that does not exist, or jobs wait for each other.
 pub(super) fn apply(entries: Vec<Entry>, resolved: &mut [Job]) -> Result<(), Problem> {
     let names = names(&entries, resolved)?;
     let mut pairs = 0;
@@ -50,10 +49,10 @@ pub(super) fn apply(entries: Vec<Entry>, resolved: &mut [Job]) -> Result<(), Pro
     no_cycle(resolved)
 }
 
-/// Looks up the jobs that `timeline` names; all of `resolved` if it names none.
+/// Resolves the jobs that `timeline` names; all of `resolved` if it names none.
 ///
 /// # Errors
-/// There is no such job, or none of them has such a rank.
+/// A named job does not exist, or none of the jobs has such a rank.
 pub(super) fn timeline(timeline: &mut Timeline, resolved: &[Job]) -> Result<(), Problem> {
     let mut entries: Vec<Entry> = Vec::new();
     for (number, job) in resolved.iter().enumerate() {
@@ -95,7 +94,7 @@ fn rule_of<'a>(job: &'a mut Job, key: &str) -> &'a mut OtherJobs {
     }
 }
 
-/// The jobs that each name stands for: those of an array, or one.
+/// The jobs that each name refers to: the jobs of an array, or one job.
 fn names(entries: &[Entry], resolved: &[Job]) -> Result<BTreeMap<String, Range<usize>>, Problem> {
     let mut names: BTreeMap<String, (usize, Range<usize>)> = BTreeMap::new();
     let mut add = |at: usize, name: &str, jobs: Range<usize>| {
@@ -127,7 +126,7 @@ fn names(entries: &[Entry], resolved: &[Job]) -> Result<BTreeMap<String, Range<u
     Ok(names.into_iter().map(|(name, (_, jobs))| (name, jobs)).collect())
 }
 
-/// The jobs that the rule at key `at` names, ascending, each once.
+/// The jobs that the rule at key `at` names, ascending and without duplicates.
 fn named(at: &str, rule: &OneOrMany<String>, names: &BTreeMap<String, Range<usize>>) -> Result<Vec<u16>, Problem> {
     let mut jobs = Vec::new();
     for (key, name) in rule.clone().keyed(at) {
@@ -155,8 +154,8 @@ fn named(at: &str, rule: &OneOrMany<String>, names: &BTreeMap<String, Range<usiz
     Ok(jobs)
 }
 
-/// Checks that the jobs can be put in an order in which each comes after those that it waits for, for its
-/// start or for its end.
+/// Checks that the jobs can be put in an order in which each comes after the jobs whose end it waits for, at its start
+/// or at its own end.
 fn no_cycle(jobs: &[Job]) -> Result<(), Problem> {
     #[derive(Clone, Copy, PartialEq)]
     enum Seen {
@@ -173,7 +172,7 @@ fn no_cycle(jobs: &[Job]) -> Result<(), Problem> {
     };
     let mut seen = vec![Seen::Not; jobs.len()];
     for first in 0..jobs.len() {
-        // Depth first, with a path of its own: chains of jobs may be longer than the stack.
+        // Depth first with an explicit path: chains of jobs may be longer than the stack.
         let mut path = vec![(first, 0)];
         while let Some((job, next)) = path.last_mut() {
             let job = *job;
@@ -202,7 +201,7 @@ fn no_cycle(jobs: &[Job]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The messages of each job may go in a way of their own.
+/// Checks jobs that set a fidelity of their own.
 pub(super) fn fidelity(resolved: &mut Resolved) -> Result<(), Problem> {
     let [packet, flow, analytic] =
         [Fidelity::Packet, Fidelity::Flow, Fidelity::Analytic].map(|fidelity| resolved.has_fidelity(fidelity));
@@ -227,7 +226,7 @@ pub(super) fn fidelity(resolved: &mut Resolved) -> Result<(), Problem> {
     resolved.network.fill_coupling(packet && flow)
 }
 
-/// Lost time is found from waits that are charged to jobs, one by one.
+/// Checks the conditions of lost time, which is computed from waits charged to individual jobs.
 pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
     if !resolved.run.lost_time {
         return match resolved.run.lost_time_path {
@@ -256,7 +255,7 @@ pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A sample of waits is one of packets whose waits are charged, and says nothing of what single messages lose.
+/// Checks blame sampling: a sample covers packets whose waits are charged, and cannot show what single messages lose.
 pub(super) fn blame_sampling(resolved: &Resolved) -> Result<(), Problem> {
     let refused = |problem: &str, expected: &str| Err(Problem::new("run.blame_sampling", problem, expected));
     match resolved.run.blame_sampling {

@@ -10,7 +10,7 @@ use crate::scenario::error::Problem;
 use crate::scenario::layout::Layout;
 use crate::scenario::resolved::{Job, JobFiles, Resolved, Workload};
 
-/// Compute nodes of a server where the scenario does not say which nodes are servers.
+/// Number of compute nodes per server where the scenario does not define the servers' nodes.
 const COMPUTE_NODES_OF_A_SERVER: usize = 32;
 
 /// Fills in and checks the servers of a machine.
@@ -121,8 +121,8 @@ pub(super) fn storage(storage: &mut Storage, layout: &Layout) -> Result<(), Prob
     storage.check_faults((servers, all), metadata)
 }
 
-/// Says where servers are of which the scenario does not: one for every 32 compute nodes, at least one, spread evenly over the
-/// nodes that nobody else has. Whatever groups the machine has, no server has many times the ranks of another.
+/// Places servers whose nodes the scenario does not define: one for every 32 compute nodes, at least one, evenly spaced
+/// over the nodes that are not otherwise used. This balances the ranks per server whatever the machine's groups are.
 fn default_servers(storage: &mut Storage, layout: &Layout) -> Result<(), Problem> {
     let unsaid = Nodes::default();
     storage.assignment.fill(match storage.nodes == unsaid {
@@ -171,7 +171,7 @@ fn no_service_node(key: &str, list: &[u32], layout: &Layout) -> Result<(), Probl
     }
 }
 
-/// Checks what is said of the files of the jobs in `scenario`.
+/// Checks the file settings of the jobs in `scenario`.
 pub(super) fn files(scenario: &Resolved) -> Result<(), Problem> {
     let layout = &scenario.layout;
     let servers = (scenario.storage.as_ref()).map_or(0, |storage| layout.tiers(storage)[0].len() as u32);
@@ -212,7 +212,7 @@ pub(super) fn files(scenario: &Resolved) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks what is said at `at` of the files that `job` brings in and takes out.
+/// Checks the settings at `at` for files that `job` stages in and out.
 fn stages(scenario: &Resolved, job: &Job, at: &str) -> Result<(), Problem> {
     let JobFiles {
         stage_in,
