@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn each_waiter_has_waited_for_those_who_held_the_resource_since_it_came() {
+    fn each_waiter_has_waited_for_all_holders_since_its_arrival() {
         let mut histories = Histories::new(true);
         let first = histories.join::<Plain>(0, us(2), Some((us(4), 1, 0)));
         histories.held::<Plain>(0, (us(4), us(6)), Some((1, 0)));
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_settled_later_counts_for_all_who_waited_then() {
+    fn later_settlements_count_for_all_waiters_of_that_time() {
         let mut histories = Histories::new(true);
         let first = histories.join::<Plain>(0, us(1), None);
         histories.held_until::<Plain>(0, us(3), None);

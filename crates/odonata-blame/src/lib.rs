@@ -375,7 +375,7 @@ impl Ledger {
             charged[usize::from(victim)] += u128::from(time.0);
         }
         if let Some(line) = self.lines.iter().position(|line| line.total > 0) {
-            return Err(format!("blame: somebody still waits in line {line}"));
+            return Err(format!("blame: there are still waiters in line {line}"));
         }
         for (owner, (charged, waited)) in charged.iter().zip(self.waited.iter()).enumerate() {
             if *charged != u128::from(waited.time.0) {

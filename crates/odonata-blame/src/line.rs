@@ -8,7 +8,7 @@ use odonata_engine::{Mode, NIL, Time};
 pub(crate) const INLINE: usize = 4;
 
 /// No owner.
-const NOBODY: Owner = Owner::MAX;
+const NO_OWNER: Owner = Owner::MAX;
 
 /// The state of a line; a cache line.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -33,7 +33,7 @@ impl Line {
         since: Time::ZERO,
         claims: [NIL; INLINE],
         waiting: [0; INLINE],
-        owners: [NOBODY; INLINE],
+        owners: [NO_OWNER; INLINE],
         more: NIL,
         total: 0,
     };
@@ -42,7 +42,7 @@ impl Line {
     #[inline(always)]
     pub(crate) fn waiters(&self, place: usize) -> Option<Waiters> {
         let owner = self.owners[place];
-        (owner != NOBODY).then(|| Waiters {
+        (owner != NO_OWNER).then(|| Waiters {
             claim: self.claims[place],
             owner,
             count: u64::from(self.waiting[place]),
@@ -198,7 +198,7 @@ impl Ledger {
     fn admit<M: Mode>(&mut self, line: u32, owner: Owner) -> Waiters {
         let claim = self.claims.allocate::<M>(Claim::new(owner));
         let cell = self.lines.edit::<M>(line);
-        let free = cell.owners.iter().position(|&other| other == NOBODY);
+        let free = cell.owners.iter().position(|&other| other == NO_OWNER);
         let place = match free {
             Some(place) => {
                 (cell.owners[place], cell.claims[place]) = (owner, claim);

@@ -86,7 +86,7 @@ impl LostAt {
     pub const NOWHERE: LostAt = LostAt(0);
 
     /// After the origin, at a place that is not kept individually ([`bound_places`]).
-    pub const ELSEWHERE: LostAt = LostAt(1);
+    pub const OTHER: LostAt = LostAt(1);
 
     const CLASS: u32 = 30;
 
@@ -109,7 +109,7 @@ impl LostAt {
         Self::new(3, number)
     }
 
-    /// Its class (0: nowhere or elsewhere; link, server, metadata) and number.
+    /// Its class (0: unknown or other; link, server, metadata) and number.
     pub const fn parts(self) -> (u32, u32) {
         (self.0 >> Self::CLASS, self.0 & ((1 << Self::CLASS) - 1))
     }
@@ -245,7 +245,7 @@ const KEPT_PLACES: usize = 8;
 pub const MOST_PLACES: usize = 16;
 
 /// If `losses` have more than [`MOST_PLACES`] places, keeps the largest ones (the first of equals) and merges the rest
-/// of each culprit and kind under [`LostAt::ELSEWHERE`]. All sums stay.
+/// of each culprit and kind under [`LostAt::OTHER`]. All sums stay.
 pub fn bound_places(losses: &mut Vec<Loss>) {
     let known = |loss: &&Loss| loss.place.is_known();
     if losses.len() <= MOST_PLACES || losses.iter().filter(known).count() <= MOST_PLACES {
@@ -257,20 +257,20 @@ pub fn bound_places(losses: &mut Vec<Loss>) {
         .map(|loss| (std::cmp::Reverse(loss.time), loss.name())))
     .collect();
     let (_, &mut last, _) = largest.select_nth_unstable(KEPT_PLACES - 1);
-    let mut elsewhere: Option<usize> = None;
+    let mut merged: Option<usize> = None;
     let mut kept: Vec<Loss> = Vec::with_capacity(losses.len());
     for loss in losses.drain(..) {
         // The merged rest of a culprit and kind sorts after the entry without a place, before all places.
         let of = |at: usize| (kept[at].culprit, kept[at].kind) == (loss.culprit, loss.kind);
-        let folds = loss.place == LostAt::ELSEWHERE
+        let folds = loss.place == LostAt::OTHER
             || (loss.place.is_known() && (std::cmp::Reverse(loss.time), loss.name()) > last);
-        match elsewhere.filter(|&at| of(at)) {
+        match merged.filter(|&at| of(at)) {
             Some(at) if folds => kept[at].time += loss.time,
             None if folds => {
-                let first = kept.partition_point(|of| of.name() < (loss.culprit, loss.kind, LostAt::ELSEWHERE));
-                let place = LostAt::ELSEWHERE;
+                let first = kept.partition_point(|of| of.name() < (loss.culprit, loss.kind, LostAt::OTHER));
+                let place = LostAt::OTHER;
                 kept.insert(first, Loss { place, ..loss });
-                elsewhere = Some(first);
+                merged = Some(first);
             }
             _ => kept.push(loss),
         }

@@ -398,7 +398,7 @@ mod tests {
     /// of the time: the flow of owner 1 for owner 2, each flow of owner 2 a third of it for owner 1 and the rest for
     /// the other two.
     #[test]
-    fn who_takes_the_rest_is_waited_for_by_what_he_takes() {
+    fn the_owner_of_the_remaining_share_is_charged_for_that_share() {
         let mut shares = shares();
         let quarter = taking(0.25, 0.75);
         for owner in [1, 2, 2, 2] {
@@ -415,7 +415,7 @@ mod tests {
 
     /// A taker at its full rate waits for nothing, and others wait for it.
     #[test]
-    fn who_is_not_held_up_here_does_not_wait() {
+    fn transfers_limited_at_another_place_do_not_wait() {
         let mut shares = shares();
         shares.change::<Plain>(0, Time(0), 1, Taking::NONE, taking(0.1, 0.0));
         shares.change::<Plain>(0, Time(0), 2, Taking::NONE, taking(0.9, 0.1));

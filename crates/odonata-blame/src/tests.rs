@@ -49,7 +49,7 @@ fn each_waiter_adds_a_second_per_second() {
 }
 
 #[test]
-fn what_is_deferred_goes_to_whoever_turns_out_to_have_held_it() {
+fn deferred_waits_are_charged_to_the_actual_holder() {
     let mut ledger = ledger();
     ledger.join::<Plain>(0, at(10), 1);
     ledger.defer::<Plain>(0, at(15));

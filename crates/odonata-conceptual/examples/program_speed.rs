@@ -20,8 +20,8 @@ const ROUNDS: u32 = 5;
 
 /// CPU time of this thread, if available (Linux); otherwise the wall time since `start`.
 fn now(start: Instant) -> Duration {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanoseconds = told.and_then(|text| text.split_whitespace().next()?.parse().ok());
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = statistics.and_then(|text| text.split_whitespace().next()?.parse().ok());
     nanoseconds.map_or_else(|| start.elapsed(), Duration::from_nanos)
 }
 

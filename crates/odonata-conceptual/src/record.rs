@@ -301,8 +301,8 @@ impl Totals {
                 pair.1 = pair.1.wrapping_add(*bytes);
             }
             Step::Barrier(data) => {
-                let everybody = Members::All(tasks);
-                let members = data.as_ref().map_or(&everybody, |data| &data.circles[0].members);
+                let all = Members::All(tasks);
+                let members = data.as_ref().map_or(&all, |data| &data.circles[0].members);
                 self.barriers += u64::from(members.get(0) == Some(rank));
                 self.barrier_participants += u64::from(members.get(0) == Some(rank)) * u64::from(members.len());
             }

@@ -31,7 +31,7 @@ pub(super) enum Members {
 }
 
 impl Members {
-    pub(super) fn nobody() -> Members {
+    pub(super) fn none() -> Members {
         Members::List(Arc::new([]))
     }
 
@@ -315,9 +315,9 @@ impl Env<'_> {
     pub(super) fn members(&mut self, tasks: &Tasks) -> Value<Members> {
         let count = self.tasks as u32;
         Ok(match &tasks.set {
-            Set::One(expr) => self.task(self.int(expr)?).map_or_else(Members::nobody, Members::One),
+            Set::One(expr) => self.task(self.int(expr)?).map_or_else(Members::none, Members::One),
             Set::All => Members::All(count),
-            Set::Others => Members::nobody(),
+            Set::Others => Members::none(),
             Set::Such(cond) => {
                 let mut list = Vec::new();
                 for task in 0..count {
@@ -476,7 +476,7 @@ mod tests {
     #[test]
     fn places_and_members_are_inverse_and_unions_sorted() {
         let list = Members::List([1, 4, 6].into());
-        for members in [Members::All(5), Members::One(3), list.clone(), Members::nobody()] {
+        for members in [Members::All(5), Members::One(3), list.clone(), Members::none()] {
             for index in 0..members.len() {
                 assert_eq!(members.place(members.get(u64::from(index)).unwrap()), Some(index));
             }

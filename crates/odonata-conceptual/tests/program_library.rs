@@ -342,7 +342,7 @@ fn messages_and_bytes_follow_their_closed_forms() {
     assert_eq!(sent("spread", 64, ""), (63 * 50, 63 * 50 * 8));
     let reductions = &record("allreduce", 32, "")["summary"]["reductions"];
     assert_eq!(reductions, 10);
-    // Per iteration 2 x 8 neighbours; per rank and 100 iterations 1,600 messages, 796,262,400 B.
+    // Per iteration 2 x 8 neighbors; per rank and 100 iterations 1,600 messages, 796,262,400 B.
     assert_eq!(sent("milc", 300, "--iterations 1"), (300 * 16, 300 * 796_262_400 / 100));
     // 202 exchanges per order, of which 2 without a solve: here 2 + 2 x 1 of 5,524 messages for P = 8.
     let orders = "--last 8 --iterations 1";

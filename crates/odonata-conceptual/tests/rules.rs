@@ -455,7 +455,7 @@ fn nested_lists_end_when_their_steps_are_spent() {
 }
 
 #[test]
-fn nobody_awaits_a_message_without_completion() {
+fn messages_without_completion_are_not_awaited() {
     let text = "Task 0 asynchronously sends 2 5 byte messages without completion using tag 7 to task 1 who receives it \
                 asynchronously using tag 7 then task 0 asynchronously sends a 6 byte message to unsuspecting task 1 \
                 then task 1 receives a 6 byte message from task 0 then all tasks await completion.";

@@ -356,7 +356,7 @@ fn what_is_in_the_buffer_does_not_wait_for_the_platters() {
 }
 
 #[test]
-fn what_was_read_ahead_while_nobody_asked_is_there() {
+fn data_read_ahead_while_idle_are_available() {
     let disk = Hdd::default();
     let (mut state, mut random) = (HddState::default(), random());
     let first = disk.start(&mut state, Time::ZERO, Access::read(0, 4_096), &mut random);

@@ -48,7 +48,7 @@ pub(super) struct Knowledge {
     pub(super) shared: Vec<u64>,
     /// Receives without a status whose source is ambiguous between MPI_ANY_SOURCE and MPI_PROC_NULL, resolved as
     /// MPI_PROC_NULL: communicator and tag.
-    pub(super) nobody: BTreeSet<(u32, u32)>,
+    pub(super) null_sources: BTreeSet<(u32, u32)>,
     /// Communicators with receives of unknown source. On these, receives with a recorded source are wildcards, too:
     /// otherwise an unknown one could take their message.
     pub(super) loose: BTreeSet<u32>,

@@ -49,7 +49,7 @@ enum Kind {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum When {
+enum Presence {
     Always,
     AtRoot,
     Below(Version),
@@ -62,7 +62,7 @@ struct Field {
     kind: Kind,
     /// Its slot; [`KEPT`] or more if it is skipped.
     slot: u8,
-    when: When,
+    when: Presence,
 }
 
 fn version(text: &str) -> Version {
@@ -79,13 +79,13 @@ fn field(text: &str) -> Field {
     };
     let (name, kind) = text.split_once(':').expect("the table has name:type");
     let (kind, when) = if let Some((kind, below)) = kind.split_once('<') {
-        (kind, When::Below(version(below)))
+        (kind, Presence::Below(version(below)))
     } else if let Some((kind, from)) = kind.split_once(">=") {
-        (kind, When::From(version(from)))
+        (kind, Presence::From(version(from)))
     } else if at_root {
-        (kind, When::AtRoot)
+        (kind, Presence::AtRoot)
     } else {
-        (kind, When::Always)
+        (kind, Presence::Always)
     };
     let kind = match kind {
         "u8" => Kind::U8,
@@ -313,10 +313,10 @@ pub(super) fn read<R: Read + Seek>(input: &mut Input<R>, frame: &Frame, record: 
     // Forcing the `LazyLock` costs one load.
     for field in &LAYOUTS[usize::from(label)] {
         let there = match field.when {
-            When::Always => true,
-            When::AtRoot => record.int(Arg::Rank) == record.int(Arg::Root),
-            When::Below(version) => frame.version < version,
-            When::From(version) => frame.version >= version,
+            Presence::Always => true,
+            Presence::AtRoot => record.int(Arg::Rank) == record.int(Arg::Root),
+            Presence::Below(version) => frame.version < version,
+            Presence::From(version) => frame.version >= version,
         };
         if there && !(field.kind == Kind::Statuses && mask & 3 == 0) {
             argument(input, frame, field, record)?;

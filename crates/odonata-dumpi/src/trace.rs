@@ -179,7 +179,7 @@ impl Trace {
                     fates: survey.fates,
                     files,
                     shared,
-                    nobody: BTreeSet::new(),
+                    null_sources: BTreeSet::new(),
                     loose: BTreeSet::new(),
                     groups: groups.clone(),
                     scale,
@@ -259,7 +259,7 @@ impl Trace {
         let mut settled = 0;
         for ((rank, comm, tag), (receives, balance)) in unknown {
             if receives + balance <= 0 {
-                self.ranks[rank as usize].knowledge.nobody.insert((comm, tag));
+                self.ranks[rank as usize].knowledge.null_sources.insert((comm, tag));
                 settled += receives as u64;
             } else {
                 loose.insert((rank, comm));

@@ -260,7 +260,7 @@ impl<E: Cell> Saved for Core<E> {
             .all(|item| item.time >= self.now && processes.contains(&item.lp))
         {
             true => Ok(()),
-            false => Err(Damaged("an event is late, or for nobody".into())),
+            false => Err(Damaged("an event is late, or has no receiver".into())),
         }
     }
 }

@@ -117,10 +117,10 @@ pub struct Parallel<M: Model> {
     /// The choice of the number of threads, and the running time (without exchanges) and CPU time reported to it so
     /// far.
     choice: ThreadChoice,
-    told: Duration,
-    told_cpu: Duration,
+    reported: Duration,
+    reported_cpu: Duration,
     /// Events since then.
-    told_events: u64,
+    reported_events: u64,
     /// Events of each part at the last distribution over the threads.
     balanced: Vec<u64>,
     /// Events of all parts then.
@@ -215,9 +215,9 @@ impl<M: Model + 'static> Parallel<M> {
             total: (0, 0),
             expected: Expected::default(),
             choice: ThreadChoice::new(threads, awake),
-            told: Duration::ZERO,
-            told_cpu: Duration::ZERO,
-            told_events: 0,
+            reported: Duration::ZERO,
+            reported_cpu: Duration::ZERO,
+            reported_events: 0,
             balanced: vec![0; shared.slots.len()],
             balanced_at: 0,
             running: Duration::ZERO,

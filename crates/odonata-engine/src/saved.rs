@@ -23,7 +23,7 @@ use std::io::{self, Read, Write};
 const BLOCK: usize = 1 << 16;
 
 /// Minimum number of bytes in the buffer of a [`Loader`] before it reads a value: more than most values take.
-const MOST_OF_A_VALUE: usize = 1 << 10;
+const MOST_BYTES_PER_VALUE: usize = 1 << 10;
 
 /// Plain data that can be part of a state: the type of cells and events.
 pub trait Cell: Copy + Serialize + DeserializeOwned {}
@@ -70,7 +70,7 @@ impl<'a> Saver<'a> {
     pub fn new(to: &'a mut dyn Write) -> Self {
         Saver {
             to,
-            buffer: Vec::with_capacity(BLOCK + MOST_OF_A_VALUE),
+            buffer: Vec::with_capacity(BLOCK + MOST_BYTES_PER_VALUE),
             failed: None,
         }
     }
@@ -138,7 +138,7 @@ impl<'a> Loader<'a> {
     /// # Errors
     /// The input is not a value of this type.
     pub fn value<T: DeserializeOwned>(&mut self) -> Result<T, Damaged> {
-        if self.buffer.len() - self.taken < MOST_OF_A_VALUE {
+        if self.buffer.len() - self.taken < MOST_BYTES_PER_VALUE {
             self.fill()?;
         }
         loop {

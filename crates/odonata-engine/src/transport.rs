@@ -45,7 +45,7 @@ impl Transport for SingleProcess {
     }
 
     fn exchange(&mut self, outgoing: &mut [Vec<u8>], incoming: &mut [Vec<u8>]) -> Result<(), String> {
-        debug_assert!(outgoing.iter().all(Vec::is_empty), "nobody is there to receive it");
+        debug_assert!(outgoing.iter().all(Vec::is_empty), "there is no other process");
         outgoing.iter_mut().chain(incoming).for_each(Vec::clear);
         Ok(())
     }
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_is_an_error_for_all_who_wait() {
+    fn a_lost_process_is_an_error_for_all_waiting_processes() {
         let results = together(3, |mut me| match me.rank {
             1 => Ok(()),
             _ => me.all_min(&mut [1]),

@@ -70,9 +70,9 @@ fn act(mut run: Box<dyn Scheduler<Toy>>, schedule: &Schedule) -> (Vec<Stop>, Vec
 }
 
 /// The combined story of all processes.
-fn story(told: Vec<(Vec<Stop>, Vec<Toy>)>) -> Story {
+fn story(processes: Vec<(Vec<Stop>, Vec<Toy>)>) -> Story {
     let (mut all, mut stops): (Vec<Toy>, Vec<Stop>) = (Vec::new(), Vec::new());
-    for (own, parts) in told {
+    for (own, parts) in processes {
         all.extend(parts);
         if stops.is_empty() {
             stops = own;
@@ -140,13 +140,13 @@ fn parallel(
     asynchronous: bool,
     schedule: &Schedule,
 ) -> Story {
-    let told = in_processes(params, partition, processes, |own, first, transport| {
+    let recorded = in_processes(params, partition, processes, |own, first, transport| {
         let partition = Arc::new(partition.clone());
         let mut run = Parallel::new(own, partition, first, options, Box::new(transport)).unwrap();
         run.oversubscribe(asynchronous);
         act(Box::new(run), schedule)
     });
-    story(told)
+    story(recorded)
 }
 
 /// Distributes the parts over this number of processes, at most one per part, and runs a function in each.
@@ -407,19 +407,19 @@ fn a_cluster_that_sends_sooner_than_the_lookahead_is_caught() {
 
 #[test]
 #[should_panic(expected = "lookahead")]
-fn who_sends_sooner_than_the_lookahead_is_caught() {
+fn messages_within_the_lookahead_are_detected() {
     exaggerated(Options::conservative(1));
 }
 
 #[test]
 #[should_panic(expected = "lookahead")]
-fn who_sends_sooner_than_the_lookahead_is_caught_on_any_thread() {
+fn messages_within_the_lookahead_are_detected_on_any_thread() {
     exaggerated(Options::conservative(2));
 }
 
 #[test]
 #[should_panic(expected = "lookahead")]
-fn who_sends_sooner_than_the_lookahead_is_caught_by_optimists_too() {
+fn messages_within_the_lookahead_are_detected_by_the_optimistic_scheduler() {
     exaggerated(Options {
         optimism: Some(UNBOUNDED),
         ..Options::conservative(1)
@@ -599,7 +599,7 @@ fn text(panic: Box<dyn Any + Send>) -> String {
 }
 
 #[test]
-fn a_panic_of_a_handler_comes_to_who_called_run_and_ends_all_processes() {
+fn a_panic_of_a_handler_reaches_the_caller_of_run_and_ends_all_processes() {
     for (processes, threads, optimism) in [
         (1, 1, None),
         (1, 2, Some(UNBOUNDED)),

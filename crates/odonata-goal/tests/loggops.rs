@@ -46,7 +46,7 @@ fn a_message_takes_o_and_latency_and_o_and_its_bytes() {
 }
 
 #[test]
-fn a_message_that_nobody_waits_for_yet_costs_its_receiver_when_it_comes_and_not_again() {
+fn an_unexpected_message_costs_its_receiver_on_arrival_and_not_again() {
     let late = 5000;
     let text =
         format!("num_ranks 2 rank 0 {{ send 1b to 1 }} rank 1 {{ c: calc {late} r: recv 1b from 0 r requires c }}");

@@ -92,11 +92,11 @@ impl Communicators {
                     }
                 };
                 let list = in_job("members", lists.lists(1)?.get(0))?;
-                let who = match &mut of_users {
+                let users_list = match &mut of_users {
                     None => Vec::new(),
                     Some(users) => in_job("users", users.lists(1)?.get(0))?,
                 };
-                total += list.len() as u64 + who.len() as u64;
+                total += list.len() as u64 + users_list.len() as u64;
                 if total > MOST_MEMBERS {
                     let problem = format!("more than {MOST_MEMBERS} members in all communicators");
                     return wrong("members", problem, "fewer".into());
@@ -110,7 +110,7 @@ impl Communicators {
                 let place = found.groups.len() as u32;
                 found
                     .index
-                    .extend(sorted.into_iter().chain(who).map(|rank| (number, rank, place)));
+                    .extend(sorted.into_iter().chain(users_list).map(|rank| (number, rank, place)));
                 found.groups.push(group(list));
             }
         }

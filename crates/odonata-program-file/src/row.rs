@@ -111,7 +111,7 @@ pub type Numbers = [Option<i128>; Field::ALL.len()];
 /// In `peer`: any source.
 const ANY: i128 = -1;
 /// In `peer`: no rank.
-const NONE: i128 = -2;
+const NO_RANK: i128 = -2;
 /// In `request`: a detached request, without a wait.
 const DETACHED: i128 = -1;
 

@@ -118,11 +118,11 @@ fn generated(py: Python<'_>, source: &PythonSource, ranks: u32) -> PyResult<Arc<
 
 /// The text of an exception, with traceback.
 fn text_of(py: Python<'_>, error: &PyErr) -> String {
-    let told = py
+    let text = py
         .import(MODULE)
         .and_then(|module| module.call_method1("explain", (error.clone_ref(py).into_value(py),)))
         .and_then(|text| text.extract());
-    told.unwrap_or_else(|_| error.to_string())
+    text.unwrap_or_else(|_| error.to_string())
 }
 
 impl Generated {

@@ -32,10 +32,10 @@ fn write(
             }
             reported = std::time::Instant::now();
             Python::attach(|py| {
-                let told = progress.map_or(Ok(()), |progress| {
+                let result = progress.map_or(Ok(()), |progress| {
                     progress.call1(py, (done, ranks, operations)).map(|_| ())
                 });
-                match told.and_then(|()| py.check_signals()) {
+                match result.and_then(|()| py.check_signals()) {
                     Ok(()) => true,
                     Err(error) => {
                         interrupt = Some(error);

@@ -76,12 +76,12 @@ pub struct Plan {
     /// Whether each job stages out its data at its end.
     stage_out: Vec<bool>,
     /// Number of jobs and interval of the time series, if waits are charged.
-    books: Option<(u16, Option<Time>)>,
+    blame: Option<(u16, Option<Time>)>,
     /// Whether the waits of each request are recorded.
     lost_time: bool,
-    /// Intervals of the time series in which links are counted individually. The settings of the servers, if there are
-    /// faults.
+    /// The settings of the servers, if there are faults.
     storage: Option<Storage>,
+    /// Intervals of the time series in which links are counted individually.
     link_period: Option<LinkPeriod>,
 }
 
@@ -141,9 +141,9 @@ impl Plan {
         let (params, servers_at) = (host_params(scenario, placement), placement.all_servers());
         let hosts =
             HostPlan::new(params, jobs, &servers_at, topology).with_metadata_servers(&placement.metadata, topology);
-        let books = *scenario.run.blame;
+        let blame = *scenario.run.blame;
         Ok(Plan {
-            books: books.then_some((scenario.jobs.len() as u16, scenario.run.series_interval)),
+            blame: blame.then_some((scenario.jobs.len() as u16, scenario.run.series_interval)),
             lost_time: scenario.run.lost_time,
             series: scenario.run.series_interval,
             weights: scenario.jobs.iter().map(|job| job.io_weight).collect(),
@@ -222,7 +222,7 @@ impl Plan {
                 Some(interval) => servers.with_occupancy(interval, self.servers.len() as u32),
                 None => servers,
             };
-            let servers = match self.books {
+            let servers = match self.blame {
                 Some((jobs, interval)) => servers.with_blame(jobs, interval),
                 None => servers,
             };

@@ -213,11 +213,14 @@ fn explain(state: &RunState<'_>, outcome: &HostOutcome) -> Option<String> {
             let first = blocked_writes.first().map_or(String::new(), |s| {
                 let job = hosts.job(s.job).name;
                 let (needed, free) = (s.needed, s.free);
-                let who = match s.client {
+                let writer = match s.client {
                     BlockedClient::Rank(rank) => format!("{job} rank {rank} needs {needed} bytes"),
                     BlockedClient::Server(above) => format!("server {above} needs {needed} bytes for {job}"),
                 };
-                format!("server {} is full and has no drain: {who}, {free} are free; ", s.server)
+                format!(
+                    "server {} is full and has no drain: {writer}, {free} are free; ",
+                    s.server
+                )
             });
             Some(first + &waiting(blocked, *unfinished))
         }

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadlock_of_worms_is_told_on_any_number_of_parts() {
+    fn a_deadlock_of_worms_is_reported_on_any_number_of_parts() {
         let settings = [
             "network.router=pipelined",
             "network.clock=1 ns",
@@ -193,17 +193,17 @@ mod tests {
     }
 
     #[test]
-    fn a_deadlock_is_told_at_the_time_limit_too_and_a_queue_is_none() {
+    fn a_deadlock_is_reported_at_the_time_limit_too_and_a_queue_is_not_one() {
         // Long after the deadlock.
         let detail = |results: crate::Results| results.run_json()["detail"].as_str().map(str::to_string);
         let stuck = run(true, Some("1 s"));
         assert!(detail(stuck).is_some_and(|text| text.contains("deadlock in the network")));
         let queued = run(false, Some("5 us"));
         assert_eq!(queued.outcome(), &Outcome::TimeLimit);
-        let told = detail(queued).unwrap();
+        let text = detail(queued).unwrap();
         assert!(
-            told.contains("of 28800 messages") && !told.contains("deadlock"),
-            "{told}"
+            text.contains("of 28800 messages") && !text.contains("deadlock"),
+            "{text}"
         );
         assert_eq!(run(false, None).outcome(), &Outcome::Completed);
     }

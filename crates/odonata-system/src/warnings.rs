@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_the_machine_does_not_have_are_told() {
+    fn links_that_the_machine_does_not_have_are_reported() {
         let uniform = "ranks = 4\nworkload = { uniform = { load = 0.5, messages = 3 } }\n";
         let links = "[network.links]\nlocal = { latency = \"60 ns\" }\nglobal = { latency = \"70 ns\" }\n";
         let torus = "[machine.torus]\ndims = [4, 4]\n";

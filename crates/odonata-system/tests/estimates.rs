@@ -185,22 +185,22 @@ fn progress_within_a_phase_is_within_half_of_the_share_of_events() {
     );
     let _alone = ALONE.lock().unwrap_or_else(|broken| broken.into_inner());
     let mut run = Simulation::new(load("checkpoint", &text)).unwrap();
-    let mut told = Vec::new();
+    let mut shares = Vec::new();
     loop {
         let now = run.advance(Duration::ZERO);
-        told.push((now.events as f64, now.fraction.unwrap()));
+        shares.push((now.events as f64, now.fraction.unwrap()));
         if now.finished {
             break;
         }
     }
-    let (all, last) = *told.last().unwrap();
+    let (all, last) = *shares.last().unwrap();
     assert_eq!(last, 1.0);
-    assert!(told.is_sorted_by(|a, b| a.1 <= b.1), "{told:?}");
+    assert!(shares.is_sorted_by(|a, b| a.1 <= b.1), "{shares:?}");
     let within: Vec<_> = told
         .iter()
         .filter(|(events, _)| (0.1..0.6).contains(&(events / all)))
         .collect();
-    assert!(within.len() > 2, "{told:?}");
+    assert!(within.len() > 2, "{shares:?}");
     for (events, fraction) in within {
         assert_close("checkpoint", "share", *fraction, events / all, 1.5);
     }

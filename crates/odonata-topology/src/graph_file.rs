@@ -360,7 +360,7 @@ mod tests {
 
     /// Files of other formats are named, not parsed as edge lists.
     #[test]
-    fn other_forms_of_graphs_are_told_by_their_beginning() {
+    fn other_forms_of_graphs_are_recognized_by_their_beginning() {
         for (text, form) in [
             ("\n {\"nodes\": []}", "line 2: the text begins like JSON"),
             ("[[0, 1], [1, 2]]", "line 1: the text begins like JSON"),

@@ -8,7 +8,7 @@ use crate::{Peer, Topology};
 pub(crate) const MOST_PORTS: u64 = 1 << 28;
 
 /// Maximum number of ports of a router.
-pub(crate) const MOST_PORTS_OF_A_ROUTER: u64 = 4096;
+pub(crate) const MOST_PORTS_PER_ROUTER: u64 = 4096;
 
 /// # Errors
 /// More ports than a machine may have.
@@ -24,9 +24,9 @@ pub(crate) fn check_ports(ports: u64) -> Result<(), String> {
 /// # Errors
 /// More ports than a machine or one router may have.
 pub(crate) fn check(routers: u64, ports_per_router: u64) -> Result<(), String> {
-    if ports_per_router > MOST_PORTS_OF_A_ROUTER {
+    if ports_per_router > MOST_PORTS_PER_ROUTER {
         return Err(format!(
-            "{ports_per_router} ports per router: at most {MOST_PORTS_OF_A_ROUTER} are possible"
+            "{ports_per_router} ports per router: at most {MOST_PORTS_PER_ROUTER} are possible"
         ));
     }
     check_ports(routers.saturating_mul(ports_per_router.max(1)))

@@ -60,7 +60,7 @@ fn a_folder_that_is_not_there_is_an_error_that_names_it() {
 }
 
 #[test]
-fn a_kind_that_is_missing_is_told_and_one_without_a_truth_is_an_error() {
+fn a_missing_kind_is_reported_and_one_without_reference_is_an_error() {
     let scratch = Scratch::new("kinds");
     let goal = scratch.0.join("traces/goal");
     for set in ["b", "a", "no-truth"] {

@@ -16,7 +16,7 @@ pub struct Problem {
     /// A remedy.
     pub hint: Option<String>,
     /// File and line (from 1), if the error is in a file that the key names.
-    pub elsewhere: Option<(String, Option<u32>)>,
+    pub source: Option<(String, Option<u32>)>,
 }
 
 impl Problem {
@@ -27,7 +27,7 @@ impl Problem {
             problem: problem.into(),
             expected: expected.into(),
             hint: None,
-            elsewhere: None,
+            source: None,
         }
     }
 
@@ -44,7 +44,7 @@ impl Problem {
     #[must_use]
     pub fn within(self, file: impl Into<String>, line: Option<u32>) -> Self {
         Problem {
-            elsewhere: Some((file.into(), line)),
+            source: Some((file.into(), line)),
             ..self
         }
     }

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_number_is_told_which_unit_it_could_have() {
+    fn a_bare_number_gets_a_hint_about_units() {
         let error = refused::<Time>("30");
         assert!(
             error.contains("a time such as \"30 ns\" (units: ps, ns, us, ms, s)"),

@@ -40,7 +40,7 @@ pub struct Synthetic {
     /// No message starts at or after this time; `None` for no limit.
     pub stop: Option<Time>,
     /// Whether another job will stop the ranks.
-    pub told: bool,
+    pub stopped_by_job: bool,
     /// Whether ranks send to themselves if the pattern says so, over the network like any other message.
     pub itself: bool,
 }
@@ -49,10 +49,10 @@ impl Synthetic {
     /// Checks that the traffic can run on `ranks` ranks, and ends.
     ///
     /// # Errors
-    /// Those of [`Pattern::check`]; a burst or a silence without duration; or none of `messages`, `stop`, `told` is
+    /// Those of [`Pattern::check`]; a burst or a silence without duration; or none of `messages`, `stop`, `stopped_by_job` is
     /// given.
     pub fn check(&self, ranks: u32) -> Result<(), String> {
-        if self.messages.is_none() && self.stop.is_none() && !self.told {
+        if self.messages.is_none() && self.stop.is_none() && !self.stopped_by_job {
             return Err("endless synthetic traffic: expected messages, stop, or both".into());
         }
         if let Some(Bursts { on, off }) = self.bursts
@@ -116,7 +116,7 @@ pub(crate) mod tests {
             bursts: None,
             messages: None,
             stop: None,
-            told: false,
+            stopped_by_job: false,
             itself: false,
         };
         assert!(endless.check(4).is_err());
@@ -131,7 +131,7 @@ pub(crate) mod tests {
         );
         assert!(
             Synthetic {
-                told: true,
+                stopped_by_job: true,
                 ..endless.clone()
             }
             .check(4)
@@ -161,7 +161,7 @@ pub(crate) mod tests {
             bursts: None,
             messages: Some(1),
             stop: None,
-            told: false,
+            stopped_by_job: false,
             itself,
         };
         // Uniform: 80,000 draws over 8 ranks, 10,000 each, standard deviation 94.

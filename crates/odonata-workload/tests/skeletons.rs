@@ -71,7 +71,7 @@ fn milc_sends_what_the_published_run_sent() {
     let milc = Milc::new(300, MilcParams::default()).unwrap();
     assert!(milc.describe().contains("3 x 4 x 5 x 5 torus"), "{}", milc.describe());
     let totals = totals(&milc);
-    // 100 iterations x 2 parities x 8 neighbours.
+    // 100 iterations x 2 parities x 8 neighbors.
     assert_eq!(totals.own, 300 * 1_600);
     assert_eq!(totals.own_bytes, 300 * 1_600 * 497_664);
     assert_eq!(totals.own_bytes / 300, 796_262_400);
@@ -256,7 +256,7 @@ fn nekbone_goes_to_faces_then_corners_then_edges_and_waits_for_receives_only() {
 }
 
 #[test]
-fn checkpoints_are_written_between_barriers_unless_told_otherwise() {
+fn checkpoints_are_written_between_barriers_by_default() {
     let params = CheckpointParams {
         iterations: 2,
         total: Bytes(40),
@@ -454,7 +454,7 @@ fn collective_writes_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn cosmoflow_reads_ahead_unless_told_otherwise() {
+fn cosmoflow_reads_ahead_by_default() {
     let params = CosmoFlowParams {
         iterations: 2,
         ..Default::default()

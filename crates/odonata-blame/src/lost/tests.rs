@@ -204,7 +204,7 @@ fn of_many_places_the_largest_are_kept_and_the_others_are_one() {
         .count();
     assert_eq!((known.len(), larger < known.len()), (KEPT_PLACES, true));
     assert!(known.iter().all(|loss| before.contains(loss)));
-    assert!(losses.iter().filter(|loss| loss.place == LostAt::ELSEWHERE).count() <= 6);
+    assert!(losses.iter().filter(|loss| loss.place == LostAt::OTHER).count() <= 6);
     let sums = |losses: &[Loss]| {
         let mut plain = losses.to_vec();
         without_places(&mut plain);
@@ -241,7 +241,7 @@ fn a_join_of_what_is_kept_is_that_of_the_stamps() {
 /// max(arrival, previous end) + service` over the accesses of its own job. The clock `undisturbed` is arrival plus
 /// service.
 #[test]
-fn who_waits_behind_its_own_job_has_lost_what_that_was_late() {
+fn waiting_behind_the_own_job_passes_on_its_delay() {
     let mut random = Stream::new(5, 0, Purpose::Host);
     for _ in 0..300 {
         let mut comes = 0;

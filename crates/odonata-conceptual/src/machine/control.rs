@@ -81,7 +81,7 @@ impl<'a> Machine<'a> {
 
     fn values(&self, ranges: &[Range], site: &Site) -> Value<std::sync::Arc<SiteData>> {
         self.program.caches[site.number as usize].get(site, self.memory, || {
-            let mut data = SiteData::of(Members::nobody());
+            let mut data = SiteData::of(Members::none());
             data.list = self.env().list(ranges)?;
             Ok(data)
         })

@@ -229,7 +229,7 @@ impl Parser {
         }
     }
 
-    /// The attributes after WHO RECEIVES IT.
+    /// The attributes after `WHO RECEIVES IT`.
     pub(super) fn receive_as(&mut self) -> Parsed<ReceiveAs> {
         let start = self.span();
         let first = self.at;
@@ -288,7 +288,7 @@ impl Parser {
         })
     }
 
-    /// The attributes after WHO RECEIVES THE RESULT.
+    /// The attributes after `WHO RECEIVES THE RESULT`.
     pub(super) fn result_as(&mut self) -> Parsed<ResultAs> {
         let start = self.span();
         let first = self.at;

@@ -32,7 +32,7 @@ fn made(count: usize, call: impl Fn(usize, &mut Writer) -> i16) -> Vec<Vec<u32>>
 }
 
 #[test]
-fn splits_order_by_key_then_rank_and_leave_out_who_has_no_colour() {
+fn splits_order_by_key_then_rank_and_leave_out_ranks_without_color() {
     let seen = made(6, |rank, writer| {
         let new = if rank == 5 { 1 } else { 7 };
         let color = if rank == 5 { -32_766 } else { rank as i32 % 2 };
@@ -122,7 +122,7 @@ fn rows_of_a_grid_are_those_of_the_standard() {
 }
 
 #[test]
-fn a_grid_that_was_reordered_is_as_the_ranks_were_told() {
+fn a_reordered_grid_is_as_recorded_by_the_ranks() {
     let seen = made(4, |rank, writer| {
         let (dims, periods) = (V::Is(vec![4]), V::Is(vec![1]));
         writer.call("Cart_create", &[V::H(2), V::I(1), dims, periods, V::I(1), V::H(4)]);

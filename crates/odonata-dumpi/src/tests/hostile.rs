@@ -175,7 +175,7 @@ fn a_file_that_lacks_a_byte_or_has_one_more_anywhere_is_refused() {
 }
 
 #[test]
-fn a_file_that_is_not_whole_is_told_with_what_and_where() {
+fn an_incomplete_file_is_reported_with_cause_and_position() {
     let whole = sample().finish();
     let (length, records) = (whole.len(), sample().bytes.len());
     let said = |bytes: Vec<u8>| refused(bytes).expect("it is not whole");
@@ -258,7 +258,7 @@ fn sizes_of_datatypes_that_nothing_states_are_noted() {
 }
 
 #[test]
-fn of_a_file_that_is_cut_off_anywhere_there_are_the_records_up_to_there_for_who_asks() {
+fn records_before_a_cut_are_available_on_request() {
     let whole = sample().finish();
     let body = sample().bytes.len();
     for length in 0..whole.len() {
@@ -418,7 +418,7 @@ fn folders_without_one_whole_trace_are_errors() {
 /// Each copy of the state has at most as many entries as there are calls up to the next copy, and the last at most the
 /// number of calls: sum <= 2 * calls.
 #[test]
-fn requests_that_nobody_waits_for_take_memory_in_proportion_to_the_file() {
+fn requests_without_waits_take_memory_in_proportion_to_the_file() {
     let mut writer = Writer::new(Version(13, 0, 0));
     let count = 20_000;
     for request in 0..count {

@@ -55,7 +55,7 @@ fn what_cannot_be_matched_is_found() {
 }
 
 #[test]
-fn a_receive_from_anybody_takes_the_message_that_it_took() {
+fn a_receive_from_any_source_takes_the_recorded_message() {
     let mut writers = ranks(3);
     let any = |request| [V::I(4), INT, V::I(-1), V::I(-1), V::H(2), V::I(request)];
     writers[0]
@@ -114,7 +114,7 @@ fn a_receive_from_anybody_takes_the_message_that_it_took() {
 }
 
 #[test]
-fn polls_are_folded_cancelled_receives_left_out_and_nobody_is_nobody() {
+fn polls_are_folded_cancelled_receives_left_out_and_null_stays_null() {
     let mut writers = ranks(1);
     let none = || V::Status(vec![]);
     writers[0]
@@ -155,12 +155,12 @@ fn polls_are_folded_cancelled_receives_left_out_and_nobody_is_nobody() {
     // 90 ns before each call except the first, and except the three after an unsuccessful poll.
     assert_eq!(computed, (12 - 1 - 3) * 90_000);
     let request = Request(1);
-    let nobody = Source::Rank(PROC_NULL);
+    let null = Source::Rank(PROC_NULL);
     assert_eq!(
         ops(&trace, 0),
         [
             OpKind::Irecv {
-                from: nobody,
+                from: null,
                 tag: Tag::Is(3),
                 bytes: 4,
                 comm: Comm::WORLD,
@@ -176,7 +176,7 @@ fn polls_are_folded_cancelled_receives_left_out_and_nobody_is_nobody() {
             OpKind::Wait { request },
             OpKind::Wait { request: Request(2) },
             OpKind::Recv {
-                from: nobody,
+                from: null,
                 tag: Tag::Any,
                 bytes: 4,
                 comm: Comm::WORLD
@@ -195,7 +195,7 @@ fn polls_are_folded_cancelled_receives_left_out_and_nobody_is_nobody() {
 }
 
 #[test]
-fn who_may_be_anybody_or_nobody_is_told_by_the_messages_that_there_are() {
+fn an_ambiguous_source_is_resolved_by_the_available_messages() {
     // A line of three ranks under an MPI whose MPI_PROC_NULL is -1, all statuses ignored: tag 1 goes up, tag 2 down.
     // Then rank 0 receives from the others, in any order.
     let mut writers = ranks(3);
@@ -236,11 +236,11 @@ fn who_may_be_anybody_or_nobody_is_told_by_the_messages_that_there_are() {
         };
         ops(&trace, rank).iter().filter_map(source).collect()
     };
-    let nobody = Source::Rank(PROC_NULL);
+    let null = Source::Rank(PROC_NULL);
     // The last receive would miss its message if the one before took the message of rank 1.
-    assert_eq!(sources(0), [nobody, Source::Rank(1), Source::Any, Source::Any]);
+    assert_eq!(sources(0), [null, Source::Rank(1), Source::Any, Source::Any]);
     assert_eq!(sources(1), [Source::Rank(0), Source::Rank(2)]);
-    assert_eq!(sources(2), [Source::Rank(1), nobody]);
+    assert_eq!(sources(2), [Source::Rank(1), null]);
     assert_eq!(trace.oddities()[&Oddity::UnknownSource], 1);
     let findings = lint(&TraceFiles::find(&folder.0).unwrap()).unwrap();
     assert!(findings.iter().all(|finding| finding.check == "replay"), "{findings:?}");

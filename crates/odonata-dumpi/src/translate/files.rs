@@ -35,36 +35,36 @@ enum At {
 
 /// The completion of an access.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum How {
+enum Completion {
     Blocking,
     Request,
     Begin,
 }
 
 /// The access of a call; `None` if it moves no data.
-fn access(label: u16) -> Option<(bool, At, How)> {
+fn access(label: u16) -> Option<(bool, At, Completion)> {
     let (read, write) = (false, true);
     Some(match label {
-        l::FILE_READ_AT | l::FILE_READ_AT_ALL => (read, At::Explicit, How::Blocking),
-        l::FILE_WRITE_AT | l::FILE_WRITE_AT_ALL => (write, At::Explicit, How::Blocking),
-        l::FILE_IREAD_AT => (read, At::Explicit, How::Request),
-        l::FILE_IWRITE_AT => (write, At::Explicit, How::Request),
-        l::FILE_READ | l::FILE_READ_ALL => (read, At::Pointer, How::Blocking),
-        l::FILE_WRITE | l::FILE_WRITE_ALL => (write, At::Pointer, How::Blocking),
-        l::FILE_IREAD => (read, At::Pointer, How::Request),
-        l::FILE_IWRITE => (write, At::Pointer, How::Request),
-        l::FILE_READ_SHARED => (read, At::Shared, How::Blocking),
-        l::FILE_WRITE_SHARED => (write, At::Shared, How::Blocking),
-        l::FILE_IREAD_SHARED => (read, At::Shared, How::Request),
-        l::FILE_IWRITE_SHARED => (write, At::Shared, How::Request),
-        l::FILE_READ_ORDERED => (read, At::Ordered, How::Blocking),
-        l::FILE_WRITE_ORDERED => (write, At::Ordered, How::Blocking),
-        l::FILE_READ_AT_ALL_BEGIN => (read, At::Explicit, How::Begin),
-        l::FILE_WRITE_AT_ALL_BEGIN => (write, At::Explicit, How::Begin),
-        l::FILE_READ_ALL_BEGIN => (read, At::Pointer, How::Begin),
-        l::FILE_WRITE_ALL_BEGIN => (write, At::Pointer, How::Begin),
-        l::FILE_READ_ORDERED_BEGIN => (read, At::Ordered, How::Begin),
-        l::FILE_WRITE_ORDERED_BEGIN => (write, At::Ordered, How::Begin),
+        l::FILE_READ_AT | l::FILE_READ_AT_ALL => (read, At::Explicit, Completion::Blocking),
+        l::FILE_WRITE_AT | l::FILE_WRITE_AT_ALL => (write, At::Explicit, Completion::Blocking),
+        l::FILE_IREAD_AT => (read, At::Explicit, Completion::Request),
+        l::FILE_IWRITE_AT => (write, At::Explicit, Completion::Request),
+        l::FILE_READ | l::FILE_READ_ALL => (read, At::Pointer, Completion::Blocking),
+        l::FILE_WRITE | l::FILE_WRITE_ALL => (write, At::Pointer, Completion::Blocking),
+        l::FILE_IREAD => (read, At::Pointer, Completion::Request),
+        l::FILE_IWRITE => (write, At::Pointer, Completion::Request),
+        l::FILE_READ_SHARED => (read, At::Shared, Completion::Blocking),
+        l::FILE_WRITE_SHARED => (write, At::Shared, Completion::Blocking),
+        l::FILE_IREAD_SHARED => (read, At::Shared, Completion::Request),
+        l::FILE_IWRITE_SHARED => (write, At::Shared, Completion::Request),
+        l::FILE_READ_ORDERED => (read, At::Ordered, Completion::Blocking),
+        l::FILE_WRITE_ORDERED => (write, At::Ordered, Completion::Blocking),
+        l::FILE_READ_AT_ALL_BEGIN => (read, At::Explicit, Completion::Begin),
+        l::FILE_WRITE_AT_ALL_BEGIN => (write, At::Explicit, Completion::Begin),
+        l::FILE_READ_ALL_BEGIN => (read, At::Pointer, Completion::Begin),
+        l::FILE_WRITE_ALL_BEGIN => (write, At::Pointer, Completion::Begin),
+        l::FILE_READ_ORDERED_BEGIN => (read, At::Ordered, Completion::Begin),
+        l::FILE_WRITE_ORDERED_BEGIN => (write, At::Ordered, Completion::Begin),
         _ => return None,
     })
 }
@@ -209,7 +209,7 @@ impl Translator<'_> {
 
     /// A request for an operation that is left out.
     fn unknown_request(&mut self, record: &Record) {
-        if matches!(access(record.label), Some((_, _, How::Request))) {
+        if matches!(access(record.label), Some((_, _, Completion::Request))) {
             let number = self.number();
             self.bind_file(record, number, For::Buffered);
         }
@@ -229,10 +229,10 @@ impl Translator<'_> {
         self.bind(record.int(Arg::Ioreq), handle);
     }
 
-    fn access(&mut self, record: &Record, mut file: FileState, write: bool, at: At, how: How) {
+    fn access(&mut self, record: &Record, mut file: FileState, write: bool, at: At, how: Completion) {
         let bytes = self.bytes(record, Arg::Count, Arg::Type);
         let request = match how {
-            How::Blocking => None,
+            Completion::Blocking => None,
             _ => Some(self.number()),
         };
         let offset = match at {
@@ -260,11 +260,11 @@ impl Translator<'_> {
             let known = matches!(at, At::Explicit | At::Pointer);
             file.end = file.end.max(if known { offset.saturating_add(bytes) } else { 0 });
         }
-        if how == How::Begin {
+        if how == Completion::Begin {
             file.split = request;
         }
         self.keep(record.int(Arg::File), file);
-        if let (How::Request, Some(number)) = (how, request) {
+        if let (Completion::Request, Some(number)) = (how, request) {
             self.bind_file(record, number, For::File);
         }
         let Some(file) = self.file_number(&file) else { return };

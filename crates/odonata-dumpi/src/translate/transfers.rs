@@ -43,7 +43,7 @@ impl Translator<'_> {
             (Some(knowledge), None) if source == ANY => {
                 let key = u32::try_from(tag).map(|tag| (of.number, tag));
                 key.ok()
-                    .filter(|key| knowledge.nobody.contains(key))
+                    .filter(|key| knowledge.null_sources.contains(key))
                     .map(|_| Fate::Null)
             }
             (Some(knowledge), Some(Fate::From { .. })) if source == ANY && knowledge.loose.contains(&of.number) => None,

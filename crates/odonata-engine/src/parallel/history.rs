@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// One step that can be rolled back. Its effects are the last entries of the other queues of the [`History`].
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
-    what: What<E>,
+    cause: Cause<E>,
     position: Position,
     /// The part's time before the step.
     before: Time,
@@ -24,7 +24,7 @@ struct Entry<E> {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What<E> {
+enum Cause<E> {
     /// An event of the queue was handled.
     Event(Scheduled<E>),
     /// A message was received, and handled if it was a remote event.
@@ -109,21 +109,21 @@ impl<M: Model> History<M> {
     /// Begins an entry: the event `item` will be handled.
     #[inline]
     pub(super) fn begin_event(&mut self, item: Scheduled<M::Event>, core: &Core<M::Event>) {
-        self.begin(What::Event(item), Position::event(item.rank()), core);
+        self.begin(Cause::Event(item), Position::event(item.rank()), core);
     }
 
     /// Begins an entry: `message` will be received.
     pub(super) fn begin_message(&mut self, message: InputMessageOf<M>, core: &Core<M::Event>) {
         self.messages.push_back(message);
-        self.begin(What::Message, message.position(), core);
+        self.begin(Cause::Message, message.position(), core);
     }
 
     #[inline]
-    fn begin(&mut self, what: What<M::Event>, position: Position, core: &Core<M::Event>) {
+    fn begin(&mut self, cause: Cause<M::Event>, position: Position, core: &Core<M::Event>) {
         self.next.begin();
         self.next = self.next.later(1);
         self.entries.push_back(Entry {
-            what,
+            cause,
             position,
             before: core.now,
             sequences: 0,
@@ -151,7 +151,7 @@ impl<M: Model> History<M> {
             queued += entry.queued as usize;
             sent += entry.sent as usize;
             halted += usize::from(entry.halted);
-            messages += usize::from(matches!(entry.what, What::Message));
+            messages += usize::from(matches!(entry.cause, Cause::Message));
             events += u64::from(entry.position.is_event());
         }
         self.entries.drain(..count);
@@ -175,12 +175,12 @@ impl<M: Model> History<M> {
         while let Some(entry) = self.entries.back()
             && (entry.position > position || (including && entry.position == position))
         {
-            let lp = match entry.what {
-                What::Event(item) => {
+            let lp = match entry.cause {
+                Cause::Event(item) => {
                     undone.events.push(item);
                     item.lp
                 }
-                What::Message => {
+                Cause::Message => {
                     let message = self.messages.pop_back().expect("an entry of a message has one");
                     undone.messages.push(message);
                     message.lp()

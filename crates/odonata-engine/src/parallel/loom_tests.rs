@@ -82,7 +82,7 @@ fn rounds(helpers: usize, rounds: u64, preemptions: usize) {
 }
 
 #[test]
-fn a_round_ends_when_all_that_came_in_are_out_and_nobody_sleeps_for_ever() {
+fn a_round_ends_when_all_workers_have_left_and_none_sleeps_forever() {
     rounds(1, 2, 4);
 }
 

@@ -201,16 +201,19 @@ impl<M: Model> Parallel<M> {
         );
         let last = (total.0 - self.total.0, total.1 - self.total.1);
         self.total = total;
-        self.told_events += last.0;
-        if self.told_events >= TELL_AFTER {
+        self.reported_events += last.0;
+        if self.reported_events >= TELL_AFTER {
             let time = (self.running + self.begin.elapsed()).saturating_sub(self.exchange_time);
             let cpu = match self.choice.is_measured() {
                 true => cpu_time(),
                 false => Duration::ZERO,
             };
-            let (clock, spent) = (time.saturating_sub(self.told), cpu.saturating_sub(self.told_cpu));
-            self.choice.passed(self.told_events, clock, spent);
-            (self.told, self.told_cpu, self.told_events) = (time, cpu, 0);
+            let (clock, spent) = (
+                time.saturating_sub(self.reported),
+                cpu.saturating_sub(self.reported_cpu),
+            );
+            self.choice.passed(self.reported_events, clock, spent);
+            (self.reported, self.reported_cpu, self.reported_events) = (time, cpu, 0);
         }
         self.expected.events = events - events / 16 + last.0;
         self.expected.windows = last.1;

@@ -4,7 +4,7 @@ use odonata_units::Time;
 use odonata_workload::collective::Kind;
 use odonata_workload::{Collective, Comm, Counts, FileCall, OpKind, PROC_NULL, Request, Source, Tag};
 
-use super::{ANY, COLLECTIVES, DETACHED, Field, MOST_COMM, MOST_COUNTS, NOBODY, Numbers};
+use super::{ANY, COLLECTIVES, DETACHED, Field, MOST_COMM, MOST_COUNTS, NO_RANK, Numbers};
 use crate::error::Fault;
 
 /// The numbers of a row during conversion: a number that is taken must be present, and none may be left over.
@@ -92,8 +92,8 @@ impl Given<'_> {
     }
 
     fn to(&mut self) -> Found<u32> {
-        Ok(match self.within(Field::Peer, NOBODY, i128::from(u32::MAX) - 1)? {
-            NOBODY => PROC_NULL,
+        Ok(match self.within(Field::Peer, NO_RANK, i128::from(u32::MAX) - 1)? {
+            NO_RANK => PROC_NULL,
             ANY => return Err(self.wrong(Field::Peer, ANY, "a rank, or -2 for no rank")),
             rank => rank as u32,
         })
@@ -104,9 +104,9 @@ impl Given<'_> {
     }
 
     fn source(&mut self, peer: Field, tag: Field) -> Found<(Source, Tag)> {
-        let source = match self.within(peer, NOBODY, i128::from(u32::MAX) - 1)? {
+        let source = match self.within(peer, NO_RANK, i128::from(u32::MAX) - 1)? {
             ANY => Source::Any,
-            NOBODY => Source::Rank(PROC_NULL),
+            NO_RANK => Source::Rank(PROC_NULL),
             rank => Source::Rank(rank as u32),
         };
         let tag = match self.numbers[tag as usize] {

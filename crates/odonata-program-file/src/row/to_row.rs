@@ -2,7 +2,7 @@
 
 use odonata_workload::{Collective, Comm, OpKind, PROC_NULL, Request, Source, Tag};
 
-use super::{ANY, COLLECTIVES, DETACHED, Field, NOBODY, Numbers};
+use super::{ANY, COLLECTIVES, DETACHED, Field, NO_RANK, Numbers};
 
 /// The arguments of an operation during conversion.
 struct Filled(Numbers);
@@ -22,7 +22,7 @@ impl Filled {
     }
 
     fn to(&mut self, peer: u32, tag: u32, bytes: u64, comm: Comm) -> &mut Filled {
-        let peer = if peer == PROC_NULL { NOBODY } else { peer.into() };
+        let peer = if peer == PROC_NULL { NO_RANK } else { peer.into() };
         self.set(Field::Peer, peer)
             .set(Field::Tag, tag)
             .set(Field::Bytes, bytes);
@@ -32,7 +32,7 @@ impl Filled {
     fn from(&mut self, source: Source, tag: Tag, fields: [Field; 2]) -> &mut Filled {
         let peer = match source {
             Source::Any => ANY,
-            Source::Rank(PROC_NULL) => NOBODY,
+            Source::Rank(PROC_NULL) => NO_RANK,
             Source::Rank(rank) => rank.into(),
         };
         let tag = match tag {

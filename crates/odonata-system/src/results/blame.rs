@@ -182,8 +182,8 @@ pub(super) fn series_rows(from: &Sources<'_>) -> Vec<BlameSeriesRow> {
         row(charge.start, pair, resource, place, charge.time)
     });
     let servers = from.hosts.blame_series().map(|charge| {
-        let nobody = [FAULT, METADATA_FAULT].contains(&charge.resource);
-        let pair = of_jobs(scenario, charge.victim, Some(charge.culprit).filter(|_| !nobody));
+        let is_fault = [FAULT, METADATA_FAULT].contains(&charge.resource);
+        let pair = of_jobs(scenario, charge.victim, Some(charge.culprit).filter(|_| !is_fault));
         let resource = SERVER_RESOURCES[usize::from(charge.resource)];
         let place = place_of(scenario, charge.resource, charge.tier.into());
         row(charge.start, pair, resource, place, charge.time)

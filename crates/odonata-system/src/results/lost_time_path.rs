@@ -109,16 +109,16 @@ fn of_wait(from: &Sources<'_>, record: &PathRecord) -> Vec<LostTimePathRow> {
             lost_s: time.seconds(),
         }
     };
-    let nobody = |kind| (String::new(), "", kind);
+    let anonymous = |kind| (String::new(), "", kind);
     let itself = |kind| (from.scenario.jobs[usize::from(job)].name.to_string(), "", kind);
-    let mut rows = vec![row(nobody("inherited"), LostAt::NOWHERE, record.inherited.others)];
+    let mut rows = vec![row(anonymous("inherited"), LostAt::NOWHERE, record.inherited.others)];
     rows.extend(record.losses().map(|(culprit, kind, place, time)| {
         let job = from.scenario.jobs[usize::from(culprit / 2)].name.to_string();
         row((job, CLASSES[usize::from(culprit % 2)], kind.name()), place, time)
     }));
     for (what, time) in [
         (itself("inherited"), record.inherited.own),
-        (nobody("elsewhere"), record.rest.others),
+        (anonymous("elsewhere"), record.rest.others),
         (itself("elsewhere"), record.rest.own),
     ] {
         if time > Time::ZERO {

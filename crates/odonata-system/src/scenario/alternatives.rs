@@ -24,7 +24,7 @@ fn is_workload(candidates: &[&str]) -> bool {
 
 /// Keys and values with another place or name here: foreign names, an existing name that identifies the context, and
 /// the suggestion.
-const ELSEWHERE: [(&[&str], &str, &str); 5] = [
+const ALTERNATIVES: [(&[&str], &str, &str); 5] = [
     (
         &["arbitration"],
         "vc_allocation",
@@ -54,7 +54,7 @@ const ELSEWHERE: [(&[&str], &str, &str); 5] = [
 
 /// The suggestion for a name with another place or name here.
 fn moved(name: &str, candidates: &[&str]) -> Option<String> {
-    let found = ELSEWHERE
+    let found = ALTERNATIVES
         .iter()
         .find(|(names, beside, _)| names.contains(&name) && candidates.contains(beside));
     found.map(|(_, _, words)| (*words).into())

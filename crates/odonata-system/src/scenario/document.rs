@@ -131,7 +131,7 @@ impl Document {
             hint: problem.hint,
             ..self.error_in(problem.key, node.place)
         };
-        if let Some((file, line)) = problem.elsewhere {
+        if let Some((file, line)) = problem.source {
             error = InputError {
                 file,
                 line,

@@ -1,6 +1,6 @@
 //! The end of a run: its outcome, and the combined measurements of all parts.
 
-use super::overload::Teller;
+use super::overload::Explanation;
 use super::start::{ranges, share_of};
 use super::{Results, Simulation};
 use crate::build::link_period;
@@ -25,7 +25,7 @@ impl Simulation {
     pub fn finish(self, interrupted: bool) -> Results {
         let results = self.finish_shared(interrupted);
         results
-            .expect("nobody can be lost")
+            .expect("a single process cannot be lost")
             .expect("this is the first of one process")
     }
 
@@ -50,16 +50,17 @@ impl Simulation {
         let held_up = |parts: &[Machine]| packet_diagnosis::explain(parts, &self.scenario, self.plan.topology(), now);
         // A run without a limit of its own goes on to the end of simulated time.
         let overflow = self.pause == Some(Pause::TimeLimit) && self.scenario.run.time_limit.is_none();
-        let mut teller = Teller {
+        let mut explanation = Explanation {
             scenario: &self.scenario,
             placement: &self.placement,
             group: &mut self.group,
         };
         let ending = match self.pause {
-            None if self.out_of_memory => {
-                Some((Outcome::OutOfMemory, Some(teller.memory(&parts, self.exceeded.take())?)))
-            }
-            Some(Pause::Halted(HALT_QUEUE)) => Some((Outcome::QueueOverflow, Some(teller.overflow(&parts)?))),
+            None if self.out_of_memory => Some((
+                Outcome::OutOfMemory,
+                Some(explanation.memory(&parts, self.exceeded.take())?),
+            )),
+            Some(Pause::Halted(HALT_QUEUE)) => Some((Outcome::QueueOverflow, Some(explanation.overflow(&parts)?))),
             None => {
                 debug_assert!(interrupted, "only an interruption ends a run that could go on");
                 Some((Outcome::Interrupted, held_up(&parts)))

@@ -42,13 +42,13 @@ impl Waiting {
 }
 
 /// Explains the end of a run from its scenario and plan.
-pub(super) struct Teller<'a> {
+pub(super) struct Explanation<'a> {
     pub(super) scenario: &'a Resolved,
     pub(super) placement: &'a Placement,
     pub(super) group: &'a mut ProcessGroup,
 }
 
-impl Teller<'_> {
+impl Explanation<'_> {
     /// Why a run ended as out of memory, given what this process has exceeded. Collective.
     pub(super) fn memory(&mut self, parts: &[Machine], exceeded: Option<Exceeded>) -> Result<String, String> {
         let waiting = self.waiting(parts)?;

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_that_nobody_notices_is_told() {
+    fn a_failure_without_effect_is_reported() {
         let text = |server: u32| {
             format!(
                 "client = {{ timeout = \"1 s\" }}\nfaults = [{{ server = {server}, at = \"1 ms\", kind = \"fail\" }}]\n"
@@ -124,7 +124,7 @@ mod tests {
 
     /// A device of 1 GB/s takes 10 ms for 10 MB.
     #[test]
-    fn a_timeout_that_no_request_can_keep_is_told() {
+    fn a_timeout_shorter_than_any_request_is_reported() {
         let text = |timeout: &str, manager: &str| {
             format!(
                 "client = {{ timeout = {timeout:?} }}\ndevice = {{ rate = {{ write = \"1 GB/s\", overhead = \"0 s\" }} }}\n{manager}"

@@ -159,15 +159,15 @@ mod tests {
     }
 
     #[test]
-    fn flags_without_effect_are_told_with_the_reason() {
+    fn flags_without_effect_are_reported_with_the_reason() {
         let found = said("workload = { ior = \"-w -v -B -o /scratch/f\" }");
-        let told = "changes nothing in a simulation: -v (verbose: it concerns IOR's output only), -B (useO_DIRECT: nodes have no page cache)";
-        assert_eq!(found, [("jobs.0.workload.ior".to_string(), told.to_string())]);
+        let expected = "changes nothing in a simulation: -v (verbose: it concerns IOR's output only), -B (useO_DIRECT: nodes have no page cache)";
+        assert_eq!(found, [("jobs.0.workload.ior".to_string(), expected.to_string())]);
         let found = said("workload = [{ ior = \"-w -k\" }, { ior = \"-r -B\" }]");
         assert_eq!((found.len(), found[0].0.as_str()), (1, "jobs.0.workload.1.ior"));
         let found = said("workload = { mdtest = \"-n 3 -d /scratch/m\" }");
-        let told = "changes nothing in a simulation: -d (directory: simulated files have numbers, not names)";
-        assert_eq!(found, [("jobs.0.workload.mdtest".to_string(), told.to_string())]);
+        let expected = "changes nothing in a simulation: -d (directory: simulated files have numbers, not names)";
+        assert_eq!(found, [("jobs.0.workload.mdtest".to_string(), expected.to_string())]);
         assert_eq!(said("workload = { ior = \"-w -t 1m -b 4m\" }"), []);
         assert_eq!(said("workload = { ior = { writeFile = true } }"), []);
         let found = said("workload = { ior = \"-w -r -C\" }");
@@ -178,9 +178,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_and_was_never_written_is_told() {
+    fn reads_of_unwritten_data_are_reported() {
         let wear_out = "-O stoneWallingWearOut=1,stoneWallingStatusFile=s";
-        for (tests, told) in [
+        for (tests, expected) in [
             (vec!["-w -r"], None),
             (vec!["-w -r -D 1"], None),
             (vec!["-r"], Some((0, "no earlier test of the job wrote"))),
@@ -215,7 +215,7 @@ mod tests {
         ] {
             let list: Vec<String> = tests.iter().map(|line| format!("{{ ior = \"{line}\" }}")).collect();
             let found = said(&format!("workload = [{}]", list.join(", ")));
-            match told {
+            match expected {
                 None => assert_eq!(found, [], "{tests:?}"),
                 Some((number, what)) => {
                     let [(key, message)] = &found[..] else {

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn mdtest_without_metadata_servers_is_told() {
+    fn mdtest_without_metadata_servers_is_reported() {
         let text = |metadata: &str| {
             let storage = format!("[storage]\nnodes = {{ per_group = 2 }}\n{metadata}");
             format!("{MACHINE}{storage}[[jobs]]\nname = \"m\"\nranks = 2\nworkload = {{ mdtest = \"-n 3\" }}\n")
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_nobody_has_said_are_told() {
+    fn default_servers_are_reported() {
         let text = |storage: &str| format!("{MACHINE}{storage}{}", job("a", 4, "placement = \"random\""));
         let found = said(&text("[storage]\n"));
         assert_eq!(found[0].key, "storage.nodes");
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_crowd_on_few_servers_are_told() {
+    fn ranks_concentrated_on_few_servers_are_reported() {
         let text = |assignment: &str, ranks| {
             let storage = format!("[storage]\nnodes = {{ per_group = 2 }}\nassignment = {assignment:?}\n");
             format!("{MACHINE}{storage}{}", job("a", ranks, ""))
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_drain_to_few_of_the_next_tier_are_told() {
+    fn servers_that_drain_to_few_of_the_next_tier_are_reported() {
         let text = |assignment: &str| {
             let tier = format!(
                 "[[storage.tiers]]\nname = \"io\"\nnodes = {{ list = [1, 2, 3, 4, 5, 6] }}\ndevice = {{}}\nassignment = {assignment:?}\n"
@@ -346,9 +346,9 @@ mod tests {
             )
         };
         let found = said(&text("by-group"));
-        let told = found.iter().find(|warning| warning.key == "storage.tiers.0.assignment");
+        let warning = found.iter().find(|warning| warning.key == "storage.tiers.0.assignment");
         assert_eq!(
-            told.map(|told| told.message.as_str()),
+            warning.map(|warning| warning.message.as_str()),
             Some("9 servers drain to 1 of 6 of tier \"io\", 9 of them to one; an even share is 1.5")
         );
         assert!(
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_file_on_one_server_is_told_and_a_file_per_rank_is_not() {
+    fn a_shared_file_on_one_server_is_reported_and_a_file_per_rank_is_not() {
         let text = |layout: &str, file: &str| {
             let storage = format!("[storage]\nnodes = {{ per_group = 2 }}\nlayout = {layout}\n");
             let job = job("a", 126, "").replace("total", &format!("file = {file:?}, total"));
@@ -367,8 +367,8 @@ mod tests {
         };
         let found = said(&text("\"hash\"", "shared"));
         assert_eq!((found.len(), found[0].key.as_str()), (1, "storage.layout"));
-        let told = "63 ranks of the sample use one of 18 storage servers, server";
-        assert!(found[0].message.starts_with(told), "{found:?}");
+        let expected = "63 ranks of the sample use one of 18 storage servers, server";
+        assert!(found[0].message.starts_with(expected), "{found:?}");
         assert_eq!(said(&text("\"round-robin\"", "per-rank")), []);
         assert_eq!(said(&text("\"hash\"", "per-rank")), []);
         assert_eq!(said(&text("{ striped = { stripe = \"1 kB\" } }", "shared")), []);

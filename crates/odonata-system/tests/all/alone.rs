@@ -144,7 +144,7 @@ fn a_job_that_starts_after_others_starts_alone_at_its_delay_and_counts_from_ther
 }
 
 #[test]
-fn traffic_that_is_told_to_stop_sends_alone_for_as_long_as_it_did_beside_the_others() {
+fn stopped_traffic_sends_alone_for_as_long_as_it_did_beside_the_others() {
     let mix = load(MIX, &[&RULES[..], &["jobs.2.start=\"20 us\""]].concat());
     let together = run(mix.clone());
     assert_eq!(together.outcome(), &Outcome::Completed);
@@ -170,7 +170,7 @@ fn traffic_that_is_told_to_stop_sends_alone_for_as_long_as_it_did_beside_the_oth
 
 /// Traffic with an end of its own also sends all messages that it sent beside the others, including the last.
 #[test]
-fn traffic_that_ends_before_it_is_told_sends_the_same_messages_alone() {
+fn traffic_that_ends_before_its_stop_sends_the_same_messages_alone() {
     let own_end = [
         "jobs.2.workload.uniform.messages=20",
         "jobs.2.workload.uniform.arrival=\"fixed\"",
@@ -178,7 +178,10 @@ fn traffic_that_ends_before_it_is_told_sends_the_same_messages_alone() {
     let mix = load(MIX, &[&RULES[..3], &own_end].concat());
     let together = run(mix.clone());
     let last = Time::from_seconds(together.rows().jobs[2].elapsed_s);
-    assert!(together.rows().jobs[1].elapsed_s > last.seconds(), "it is told later");
+    assert!(
+        together.rows().jobs[1].elapsed_s > last.seconds(),
+        "it is stopped later"
+    );
     let alone = run(mix.alone("noise", Some(last)).unwrap().unwrap());
     assert_eq!(alone.rows().jobs[0].bytes_sent, 9 * 20 * 3 * 1024);
     assert_eq!(alone.rows().jobs[0].elapsed_s, together.rows().jobs[2].elapsed_s);

@@ -63,7 +63,7 @@ fn traffic_that_is_to_go_on_until_the_limit_completes_there_unless_messages_are_
 
 /// A stop is part of what was requested; that it came first is reported nevertheless.
 #[test]
-fn a_stop_that_comes_before_the_last_message_is_told() {
+fn a_stop_before_the_last_message_is_reported() {
     let results = traffic("", "load = 0.01, messages = 1000, stop = \"5 us\"");
     assert_eq!(results.outcome(), &Outcome::Completed);
     let text = "job \"uniform\" has sent 1 of 4000 messages until its stop at 5 us";
@@ -99,7 +99,7 @@ fn what_a_limit_cuts_off_is_counted_job_by_job() {
 
 /// A rank that has ended, and data that are still on their way out of the burst buffer.
 #[test]
-fn a_drain_that_a_limit_cuts_off_is_told() {
+fn a_drain_cut_off_by_a_limit_is_reported() {
     let text = "[machine.torus]\ndims = [4]\n\
          [storage]\nnodes = { list = [0] }\n\
          [storage.drain]\nbandwidth = \"1 MB/s\"\nthreshold = \"0 B\"\n\
@@ -113,7 +113,7 @@ fn a_drain_that_a_limit_cuts_off_is_told() {
 
 /// Every way to reach a time beyond all runs, under every scheduler.
 #[test]
-fn a_run_that_would_pass_the_end_of_simulated_time_says_so_and_names_who_waits() {
+fn a_run_beyond_the_end_of_simulated_time_names_what_waits() {
     let stencil = |keys: &str| format!("[[jobs]]\nname = \"a\"\nranks = 4\nworkload = {{ stencil = {{ {keys} }} }}\n");
     let cases = [
         // Sums of times that can be written.

@@ -135,7 +135,7 @@ fn traffic_may_wait_for_the_end_of_traffic_that_ends_by_itself() {
 }
 
 #[test]
-fn a_job_that_is_never_told_is_a_named_stall_even_under_traffic_without_end() {
+fn a_job_that_waits_forever_is_a_named_stall_even_under_endless_traffic() {
     // The last job waits for traffic that waits for a job that cannot write: a server has room for only one of the 2
     // KiB of each of two ranks.
     let full = "[storage.device]\ncapacity = \"3 KiB\"\n[storage.manager]\nblock = \"1 KiB\"\nmemory = \"8 KiB\"\n";
@@ -170,7 +170,7 @@ fn a_job_that_is_never_told_is_a_named_stall_even_under_traffic_without_end() {
 }
 
 #[test]
-fn a_time_limit_ends_traffic_that_nobody_tells_and_jobs_that_have_not_started() {
+fn a_time_limit_ends_endless_traffic_and_jobs_that_have_not_started() {
     let limit = "[run]\ntime_limit = \"100 us\"\n";
     let text = background("until = \"solver\"", "")
         + &stencil("solver", 1_000, "")

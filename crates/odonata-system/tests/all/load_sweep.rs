@@ -105,13 +105,13 @@ fn zero_load_latency_is_the_sum_over_links_and_routers() {
 }
 
 #[test]
-fn a_saturated_point_does_not_depend_on_who_handles_its_events() {
+fn a_saturated_point_does_not_depend_on_the_scheduler() {
     compare_schedulers(0.95, &["\"optimistic\"\nparts = 9"]);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn no_point_depends_on_who_handles_its_events() {
+fn no_point_depends_on_the_scheduler() {
     for load in [0.3, 0.95] {
         compare_schedulers(load, &["\"conservative\"\nparts = 5", "\"optimistic\"\nparts = 9"]);
     }

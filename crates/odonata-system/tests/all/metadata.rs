@@ -118,7 +118,7 @@ fn creates_in_a_shared_directory_are_as_fast_as_one_of_them() {
 
 /// A storm of opens slows down a neighbor that opens one file; blame names the cause, and its rows add up to the wait.
 #[test]
-fn a_storm_slows_down_others_and_blame_says_who() {
+fn a_storm_slows_down_others_and_blame_names_it() {
     const METADATA: &str = "metadata = { nodes = { list = [23] }, threads = 2, create = \"100 us\" }\n";
     const SOLVER: &str = "[[jobs]]\nname = \"solver\"\nranks = 1\nplacement = { nodes = [5] }\n\
                           workload = { checkpoint = { iterations = 4, total = \"1 kB\", interval = \"500 us\" } }\n";
@@ -199,7 +199,7 @@ fn a_fault_costs_what_lies_in_it() {
 
 /// A metadata server is numbered after the storage servers, and may stall too.
 #[test]
-fn a_metadata_server_that_stands_still_makes_who_opens_wait() {
+fn opens_wait_for_a_stalled_metadata_server() {
     let run = |faults: &str| {
         let text = "[[jobs]]\nname = \"saver\"\nranks = 1\nworkload = { checkpoint = { total = \"1 kB\", interval = \"1 ms\" } }\n";
         let metadata = "metadata = { nodes = { list = [0] }, open = \"100 us\" }\n";

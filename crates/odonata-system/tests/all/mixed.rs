@@ -46,7 +46,7 @@ fn two_pairs(of_flows: &str, of_packets: &str) -> String {
 /// whichever of them is simulated as flows: packets and flows get equal shares. The time is that of both in packets,
 /// and of both as flows, within 3 %.
 #[test]
-fn a_cable_is_shared_alike_whoever_goes_as_flows() {
+fn flows_and_packets_get_equal_shares_of_a_cable() {
     let network = "links.global = { bandwidth = \"10 GB/s\", latency = \"300 ns\" }";
     let network = text("", "").replace(
         "links.global = { bandwidth = \"20 GB/s\", latency = \"300 ns\" }",
@@ -91,7 +91,7 @@ fn storage_and_messages_have_one_digest_on_every_scheduler() {
 /// A job in the analytic model takes the same time as if all jobs used the model, and does not affect packets or flows
 /// of another, on any router and with features that only packets have.
 #[test]
-fn a_job_by_the_analytic_model_is_in_nobody_s_way() {
+fn a_job_in_the_analytic_model_does_not_affect_others() {
     let analytic = "fidelity = \"analytic\"\n";
     let parameters = "analytic = { latency = \"700 ns\", gap = \"10 ns\" }";
     let written = |network: &str, first: &str, second: &str| {

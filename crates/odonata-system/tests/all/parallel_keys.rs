@@ -47,7 +47,7 @@ fn keys_are_read_and_shown_in_the_resolved_scenario_as_they_are_written() {
 }
 
 #[test]
-fn a_mistake_is_told_with_key_expectation_and_the_nearest_name() {
+fn a_mistake_is_reported_with_key_expectation_and_the_nearest_name() {
     for (run, key, expected, hint) in [
         (
             "scheduler = \"sequental\"",

@@ -184,7 +184,7 @@ fn servers_are_assigned_as_asked() {
 }
 
 #[test]
-fn servers_that_nobody_has_named_have_32_compute_nodes_at_most_whatever_the_shape_of_the_machine() {
+fn default_servers_have_at_most_32_compute_nodes_on_every_machine() {
     let machines = [
         "[machine.torus]\ndims = [256]\n",
         "[machine.torus]\ndims = [16, 4, 4]\n",
@@ -212,7 +212,7 @@ fn servers_that_nobody_has_named_have_32_compute_nodes_at_most_whatever_the_shap
 }
 
 #[test]
-fn servers_that_nobody_has_named_are_on_nodes_that_nobody_else_has() {
+fn default_servers_are_on_otherwise_unused_nodes() {
     let storage = "[storage]\nmetadata = { nodes = { list = [0] } }\n[[storage.tiers]]\nname = \"io\"\nnodes = { list = [1, 33] }\n\
                    device = {}\n[[storage.tiers]]\nname = \"disk\"\ndevice = {}\n";
     let placement = place(&format!("{storage}{}", job("a", 57, "")));

@@ -367,7 +367,7 @@ fn an_unknown_name_is_shown_with_the_nearest() {
 }
 
 #[test]
-fn a_workload_without_its_table_is_told_how() {
+fn a_workload_without_its_table_gets_a_hint() {
     let error = error(&with("[[jobs]]\nranks = 4\nworkload = \"milc\"\n"));
     assert_eq!(at(&error), (Some(8), "jobs.0.workload", Some("\"milc\"")));
     says(&error, "{ milc = ... }", "keys of its own");
@@ -744,7 +744,7 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
 }
 
 #[test]
-fn arbitration_below_the_pipeline_is_told_where_it_is() {
+fn arbitration_outside_the_pipeline_gets_a_hint() {
     let error = error(&with("[network.pipeline]\narbitration = \"age\"\n"));
     assert!(
         error.hint.as_deref().unwrap_or("").contains("network.arbitration"),
@@ -1078,7 +1078,7 @@ fn blocks_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn a_traffic_matrix_that_cannot_be_read_is_told_with_its_line() {
+fn an_unreadable_traffic_matrix_is_reported_with_its_line() {
     let folder = std::env::temp_dir().join(format!("odonata-matrix-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("matrix.csv");

@@ -179,7 +179,7 @@ fn tries_in_vain_are_charged_to_the_fault_also_where_there_are_locks() {
 
 /// One access after the other: the stall is in exactly one of them.
 #[test]
-fn a_stall_is_charged_to_whoever_is_served() {
+fn a_stall_is_charged_to_the_job_being_served() {
     let stall = |server: u32| format!("{{ server = {server}, at = \"3 ms\", duration = \"50 ms\", kind = \"stall\" }}");
     let all: Vec<String> = (0..4).map(stall).collect();
     let faults = format!("storage.faults=[{}]", all.join(", "));

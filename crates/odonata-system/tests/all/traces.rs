@@ -65,7 +65,7 @@ fn every_trace_is_replayed_to_its_end_alone_and_beside_others() {
 }
 
 #[test]
-fn a_replay_is_the_same_whoever_runs_the_events() {
+fn a_replay_does_not_depend_on_the_scheduler() {
     // Real traces: as many as take a few seconds.
     let real = [
         "lammps-melt-8",

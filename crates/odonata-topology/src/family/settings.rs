@@ -4,7 +4,7 @@ use odonata_units::{Filled, Problem, within};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::sizes::{MOST_PORTS, MOST_PORTS_OF_A_ROUTER};
+use crate::sizes::{MOST_PORTS, MOST_PORTS_PER_ROUTER};
 
 /// Largest size: products of two sizes fit into 64 bits with room to spare.
 pub(super) const MOST: u32 = 1 << 20;
@@ -62,7 +62,7 @@ pub(super) fn sizes(key: &str, list: &[u32]) -> Result<(), Problem> {
 
 /// The size of a machine with this number of routers and at most `per_router` ports each.
 pub(super) fn ports(routers: u64, per_router: u64) -> Result<Size, Problem> {
-    if per_router > MOST_PORTS_OF_A_ROUTER {
+    if per_router > MOST_PORTS_PER_ROUTER {
         let problem = format!("a router would have {per_router} ports");
         return Err(whole(problem, "at most 4096 ports per router"));
     }

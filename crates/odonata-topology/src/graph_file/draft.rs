@@ -176,10 +176,10 @@ impl Draft {
         if count == 0 {
             return Err("cables 0: at least one is expected".into());
         }
-        if u64::from(count) > sizes::MOST_PORTS_OF_A_ROUTER {
+        if u64::from(count) > sizes::MOST_PORTS_PER_ROUTER {
             return Err(format!(
                 "cables {count}: a router has at most {} ports",
-                sizes::MOST_PORTS_OF_A_ROUTER
+                sizes::MOST_PORTS_PER_ROUTER
             ));
         }
         if count > 1 && ports != [None; 2] {
@@ -292,10 +292,10 @@ impl Draft {
         }
         for (name, (&needed, &least)) in self.names.iter().zip(needed.iter().zip(&least)) {
             let count = needed.max(least);
-            if count > sizes::MOST_PORTS_OF_A_ROUTER {
+            if count > sizes::MOST_PORTS_PER_ROUTER {
                 return Err(format!(
                     "router {name} has {count} ports: at most {} are possible",
-                    sizes::MOST_PORTS_OF_A_ROUTER
+                    sizes::MOST_PORTS_PER_ROUTER
                 ));
             }
         }

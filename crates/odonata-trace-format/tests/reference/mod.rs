@@ -20,12 +20,12 @@ pub(crate) const VARIABLE: &str = "ODONATA_REFERENCE";
 /// The folder does not exist, or has no traces.
 #[allow(dead_code, reason = "the tests of this module call `find`")]
 pub(crate) fn sets(kind: &str) -> Vec<PathBuf> {
-    static TOLD: Once = Once::new();
+    static NOTE: Once = Once::new();
     match find(std::env::var_os(VARIABLE).as_deref(), kind) {
         Ok(Ok(sets)) => sets,
         Ok(Err(absence)) => {
             // Written past the capture of the test harness, which hides the output of passing tests.
-            TOLD.call_once(|| drop(writeln!(std::io::stderr(), "note: {absence}")));
+            NOTE.call_once(|| drop(writeln!(std::io::stderr(), "note: {absence}")));
             Vec::new()
         }
         Err(error) => panic!("{error}"),

@@ -197,7 +197,7 @@ const REDUCTION: PerByte = PerByte(0.9);
 const NVLS_LAUNCH: Time = Time::from_ns(13_000);
 
 /// Minimum data of a channel.
-const LEAST_OF_A_CHANNEL: u64 = 32 << 10;
+const LEAST_BYTES_PER_CHANNEL: u64 = 32 << 10;
 
 impl Parameters for NcclParams {
     fn resolve(&mut self, at: &str, ranks: u32) -> Result<(), Problem> {
@@ -262,7 +262,7 @@ impl Nccl {
         }
         let bytes = params.bytes.0;
         let most = u64::from(params.channels);
-        let channels = (bytes / LEAST_OF_A_CHANNEL).clamp(1, most) as u32;
+        let channels = (bytes / LEAST_BYTES_PER_CHANNEL).clamp(1, most) as u32;
         let gpus = params.gpus_per_host.min(ranks).max(1);
         let by_trees = params.algorithm != NcclAlgorithm::Ring;
         let longest = bytes.div_ceil(u64::from(if by_trees { 2 * channels } else { channels }));

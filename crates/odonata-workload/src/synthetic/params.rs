@@ -244,7 +244,7 @@ pub struct Surroundings {
     /// Ranks of the job.
     pub ranks: u32,
     /// Whether another job will stop its ranks.
-    pub told: bool,
+    pub stopped_by_job: bool,
     /// Largest packet of the network.
     pub packet: Bytes,
     /// Bandwidth of the link between a node and its router.
@@ -271,18 +271,18 @@ impl SyntheticParams {
         self.check_bursts(at)?;
         // The run's limit stops traffic without another end. Traffic stopped by another job sends until then, and a
         // requested number of messages is not cut short.
-        if !around.told && self.messages.is_none() {
+        if !around.stopped_by_job && self.messages.is_none() {
             self.stop = self.stop.or(around.time_limit);
         }
-        let Err(problem) = self.traffic(around.ranks, around.told) else {
+        let Err(problem) = self.traffic(around.ranks, around.stopped_by_job) else {
             return Ok(());
         };
         let mut other = self.clone();
-        if other.pattern.without_dims() && other.traffic(around.ranks, around.told).is_ok() {
+        if other.pattern.without_dims() && other.traffic(around.ranks, around.stopped_by_job).is_ok() {
             return Err(wrong_dims(at, problem, around.ranks));
         }
         let error = Problem::new(at, problem, "");
-        let endless = self.messages.is_none() && self.stop.is_none() && !around.told;
+        let endless = self.messages.is_none() && self.stop.is_none() && !around.stopped_by_job;
         Err(if endless {
             error.hint("run.time_limit and the job's until end it, too")
         } else {
@@ -372,11 +372,11 @@ impl SyntheticParams {
         Some(Bursts { on, off })
     }
 
-    /// The traffic of every rank of a job of `ranks` ranks; `told`: another job will stop it.
+    /// The traffic of every rank of a job of `ranks` ranks; `stopped_by_job`: another job will stop it.
     ///
     /// # Errors
     /// The pattern does not fit the number of ranks, or the traffic never ends.
-    pub fn traffic(&self, ranks: u32, told: bool) -> Result<Synthetic, String> {
+    pub fn traffic(&self, ranks: u32, stopped_by_job: bool) -> Result<Synthetic, String> {
         let traffic = Synthetic {
             pattern: self.pattern.pattern(ranks)?,
             bytes: self.bytes.0,
@@ -384,7 +384,7 @@ impl SyntheticParams {
             bursts: self.bursts(),
             messages: self.messages,
             stop: self.stop,
-            told,
+            stopped_by_job,
             itself: *self.itself,
         };
         traffic.check(ranks)?;

@@ -74,7 +74,7 @@ fn on(ranks: u32, wanted: impl Fn(&Collective) -> bool) {
 }
 
 #[test]
-fn nobody_leaves_a_barrier_before_everybody_has_entered() {
+fn no_rank_leaves_a_barrier_before_all_have_entered() {
     for ranks in (1..=33).chain([64, 300]) {
         on(ranks, |c| matches!(c, Collective::Barrier { .. }));
     }
@@ -147,7 +147,7 @@ fn a_scan_sums_up_the_ranks_before() {
 }
 
 #[test]
-fn an_all_to_all_brings_every_block_from_everybody_to_everybody() {
+fn an_all_to_all_moves_every_block_from_all_to_all() {
     for ranks in 1..=33 {
         on(ranks, |c| {
             matches!(c, Collective::Alltoall { .. } | Collective::Alltoallv { .. })

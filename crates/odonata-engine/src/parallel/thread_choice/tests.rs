@@ -1,7 +1,7 @@
 use super::*;
 
 /// Events per call.
-const TOLD: u64 = 1 << 12;
+const EVENTS_PER_REPORT: u64 = 1 << 12;
 
 /// Wall-clock nanoseconds per event, by the number of threads; CPU time is that times the threads.
 type Costs<'a> = &'a dyn Fn(usize, u64) -> u64;
@@ -9,13 +9,13 @@ type Costs<'a> = &'a dyn Fn(usize, u64) -> u64;
 /// Runs this number of events; returns the events run by one thread, and all.
 fn run(choice: &mut ThreadChoice, events: u64, costs: Costs<'_>) -> (u64, u64) {
     let mut alone = 0;
-    for step in 0..events / TOLD {
+    for step in 0..events / EVENTS_PER_REPORT {
         let threads = choice.awake(0);
         if threads == 1 {
-            alone += TOLD;
+            alone += EVENTS_PER_REPORT;
         }
-        let clock = Duration::from_nanos(TOLD * costs(threads, step));
-        choice.passed(TOLD, clock, clock * threads as u32);
+        let clock = Duration::from_nanos(EVENTS_PER_REPORT * costs(threads, step));
+        choice.passed(EVENTS_PER_REPORT, clock, clock * threads as u32);
     }
     (alone, events)
 }

@@ -178,12 +178,12 @@ fn job(
         ranks,
         ranks_per_node: job.ranks_per_node,
         number,
-        told: job.until.name().is_some(),
+        stopped_by_job: job.until.name().is_some(),
     };
     workload::workload(&at, job, size, trace, machine, folder)?;
     let kind = job.workload.kind();
     let synthetic = matches!(*job.workload, Workload::Synthetic(_));
-    if size.told && !synthetic {
+    if size.stopped_by_job && !synthetic {
         let key = format!("{at}.until");
         return Err(Problem::new(key, format!("{kind} ends by itself"), "synthetic traffic"));
     }

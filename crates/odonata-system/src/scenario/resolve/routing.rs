@@ -153,10 +153,10 @@ fn knowledge_keys(network: &mut Network, kind: &r::Kind) -> Result<(), Problem> 
     let (routing, links) = (&mut network.routing, &network.links);
     let knowledge = routing.knowledge.unwrap_or_default();
     let bits = knowledge == r::KnowledgeKind::Piggyback;
-    let told = bits || knowledge == r::KnowledgeKind::Global;
+    let published = bits || knowledge == r::KnowledgeKind::Global;
     let keys = [
-        ("knowledge_interval", routing.knowledge_interval.is_some(), told),
-        ("knowledge_delay", routing.knowledge_delay.is_some(), told),
+        ("knowledge_interval", routing.knowledge_interval.is_some(), published),
+        ("knowledge_delay", routing.knowledge_delay.is_some(), published),
         ("congestion_factor", routing.congestion_factor.is_some(), bits),
         ("congestion_threshold", routing.congestion_threshold.is_some(), bits),
     ];
@@ -168,7 +168,7 @@ fn knowledge_keys(network: &mut Network, kind: &r::Kind) -> Result<(), Problem> 
         let problem = format!("the knowledge is {}", knowledge.name());
         return Err(Problem::new(format!("{KEY}.{key}"), problem, expected));
     }
-    if !told {
+    if !published {
         return Ok(());
     }
     // The shortest path from the routers with global ports to the routers with nodes.

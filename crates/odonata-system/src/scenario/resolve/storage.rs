@@ -11,7 +11,7 @@ use crate::scenario::layout::Layout;
 use crate::scenario::resolved::{Job, JobFiles, Resolved, Workload};
 
 /// Number of compute nodes per server where the scenario does not define the servers' nodes.
-const COMPUTE_NODES_OF_A_SERVER: usize = 32;
+const COMPUTE_NODES_PER_SERVER: usize = 32;
 
 /// Fills in and checks the servers of a machine.
 pub(super) fn storage(storage: &mut Storage, layout: &Layout) -> Result<(), Problem> {
@@ -151,7 +151,7 @@ fn default_servers(storage: &mut Storage, layout: &Layout) -> Result<(), Problem
         if *named == unsaid {
             let free = (0..layout.nodes()).filter(|node| !taken.contains(node) && !layout.is_service(*node));
             let free: Vec<u32> = free.collect();
-            let servers = free.len().div_ceil(COMPUTE_NODES_OF_A_SERVER + 1);
+            let servers = free.len().div_ceil(COMPUTE_NODES_PER_SERVER + 1);
             let list: Vec<u32> = (0..servers).map(|server| free[server * free.len() / servers]).collect();
             taken.extend(&list);
             named.list = Some(list);

@@ -33,7 +33,7 @@ pub(super) struct Size {
     /// Position among all jobs.
     pub(super) number: usize,
     /// Whether the end of other jobs stops its sources.
-    pub(super) told: bool,
+    pub(super) stopped_by_job: bool,
 }
 
 /// Opens the trace of the job at key `at`, unless that takes more memory than is available or than `limit`; `None` if
@@ -340,7 +340,7 @@ fn synthetic(at: &str, size: Size, traffic: &mut SyntheticParams, machine: &r::R
     }
     let around = Surroundings {
         ranks: size.ranks,
-        told: size.told,
+        stopped_by_job: size.stopped_by_job,
         packet: machine.network.packet,
         terminal: *machine.network.links.terminal.bandwidth,
         cycle_ps: machine.network.clock.map(|clock| clock.ps()),

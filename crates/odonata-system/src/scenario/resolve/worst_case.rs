@@ -72,40 +72,40 @@ pub(super) fn shape(size: Size, machine: &r::Resolved) -> Result<WorstCase, Stri
 /// Assigns a different neighbor to each router: a perfect matching of routers with neighbors, found by augmenting paths
 /// (H. Kuhn, "The Hungarian method for the assignment problem", 1955), breadth first.
 fn partners(topology: &Topology) -> Result<Vec<u32>, String> {
-    const NOBODY: u32 = u32::MAX;
+    const NO_ROUTER: u32 = u32::MAX;
     let routers = topology.routers() as usize;
     let neighbours = |router: u32| topology.ports_of(router).filter_map(|port| topology.neighbour(port));
     // The current assignment, in both directions.
-    let mut partner = vec![NOBODY; routers];
-    let mut taken_by = vec![NOBODY; routers];
+    let mut partner = vec![NO_ROUTER; routers];
+    let mut taken_by = vec![NO_ROUTER; routers];
     for start in 0..routers as u32 {
-        if let Some(free) = neighbours(start).find(|&other| taken_by[other as usize] == NOBODY) {
+        if let Some(free) = neighbours(start).find(|&other| taken_by[other as usize] == NO_ROUTER) {
             (partner[start as usize], taken_by[free as usize]) = (free, start);
             continue;
         }
         // The router that requested each neighbor in this search, if any.
-        let mut asked_by = vec![NOBODY; routers];
+        let mut asked_by = vec![NO_ROUTER; routers];
         let mut open = VecDeque::from([start]);
-        let mut end = NOBODY;
+        let mut end = NO_ROUTER;
         while let Some(router) = open.pop_front() {
             for other in neighbours(router) {
-                if asked_by[other as usize] != NOBODY {
+                if asked_by[other as usize] != NO_ROUTER {
                     continue;
                 }
                 asked_by[other as usize] = router;
                 match taken_by[other as usize] {
-                    NOBODY => end = other,
+                    NO_ROUTER => end = other,
                     owner => open.push_back(owner),
                 }
-                if end != NOBODY {
+                if end != NO_ROUTER {
                     break;
                 }
             }
-            if end != NOBODY {
+            if end != NO_ROUTER {
                 break;
             }
         }
-        if end == NOBODY {
+        if end == NO_ROUTER {
             return Err(format!(
                 "router {start} has no neighbor left that is not taken by another router"
             ));

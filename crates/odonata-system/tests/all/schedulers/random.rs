@@ -33,9 +33,9 @@ fn chosen(variable: &str, sample: Range<u64>) -> Range<u64> {
 }
 
 /// Prints the scenario that fails, in whatever way it fails.
-struct Told(String);
+struct OnPanic(String);
 
-impl Drop for Told {
+impl Drop for OnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{}", self.0);
@@ -47,12 +47,12 @@ impl Drop for Told {
 fn assert_equal_of(seed: u64) -> bool {
     let mut author = Author::new(seed);
     let text = author.scenario();
-    let _told = Told(format!("seed {seed}:\n{text}"));
+    let _context = OnPanic(format!("seed {seed}:\n{text}"));
     let reference = results(&text, &ONE_QUEUE);
     let threads = author.threads();
     // The order of work on threads differs from run to run.
     for how in [author.schedule(), threads.clone(), threads] {
-        let _told = Told(format!("{how:?}"));
+        let _context = OnPanic(format!("{how:?}"));
         let overrides: Vec<&str> = how.iter().map(String::as_str).collect();
         let got = match author.chance(5) && !how[0].contains("sequential") {
             true => shared(&text, &how, 2),
@@ -88,7 +88,7 @@ fn assert_equal_of_all(seeds: Range<u64>) {
 fn storage_outcome(seed: u64) -> String {
     let mut author = Author::new(seed);
     let text = author.storage_scenario();
-    let _told = Told(format!("storage seed {seed}:\n{text}"));
+    let _context = OnPanic(format!("storage seed {seed}:\n{text}"));
     let reference = results(&text, &ONE_QUEUE);
     for scheduler in ALL {
         let threads = if scheduler == "sequential" { 1 } else { 2 };
@@ -97,7 +97,7 @@ fn storage_outcome(seed: u64) -> String {
             format!("run.threads={threads}"),
             format!("run.parts={}", 2 + author.below(5)),
         ];
-        let _told = Told(format!("{how:?}"));
+        let _context = OnPanic(format!("{how:?}"));
         let overrides: Vec<&str> = how.iter().map(String::as_str).collect();
         let got = results(&text, &overrides);
         assert_same(&got, &reference);

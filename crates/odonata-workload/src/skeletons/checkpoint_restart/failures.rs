@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_the_same_whoever_asks_and_seeds_differ() {
+    fn a_failure_is_the_same_for_all_ranks_and_depends_on_the_seed() {
         let failures = Failures::new(Time::from_seconds(10.0), 3);
         let first = failures.after(Time::ZERO);
         assert_eq!(failures.after(Time(first.0 / 2)), first);

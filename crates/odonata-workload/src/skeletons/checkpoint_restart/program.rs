@@ -5,7 +5,7 @@ use odonata_units::Time;
 use super::super::{CheckpointFile, barrier, fsync};
 use super::CheckpointRestartParams;
 use super::failures::Failures;
-use super::state::{TAG_BITS, TELL_STEPS, TOLD, View, reports, slot, stage, verdict};
+use super::state::{BROADCAST_STEPS, PLAN_WORDS, TAG_BITS, View, reports, slot, stage, verdict};
 use crate::program::Seen;
 use crate::{Comm, Cursor, Op, OpKind, Program, Source, Tag};
 
@@ -78,9 +78,9 @@ impl CheckpointRestart {
     }
 
     /// The next operation of the broadcast of `count` words; `None` when all are sent.
-    fn tell(&self, rank: u32, count: u32, at: &mut View<'_>) -> Option<OpKind> {
+    fn broadcast(&self, rank: u32, count: u32, at: &mut View<'_>) -> Option<OpKind> {
         loop {
-            let (word, step) = (at.words[1] / TELL_STEPS, at.words[1] % TELL_STEPS);
+            let (word, step) = (at.words[1] / BROADCAST_STEPS, at.words[1] % BROADCAST_STEPS);
             if word >= count {
                 at.words[1] = 0;
                 return None;
@@ -99,18 +99,18 @@ impl CheckpointRestart {
             }
             // Without a clock there are no failures, and each rank knows the words by itself.
             if step == 1 && rank != 0 && at.now.is_some() {
-                at.memory[slot::TOLD + word as usize] = u64::from(at.answer);
+                at.memory[slot::BROADCAST + word as usize] = u64::from(at.answer);
             }
             match self.child(rank, step - 1) {
                 Some(to) => {
                     return Some(OpKind::Send {
                         to,
-                        tag: at.memory[slot::TOLD + word as usize] as u32,
+                        tag: at.memory[slot::BROADCAST + word as usize] as u32,
                         bytes: 4,
                         comm: Comm::WORLD,
                     });
                 }
-                None => at.words[1] = (word + 1) * TELL_STEPS,
+                None => at.words[1] = (word + 1) * BROADCAST_STEPS,
             }
         }
     }
@@ -132,8 +132,8 @@ impl CheckpointRestart {
                 comm: Comm::WORLD,
             });
         }
-        let told = step > 0 && self.child(rank, step - 1).is_none();
-        if rank == 0 || told {
+        let received = step > 0 && self.child(rank, step - 1).is_none();
+        if rank == 0 || received {
             at.words[1] = 0;
             return None;
         }
@@ -153,19 +153,19 @@ impl CheckpointRestart {
         let duration = if fails { failure.saturating_sub(now) } else { duration.0 };
         let verdict = if fails { verdict::FAILS } else { verdict::GO_ON };
         let (low, mask) = (TAG_BITS, (1u64 << TAG_BITS) - 1);
-        let told = [
+        let words = [
             verdict,
             duration >> low,
             duration & mask,
             failure >> low,
             failure & mask,
         ];
-        at.memory[slot::TOLD..slot::HAS_OLDER].copy_from_slice(&told);
+        at.memory[slot::BROADCAST..slot::HAS_OLDER].copy_from_slice(&words);
     }
 
     /// Decides whether the current activity ended before the failure, with complete data.
     fn commit(&self, at: &mut View<'_>) {
-        at.memory[slot::TOLD] = match at.memory[slot::LOST] {
+        at.memory[slot::BROADCAST] = match at.memory[slot::LOST] {
             _ if Self::struck(at) => verdict::FAILS,
             0 => verdict::GO_ON,
             _ => verdict::LOST,
@@ -252,7 +252,7 @@ impl CheckpointRestart {
             let next = left.min(at.memory[slot::INTERVAL]);
             self.decide(Time(next), at);
         }
-        let op = self.tell(rank, TOLD, at);
+        let op = self.broadcast(rank, PLAN_WORDS, at);
         if op.is_none() {
             at.hear();
             at.go_to(stage::COMPUTE);
@@ -261,12 +261,12 @@ impl CheckpointRestart {
     }
 
     fn compute(&self, rank: u32, at: &mut View<'_>) -> Option<OpKind> {
-        let duration = at.told_duration();
+        let duration = at.planned_duration();
         at.words[1] += 1;
         if at.words[1] == 1 && duration > Time::ZERO {
             return Some(OpKind::Compute { duration });
         }
-        if at.memory[slot::TOLD] == verdict::FAILS {
+        if at.memory[slot::BROADCAST] == verdict::FAILS {
             self.fail(rank, duration, at);
             return None;
         }
@@ -296,7 +296,7 @@ impl CheckpointRestart {
             return op;
         }
         let took = at.since();
-        if at.memory[slot::TOLD] == verdict::FAILS {
+        if at.memory[slot::BROADCAST] == verdict::FAILS {
             let lost = Time(at.memory[slot::DONE] - at.memory[slot::SAFE]);
             self.fail(rank, lost, at);
             if rank == 0 {
@@ -325,7 +325,7 @@ impl CheckpointRestart {
             at.memory[slot::SINCE] = at.now();
             self.decide(self.params.restart, at);
         }
-        let op = self.tell(rank, TOLD, at);
+        let op = self.broadcast(rank, PLAN_WORDS, at);
         if op.is_none() {
             at.hear();
             at.words[0] = stage::RESTART;
@@ -334,12 +334,12 @@ impl CheckpointRestart {
     }
 
     fn restart(&self, rank: u32, at: &mut View<'_>) -> Option<OpKind> {
-        let duration = at.told_duration();
+        let duration = at.planned_duration();
         at.words[1] += 1;
         if at.words[1] == 1 && duration > Time::ZERO {
             return Some(OpKind::Compute { duration });
         }
-        if at.memory[slot::TOLD] == verdict::FAILS {
+        if at.memory[slot::BROADCAST] == verdict::FAILS {
             let took = at.since();
             self.fail(rank, Time::ZERO, at);
             if rank == 0 {
@@ -358,14 +358,14 @@ impl CheckpointRestart {
             return op;
         }
         let took = at.since();
-        if at.memory[slot::TOLD] == verdict::FAILS {
+        if at.memory[slot::BROADCAST] == verdict::FAILS {
             self.fail(rank, Time::ZERO, at);
             if rank == 0 {
                 at.report(reports::LOST_RESTART, took.seconds());
             }
             return None;
         }
-        if at.memory[slot::TOLD] == verdict::LOST {
+        if at.memory[slot::BROADCAST] == verdict::LOST {
             // It reads again.
             self.go_back(rank, at);
             return None;
@@ -436,7 +436,7 @@ impl CheckpointRestart {
                     if at.words[1] == 0 && (rank == 0 || at.now.is_none()) {
                         self.commit(at);
                     }
-                    let op = self.tell(rank, 1, at);
+                    let op = self.broadcast(rank, 1, at);
                     if op.is_none() {
                         at.words[2] = 0;
                         at.words[3] = 0;

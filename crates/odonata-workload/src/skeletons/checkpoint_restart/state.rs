@@ -65,9 +65,9 @@ pub(super) mod slot {
     /// Pending reports of rank 0, at most two: for each its number, from 1, and the bits of its value.
     pub(in super::super) const REPORTS: usize = 7;
     /// The broadcast of rank 0: verdict, duration and next failure in two words each.
-    pub(in super::super) const TOLD: usize = 11;
+    pub(in super::super) const BROADCAST: usize = 11;
     /// Whether the checkpoint before the last complete one still exists: its file is not overwritten yet.
-    pub(in super::super) const HAS_OLDER: usize = TOLD + super::TOLD as usize;
+    pub(in super::super) const HAS_OLDER: usize = BROADCAST + super::PLAN_WORDS as usize;
     /// Work in that checkpoint, ps.
     pub(in super::super) const OLDER_SAFE: usize = HAS_OLDER + 1;
     /// Whether the rank, or a rank in its subtree, has lost data of the checkpoint.
@@ -76,11 +76,11 @@ pub(super) mod slot {
 }
 
 /// Broadcast words of a plan; a commit has only the first.
-pub(super) const TOLD: u32 = 5;
+pub(super) const PLAN_WORDS: u32 = 5;
 /// Bits of a word carried by a tag.
 pub(super) const TAG_BITS: u32 = 31;
 /// Steps to broadcast one word: a receive, and a send per child.
-pub(super) const TELL_STEPS: u32 = 40;
+pub(super) const BROADCAST_STEPS: u32 = 40;
 
 /// A rank's position in its program, and its inputs.
 pub(super) struct View<'a> {
@@ -110,13 +110,13 @@ impl View<'_> {
         self.memory[slot::SINCE] = self.now();
     }
 
-    pub(super) fn told_duration(&self) -> Time {
-        Time(self.memory[slot::TOLD + 1] << TAG_BITS | self.memory[slot::TOLD + 2])
+    pub(super) fn planned_duration(&self) -> Time {
+        Time(self.memory[slot::BROADCAST + 1] << TAG_BITS | self.memory[slot::BROADCAST + 2])
     }
 
     /// Stores the broadcast time of the next failure.
     pub(super) fn hear(&mut self) {
-        self.memory[slot::FAILURE] = self.memory[slot::TOLD + 3] << TAG_BITS | self.memory[slot::TOLD + 4];
+        self.memory[slot::FAILURE] = self.memory[slot::BROADCAST + 3] << TAG_BITS | self.memory[slot::BROADCAST + 4];
     }
 
     /// Queues a report of rank 0, after the pending one.
@@ -129,10 +129,10 @@ impl View<'_> {
 
     /// The first pending report of rank 0.
     pub(super) fn next_report(&mut self) -> Option<OpKind> {
-        let [report, value, next, its_value] = self.memory[slot::REPORTS..slot::TOLD] else {
+        let [report, value, next, its_value] = self.memory[slot::REPORTS..slot::BROADCAST] else {
             return None;
         };
-        self.memory[slot::REPORTS..slot::TOLD].copy_from_slice(&[next, its_value, 0, 0]);
+        self.memory[slot::REPORTS..slot::BROADCAST].copy_from_slice(&[next, its_value, 0, 0]);
         let report = (report as u32).checked_sub(1)?;
         let value = f64::from_bits(value);
         Some(OpKind::Report {

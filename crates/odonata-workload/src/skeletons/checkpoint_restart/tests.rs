@@ -323,7 +323,7 @@ fn the_interval_follows_from_the_first_checkpoint() {
         interval: None,
         ..params()
     };
-    let told = CheckpointRestartParams {
+    let given = CheckpointRestartParams {
         checkpoint_time: Some(Time::from_seconds(DELTA)),
         ..measured.clone()
     };
@@ -332,14 +332,14 @@ fn the_interval_follows_from_the_first_checkpoint() {
         (sum(&run, reports::INTERVAL), count(&run, reports::INTERVAL))
     };
     let expected = higher_order(DELTA, 100.0);
-    for params in [&measured, &told] {
+    for params in [&measured, &given] {
         let (interval, times) = of(params);
         assert_eq!(times, 1);
         assert!((interval / expected - 1.0).abs() < 1e-3, "{interval} {expected}");
     }
     let first = CheckpointRestartParams {
         optimum: Optimum::FirstOrder,
-        ..told
+        ..given
     };
     let (interval, _) = of(&first);
     assert!((interval / first_order(DELTA, 100.0) - 1.0).abs() < 1e-9);

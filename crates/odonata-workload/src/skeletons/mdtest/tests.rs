@@ -190,7 +190,7 @@ fn a_command_line_is_read_as_mdtest_reads_it() {
 
 #[test]
 fn what_is_wrong_is_named() {
-    for (line, told) in [
+    for (line, expected) in [
         ("-n 10 -q", "\"-q\" is not a flag of mdtest: expected one of -ab"),
         ("-n 10 -FQ", "\"-Q\" in \"-FQ\" is not a flag of mdtest"),
         ("-n 10 -A", "did you mean -a (API for I/O)?"),
@@ -216,7 +216,7 @@ fn what_is_wrong_is_named() {
         ("-n 10 -z 4 -b 2", "10 items for 31 directories"),
         ("-n 10 -b 0", "0 is out of range"),
     ] {
-        assert!(error(line).contains(told), "{line}: {}", error(line));
+        assert!(error(line).contains(expected), "{line}: {}", error(line));
     }
     assert!(error(&"-v ".repeat(40_000)).contains("longer"));
 }

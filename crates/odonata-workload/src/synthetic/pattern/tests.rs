@@ -32,7 +32,7 @@ fn the_last_group_sends_to_the_first_and_a_short_group_is_hit_only_within() {
 }
 
 #[test]
-fn a_permutation_hits_everybody_once_and_nobody_itself() {
+fn a_permutation_has_every_rank_once_as_target_and_none_as_its_own() {
     for ranks in 2..50 {
         let mut random = draws();
         let pattern = Pattern::permutation(ranks, |n| below(n, random.next().unwrap_or(0))).unwrap();
