@@ -110,7 +110,7 @@ impl<'a> Words<'a> {
             (word, _) if word == expected => Ok(()),
             (word, line) => Err(GoalError::line(
                 line,
-                format!("there is {word:?}"),
+                format!("found {word:?}"),
                 format!("{expected:?}"),
             )),
         }
@@ -119,7 +119,7 @@ impl<'a> Words<'a> {
     fn number<T: std::str::FromStr>(&mut self, expected: &str) -> Result<T, GoalError> {
         let (word, line) = self.wanted(expected)?;
         word.parse()
-            .map_err(|_| GoalError::line(line, format!("there is {word:?}"), expected))
+            .map_err(|_| GoalError::line(line, format!("found {word:?}"), expected))
     }
 
     /// A nonnegative number other than [`ANY`], or -1 for [`ANY`] if allowed.
@@ -128,7 +128,7 @@ impl<'a> Words<'a> {
         match word.parse::<u32>() {
             Ok(number) if number != ANY => Ok(number),
             _ if any && word == "-1" => Ok(ANY),
-            _ => Err(GoalError::line(line, format!("there is {word:?}"), expected)),
+            _ => Err(GoalError::line(line, format!("found {word:?}"), expected)),
         }
     }
 }
@@ -143,21 +143,17 @@ pub fn read(text: &[u8], stop: &dyn Fn() -> bool) -> Result<Schedule, GoalError>
     let expected = format!("the number of ranks, 1 to {MOST_RANKS}");
     let ranks: u32 = words.number(&expected)?;
     if ranks == 0 || ranks > MOST_RANKS {
-        return Err(GoalError::line(words.line, format!("there is \"{ranks}\""), expected));
+        return Err(GoalError::line(words.line, format!("found \"{ranks}\""), expected));
     }
     let mut read: HashMap<u32, RankSchedule> = HashMap::new();
     while let Some((word, line)) = words.next()? {
         if word != "rank" {
-            return Err(GoalError::line(
-                line,
-                format!("there is {word:?}"),
-                "\"rank\" or the end",
-            ));
+            return Err(GoalError::line(line, format!("found {word:?}"), "\"rank\" or the end"));
         }
         let expected = format!("a rank, 0 to {}", ranks - 1);
         let rank: u32 = words.number(&expected)?;
         if rank >= ranks {
-            return Err(GoalError::line(words.line, format!("there is \"{rank}\""), expected));
+            return Err(GoalError::line(words.line, format!("found \"{rank}\""), expected));
         }
         words.exactly("{")?;
         let schedule = read_rank(words, ranks, stop)?;
@@ -194,7 +190,7 @@ fn read_rank(words: &mut Words, ranks: u32, stop: &dyn Fn() -> bool) -> Result<R
                 lines.push(line);
                 continue;
             }
-            "{" | ":" | "/" => return Err(GoalError::line(line, format!("there is {word:?}"), EXPECTED)),
+            "{" | ":" | "/" => return Err(GoalError::line(line, format!("found {word:?}"), EXPECTED)),
             _ => {}
         }
         match words.wanted("\":\", \"requires\" or \"irequires\"")? {
@@ -205,7 +201,7 @@ fn read_rank(words: &mut Words, ranks: u32, stop: &dyn Fn() -> bool) -> Result<R
                 }
                 let (kind, at) = words.wanted("\"send\", \"recv\" or \"calc\"")?;
                 if !matches!(kind, "send" | "recv" | "calc") {
-                    let problem = format!("there is {kind:?}");
+                    let problem = format!("found {kind:?}");
                     return Err(GoalError::line(at, problem, "\"send\", \"recv\" or \"calc\""));
                 }
                 tasks.push(read_task(words, kind, ranks)?);
@@ -259,7 +255,7 @@ fn read_task(words: &mut Words, kind: &str, ranks: u32) -> Result<Task, GoalErro
     } else {
         let (size, line) = words.wanted("a size such as \"64b\"")?;
         task.size = (size.strip_suffix('b').and_then(|size| size.parse().ok()))
-            .ok_or_else(|| GoalError::line(line, format!("there is {size:?}"), "a size such as \"64b\""))?;
+            .ok_or_else(|| GoalError::line(line, format!("found {size:?}"), "a size such as \"64b\""))?;
         task.kind = if kind == "send" { TaskKind::Send } else { TaskKind::Recv };
         let receives = task.kind == TaskKind::Recv;
         words.exactly(if receives { "from" } else { "to" })?;
@@ -269,7 +265,7 @@ fn read_task(words: &mut Words, kind: &str, ranks: u32) -> Result<Task, GoalErro
         if task.peer != ANY && task.peer >= ranks {
             return Err(GoalError::line(
                 words.line,
-                format!("there is \"{}\"", task.peer),
+                format!("found \"{}\"", task.peer),
                 expected,
             ));
         }

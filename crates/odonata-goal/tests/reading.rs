@@ -139,11 +139,11 @@ fn errors_of_texts_name_line_and_what_was_expected() {
         ("", "line 1: the file ends here; expected num_ranks"),
         (
             "num_ranks 0",
-            "line 1: there is \"0\"; expected the number of ranks, 1 to 16777216",
+            "line 1: found \"0\"; expected the number of ranks, 1 to 16777216",
         ),
         (
             "num_ranks 2\nrank 2 { }",
-            "line 2: there is \"2\"; expected a rank, 0 to 1",
+            "line 2: found \"2\"; expected a rank, 0 to 1",
         ),
         (
             "num_ranks 2\nrank 0 { } rank 0 { }",
@@ -151,19 +151,19 @@ fn errors_of_texts_name_line_and_what_was_expected() {
         ),
         (
             "num_ranks 2\nrank 0 {\n send 8 to 1 }",
-            "line 3: there is \"8\"; expected a size such as \"64b\"",
+            "line 3: found \"8\"; expected a size such as \"64b\"",
         ),
         (
             "num_ranks 2\nrank 0 {\n send 8b to 2 }",
-            "line 3: there is \"2\"; expected a rank, 0 to 1",
+            "line 3: found \"2\"; expected a rank, 0 to 1",
         ),
         (
             "num_ranks 2\nrank 0 {\n send 8b to -1 }",
-            "line 3: there is \"-1\"; expected a rank, 0 to 1",
+            "line 3: found \"-1\"; expected a rank, 0 to 1",
         ),
         (
             "num_ranks 2\nrank 0 { l1: calc 3 l2: calc 4\n l2 requires l3 }",
-            "line 3: there is no label \"l3\" before in the rank; expected a label, as ",
+            "line 3: label \"l3\" is not defined before in the rank; expected a label, as ",
         ),
         (
             "num_ranks 1\nrank 0 { a: calc 1\n b: calc 2 a requires b b irequires a }",
@@ -179,7 +179,7 @@ fn errors_of_texts_name_line_and_what_was_expected() {
         ),
         (
             "num_ranks 1\nrank 0 { a: calc 5 cpu 256 }",
-            "line 2: there is \"256\"; expected a number of a CPU, 0 to 255",
+            "line 2: found \"256\"; expected a number of a CPU, 0 to 255",
         ),
     ] {
         let error = read(text).unwrap_err().to_string();

@@ -196,7 +196,7 @@ fn progress_within_a_phase_is_within_half_of_the_share_of_events() {
     let (all, last) = *shares.last().unwrap();
     assert_eq!(last, 1.0);
     assert!(shares.is_sorted_by(|a, b| a.1 <= b.1), "{shares:?}");
-    let within: Vec<_> = told
+    let within: Vec<_> = shares
         .iter()
         .filter(|(events, _)| (0.1..0.6).contains(&(events / all)))
         .collect();

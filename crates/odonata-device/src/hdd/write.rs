@@ -2,9 +2,9 @@
 //!
 //! The cache holds ranges of addresses that are not on the platters yet, at most [`Hdd::reorder`] of them. It stores
 //! their number, their bytes and their span, not each range: this is the reorder queue of Parsons and Pai, and it keeps
-//! the state small. The head sweeps over the span, back and forth. Of `n` evenly spread ranges, the next is `span / (n
-//! + 1)` away, and the rotational latency is the minimum of `n` draws. So each random write to a full cache takes on
-//! average
+//! the state small. The head sweeps over the span, back and forth. Of `n` evenly spread ranges, the next is
+//! `span / (n + 1)` away, and the rotational latency is the minimum of `n` draws. So each random write to a full cache
+//! takes on average
 //!
 //! ```text
 //! seek(span / (n + 1)) + rotation / (n + 1) + transfer

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 /// period to period, `steady_periods` times in a row; or `max_warmup` periods are over. *Measured*: periods whose
 /// packets have all arrived, each a batch, until the half-width of the 95% confidence interval of the mean latency
 /// (Student's t over batch means: A. Law, "Simulation Modeling and Analysis", 2015, section 9.5.3) is at most
-/// `precision` times the mean, with 5 to `max_periods` of them. *Saturated*: over three periods in a row less than 93%
-/// of the created traffic arrived; or the mean latency, including packets in flight, exceeds `latency_threshold` times
-/// that of the idle network; or less than 95% of the traffic created in the measured periods was accepted in an equal
-/// time.
+/// `precision` times the mean, with 5 to `max_periods` of them. *Saturated*: less than 93%
+/// of the created traffic arrived in each of three periods in a row. Or the mean latency, including packets in flight,
+/// exceeds `latency_threshold` times that of the idle network. Or less than 95% of the traffic created in the measured
+/// periods was accepted in an equal time.
 ///
 /// Batches are contiguous, so close to saturation they are correlated, and the interval is somewhat too narrow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

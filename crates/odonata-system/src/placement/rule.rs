@@ -43,9 +43,9 @@ pub struct PlacementTable {
     pub nodes: Option<Vec<u32>>,
     /// Numbers counted over compute nodes only, without storage servers.
     pub clients: Option<Vec<u32>>,
-    /// The nodes of the job as a grid with this number along each dimension, the first fastest, whose blocks of `block`
-    /// nodes share a router: routers of the machine in order, in the order of the blocks. This is the node numbering of
-    /// concentrated networks: on a grid of 4 x 4 routers with 4 nodes each, dims = [8, 8] and block = [2, 2].
+    /// Arranges the nodes of the job as a grid with this number along each dimension, the first fastest. Each block of
+    /// `block` nodes shares a router; blocks are assigned to the routers of the machine in order. This is the node
+    /// numbering of concentrated networks: on a grid of 4 x 4 routers with 4 nodes each, dims = [8, 8] and block = [2, 2].
     pub dims: Option<Vec<u32>>,
     /// With `dims`: nodes of a block along each dimension.
     pub block: Option<Vec<u32>>,

@@ -18,11 +18,11 @@ row! {
         culprit: String,
         /// mpi or io: the culprit's traffic.
         culprit_class: &'static str,
-        /// The kind of wait: link (it was sending), buffer (the downstream buffer was full, or a packet was ahead in
-        /// the same FIFO; the link of an I/O node to an external file system counts as one), memory, space or device of
-        /// a storage server (it served another request, or sought because of one), lock (on a range of a file),
-        /// metadata (a thread of a metadata server, or a directory); or start: the delay of the job's start, by the
-        /// culprit of waits of any kind in a preceding job or the stage-in.
+        /// The kind of wait. link: it was sending; this includes the link of an I/O node to an external file system.
+        /// buffer: the downstream buffer was full, or a packet was ahead in the same FIFO. memory, space, device: a
+        /// storage server served another request, or sought because of one. lock: on a range of a file. metadata: a
+        /// thread of a metadata server, or a directory. start: the delay of the job's start, by the culprit of waits of
+        /// any kind in a preceding job or the stage-in.
         kind: &'static str,
         /// Delay of the job's end: of its last rank, minus the slack of other ranks. For kind start: delay of its first
         /// rank's start.
