@@ -134,7 +134,7 @@ fn everything_can_be_taken_back() {
 
 /// Waits timed by the caller: their parts add up to ends minus starts, or the audit fails.
 #[test]
-fn waits_that_are_charged_in_parts_add_up_to_what_was_waited() {
+fn waits_charged_in_parts_add_up_to_the_whole() {
     let mut ledger = ledger();
     ledger.wait_begins::<Plain>(at(10), 1);
     ledger.charge_time::<Plain>(0, at(16), 1, at(6), (3, LINK));

@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_of_a_word_are_one_keyword_and_kilobytes_is_none() {
+    fn forms_of_a_word_are_one_keyword_and_kilobytes_is_not_a_keyword() {
         for (word, name) in [
             ("messages", "message"),
             ("an", "a"),

@@ -74,7 +74,7 @@ fn refused(name: &str, tasks: u32) -> Option<&'static str> {
 }
 
 #[test]
-fn every_program_comes_to_its_end_on_any_number_of_tasks_or_says_why_not() {
+fn every_program_ends_on_any_number_of_tasks_or_reports_why_not() {
     let names = names();
     assert_eq!(names.len(), 13, "{names:?}");
     for name in &names {

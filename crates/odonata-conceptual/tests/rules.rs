@@ -370,7 +370,7 @@ fn the_same_memory_gives_the_same_operation_and_memory() {
 }
 
 #[test]
-fn blocking_rings_deadlock_and_what_is_left_over_is_named() {
+fn blocking_rings_deadlock_and_unmatched_operations_are_named() {
     let completion = |text: &str, tasks: u32| {
         let record = Conceptual::parse("end", text)
             .unwrap()
@@ -623,7 +623,7 @@ fn a_read_that_is_begun_asynchronously_is_awaited_with_the_messages() {
 
 /// Reported values change nothing; all other uses of time do.
 #[test]
-fn a_program_says_where_its_operations_follow_from_the_time() {
+fn a_program_reports_operations_that_depend_on_the_time() {
     let clock = |text: &str| {
         let program = Conceptual::parse("job", text).unwrap();
         program.program(4, &[], 1, &|_| Err("no files".into())).unwrap().clock()

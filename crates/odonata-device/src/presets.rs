@@ -37,7 +37,7 @@ mod tests {
     use crate::{Hdd, Nvme, Ssd};
 
     #[test]
-    fn every_preset_is_a_device_and_says_where_each_key_is_from() {
+    fn every_preset_is_a_device_with_a_source_for_each_key() {
         for name in names() {
             assert!(device(name).is_some(), "{name}");
             let mut sources = false;

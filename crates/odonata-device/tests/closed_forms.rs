@@ -45,7 +45,7 @@ fn an_ssd_that_hands_out_pages_in_no_time_takes_a_cycle_per_channels_times_ways_
 }
 
 #[test]
-fn a_write_to_an_idle_ssd_takes_what_yoo_s_equation_says() {
+fn a_write_to_an_idle_ssd_follows_yoo_s_equation() {
     for (channels, ways) in [(1, 1), (3, 1), (4, 2), (7, 9)] {
         let dies = u64::from(channels * ways);
         for (work, switch) in [
@@ -67,7 +67,7 @@ fn a_write_to_an_idle_ssd_takes_what_yoo_s_equation_says() {
 }
 
 #[test]
-fn a_read_of_an_idle_ssd_takes_what_yoo_s_equation_says() {
+fn a_read_of_an_idle_ssd_follows_yoo_s_equation() {
     let device = Ssd::default();
     for pages in (1..200).chain([4_096, 1_000_003]) {
         let expected = 9_601_000 * (pages - 1) + 118_000_000;
@@ -338,7 +338,7 @@ fn a_full_cache_of_random_writes_takes_a_seek_and_the_best_rotation_of_many() {
 }
 
 #[test]
-fn what_is_in_the_buffer_does_not_wait_for_the_platters() {
+fn buffered_data_do_not_wait_for_the_platters() {
     let disk = Hdd::default();
     let (mut state, mut random) = (HddState::default(), random());
     let first = disk.start(&mut state, Time::ZERO, Access::read(0, 1 << 20), &mut random);

@@ -58,7 +58,7 @@ const PATTERNS: [Pattern; 4] = [
 
 /// Every model recovers its own parameters from measurements by the runner.
 #[test]
-fn devices_are_derived_from_what_they_do() {
+fn devices_are_derived_from_measurements() {
     let rate = Rate {
         read: Bandwidth(2e9),
         write: Bandwidth(1e9),
@@ -157,7 +157,7 @@ fn table_one_gives_the_preset() {
 }
 
 #[test]
-fn what_measurements_cannot_tell_is_refused_by_name() {
+fn parameters_that_measurements_cannot_separate_are_refused_by_name() {
     let reads = |record| measurement(Pattern::SequentialRead, record, 1, 1e9 / record as f64);
     let refused = |model, rows: Vec<Measurement>| fitted(model, rows).unwrap_err();
     // One record size: neither overhead nor rate.
@@ -186,7 +186,7 @@ fn what_measurements_cannot_tell_is_refused_by_name() {
 }
 
 #[test]
-fn measurements_that_are_none_are_refused_by_row() {
+fn invalid_measurements_are_refused_by_row() {
     let good = measurement(Pattern::RandomRead, 4_096, 1, 1e5);
     let cases = [
         (Measurement { iops: None, ..good }, "row 2: iops"),

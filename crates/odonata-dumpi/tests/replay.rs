@@ -56,7 +56,7 @@ fn received(files: &[PathBuf]) -> Received {
 }
 
 #[test]
-fn a_replay_sends_what_the_trace_sends_and_knows_every_source() {
+fn a_replay_sends_the_messages_of_the_trace_and_knows_every_source() {
     for set in reference_traces::sets() {
         let files = TraceFiles::find(&set).unwrap_or_else(|error| panic!("{error}"));
         let statistics = Statistics::of(&files).unwrap_or_else(|error| panic!("{error}"));

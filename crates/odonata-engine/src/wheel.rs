@@ -492,7 +492,7 @@ mod tests {
 
     /// Removes events from the open bucket, the wheel and the overflow.
     #[test]
-    fn what_is_taken_out_does_not_come_and_all_else_does() {
+    fn removed_events_do_not_occur_and_all_others_do() {
         for spread in [40, 100_000, 10_000_000_000] {
             let mut random = Stream::new(spread, 0, Purpose::Host);
             let mut wheel = Wheel::with_buckets(64);

@@ -547,7 +547,7 @@ fn memory_for_rollback_is_bounded() {
 }
 
 #[test]
-fn a_saved_run_goes_on_in_a_fresh_scheduler() {
+fn a_saved_run_resumes_in_a_fresh_scheduler() {
     let mut halted = 0;
     for seed in seeds(48) {
         let params = Params::random(seed);

@@ -42,7 +42,7 @@ fn a_folder_stands_for_the_only_schedule_in_it() {
 }
 
 #[test]
-fn of_several_schedules_one_is_asked_for() {
+fn several_schedules_need_a_choice() {
     let folder = Folder::new("several");
     for name in ["b.goal", "a.goal"] {
         fs::write(folder.0.join(name), SCHEDULE).unwrap();

@@ -90,7 +90,7 @@ fn processors_and_interfaces_of_a_host_work_beside_each_other() {
 }
 
 #[test]
-fn what_requires_waits_for_the_end_and_what_irequires_for_the_start() {
+fn requires_waits_for_the_end_and_irequires_for_the_start() {
     let on = |relation: &str| {
         ends(&format!(
             "num_ranks 1 rank 0 {{ a: calc 700 b: calc 50 cpu 1 b {relation} a }}"
@@ -150,7 +150,7 @@ fn receives_take_the_oldest_message_of_their_source_and_tag_and_wild_ones_any() 
 }
 
 #[test]
-fn what_never_comes_is_named() {
+fn missing_messages_are_named() {
     let outcome = go("num_ranks 2 rank 0 { calc 3 send 1b to 1 tag 4 } rank 1 { calc 1 recv 1b from 0 tag 5 }");
     assert_eq!((outcome.stuck, outcome.unexpected), (Some((1, 1)), 1));
 }

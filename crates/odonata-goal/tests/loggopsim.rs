@@ -85,7 +85,7 @@ fn every_rank_ends_when_its_truth_says() {
 }
 
 #[test]
-fn text_and_binary_say_the_same() {
+fn text_and_binary_are_equivalent() {
     for folder in folders() {
         let truth = truth(&folder);
         for schedule in schedules(&folder) {

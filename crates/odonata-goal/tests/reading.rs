@@ -88,7 +88,7 @@ fn written(schedule: &Schedule) -> String {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn written_files_are_read_again() {
     let mut numbers = SplitMix64(5);
     for _ in 0..200 {
         let schedule = random(&mut numbers);
@@ -134,7 +134,7 @@ fn a_damaged_file_is_refused_with_a_place_in_it_or_is_another_schedule() {
 }
 
 #[test]
-fn errors_of_texts_name_line_and_what_was_expected() {
+fn errors_of_texts_name_line_and_expectation() {
     for (text, said) in [
         ("", "line 1: the file ends here; expected num_ranks"),
         (

@@ -235,7 +235,7 @@ mod tests {
 
     /// type 0, decompressed 3,000, size 100: 22 * 100 + 64 = 2,264 < 3,000.
     #[test]
-    fn pages_that_would_grow_beyond_what_snappy_can_do_are_refused() {
+    fn pages_beyond_the_ratio_of_snappy_are_refused() {
         let header = |decompressed: u64, size: u64| {
             let mut bytes = vec![NEXT_I32, 0];
             for value in [decompressed, size] {

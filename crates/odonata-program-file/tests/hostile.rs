@@ -79,7 +79,7 @@ fn a_file_with_something_behind_its_end_is_an_error() {
 }
 
 #[test]
-fn a_file_that_is_no_regular_one_is_an_error_and_is_not_waited_for() {
+fn a_file_that_is_not_regular_is_an_error_without_waiting() {
     let folder = Folder::new("pipe");
     let target = save(&folder, &RandomProgram::new(5, 4, 30));
     for name in [OPERATIONS, COMMUNICATORS, COUNTS] {
@@ -120,7 +120,7 @@ fn a_bit_that_is_flipped_anywhere_does_not_panic() {
 }
 
 #[test]
-fn a_folder_that_is_none_and_descriptions_that_are_wrong_are_named() {
+fn missing_folders_and_wrong_descriptions_are_named() {
     let folder = Folder::new("description");
     let missing = ProgramFile::open(&folder.0.join("nothing"), 1.0).unwrap_err();
     assert!(missing.file.ends_with("nothing/program.json") && missing.problem.contains("cannot be read"));
@@ -158,7 +158,7 @@ fn a_folder_that_is_none_and_descriptions_that_are_wrong_are_named() {
 /// The stated decompressed size of a page is reserved before decompression: a page of n bytes may state at most 22 n +
 /// 64.
 #[test]
-fn a_page_that_says_it_is_huge_is_refused_before_it_is_decompressed() {
+fn a_page_with_a_huge_declared_size_is_refused_before_decompression() {
     let folder = Folder::new("bomb");
     let target = save(&folder, &RandomProgram::new(7, 40, 20));
     let path = target.join(OPERATIONS);

@@ -156,7 +156,7 @@ fn large_numbers_of_phases_are_replaced_by_others_that_fit() {
 }
 
 #[test]
-fn nothing_is_left_where_writing_stops_and_what_is_there_is_not_replaced() {
+fn an_interrupted_write_leaves_nothing_and_replaces_nothing() {
     let program = RandomProgram::new(1, 3, 50);
     let folder = Folder::new("atomic");
     let target = folder.0.join("x.program");

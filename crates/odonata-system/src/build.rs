@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_those_of_mpich_unless_the_scenario_says_otherwise() {
+    fn rules_are_those_of_mpich_by_default() {
         assert_eq!(rules_of(""), Rules::default());
         assert_eq!(rules_of("library = \"open-mpi\"").library, Library::OpenMpi);
         assert_eq!(rules_of("broadcast_min_ranks = 3").broadcast_min_ranks, 3);

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn circulant_goes_forward_and_back_in_turns() {
+    fn circulant_alternates_between_forward_and_back() {
         let groups: Vec<u32> = (0..8).map(|d| Arrangement::Circulant.far_side(3, d, 9).0).collect();
         assert_eq!(groups, [4, 2, 5, 1, 6, 0, 7, 8]);
         let even: Vec<u32> = (0..5).map(|d| Arrangement::Circulant.far_side(0, d, 6).0).collect();

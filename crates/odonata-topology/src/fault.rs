@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_named_and_nothing_changes() {
+    fn missing_targets_are_named_and_nothing_changes() {
         let mut t = topology();
         let good = fault((0, 1), None, Effect::Failed);
         for (wrong, text) in [

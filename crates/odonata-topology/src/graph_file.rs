@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_edges_says_routers_nodes_and_cables() {
+    fn a_list_of_edges_defines_routers_nodes_and_cables() {
         let text = "nodes 4 # each\n\n# two routers\nrouter x nodes=2 block=0 ports=9\nrouter y block=0\nrouter z block=7\n\
                     x y\nx z cables=3 class=global bandwidth=0.5\n";
         let file = GraphFile::from_edge_list(text, 1).unwrap();
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_line() {
+    fn errors_name_their_line() {
         let list = |text: &str| GraphFile::from_edge_list(text, 1).unwrap_err();
         for (text, line, part) in [
             ("a b\na\n", 2, "two routers"),

@@ -223,7 +223,7 @@ mod tests {
 
     /// Two cuts of a ring of 10 leave chains of 4 and 6: 4 · 6 pairs apart.
     #[test]
-    fn what_is_cut_off_is_counted_and_named() {
+    fn cut_rows_are_counted_and_named() {
         let mut t = ring(10);
         assert!(t.is_connected());
         assert_eq!(t.cut_off(5).pairs, 0);
@@ -242,7 +242,7 @@ mod tests {
 
     /// A ring of 10,000: opposite routers are 5,000 apart, seen from any of the sampled ones.
     #[test]
-    fn a_large_machine_is_sampled_and_says_so() {
+    fn a_large_machine_is_sampled_and_reports_it() {
         let diameter = ring(10_000).diameter();
         assert_eq!((diameter.routers, diameter.exact), (5_000, false));
         assert!(ring(2_048).diameter().exact);

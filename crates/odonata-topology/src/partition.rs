@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_divided_is_refused() {
+    fn indivisible_machines_are_refused() {
         let machine = dragonfly(2);
         for parts in [0, 9, u32::MAX] {
             assert!(divide(&machine, &[1; 8], parts).unwrap_err().contains("8 routers"));

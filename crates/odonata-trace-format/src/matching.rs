@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_found_in_time_is_said_to_be_undecided() {
+    fn a_search_that_exceeds_its_time_is_undecided() {
         let sends = [(1, 1), (1, 2), (2, 1), (2, 2)];
         let receives = [
             (Some(1), ANY),

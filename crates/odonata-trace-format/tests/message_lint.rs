@@ -46,7 +46,7 @@ fn recv(from: Source, tag: Tag) -> OpKind {
 }
 
 #[test]
-fn a_receive_of_any_tag_does_not_take_what_another_one_needs() {
+fn a_receive_of_any_tag_leaves_messages_that_others_need() {
     let receives = vec![
         recv(Source::Rank(1), Tag::Any),
         recv(Source::Any, Tag::Is(5)),
@@ -58,7 +58,7 @@ fn a_receive_of_any_tag_does_not_take_what_another_one_needs() {
 }
 
 #[test]
-fn what_gets_nothing_under_every_order_is_an_error() {
+fn a_receive_without_a_message_in_every_order_is_an_error() {
     let receives = vec![
         recv(Source::Rank(1), Tag::Any),
         recv(Source::Any, Tag::Is(5)),
@@ -107,7 +107,7 @@ impl Program for Lonely {
 }
 
 #[test]
-fn what_is_not_shown_is_not_looked_up() {
+fn values_that_are_not_shown_are_not_looked_up() {
     let program = Lonely(AtomicU64::new(0));
     let findings = lint_program(&program);
     assert_eq!(findings.len(), 21);
@@ -119,7 +119,7 @@ fn what_is_not_shown_is_not_looked_up() {
 }
 
 #[test]
-fn starting_requests_that_there_are_not_takes_no_time() {
+fn starting_no_requests_takes_no_time() {
     let start = OpKind::StartAll {
         first: Request(0),
         count: u32::MAX,

@@ -117,7 +117,7 @@ impl Drop for Folder {
 }
 
 #[test]
-fn what_is_of_a_known_format_is_opened_and_checked_by_it() {
+fn a_known_format_opens_and_checks_its_traces() {
     let folder = Folder::new("known");
     let path = folder.file("io.writes", "0 100\n2 7\n0 1\n");
     let options = ReadOptions::default();
@@ -143,7 +143,7 @@ fn what_is_of_a_known_format_is_opened_and_checked_by_it() {
 }
 
 #[test]
-fn what_is_of_no_known_format_is_named_with_what_is_there_and_what_could_be() {
+fn an_unknown_format_is_reported_with_the_content_and_the_known_formats() {
     let folder = Folder::new("unknown");
     let seen = |path: &Path| {
         let error = FORMATS.at(path).err().unwrap();

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_given_stays_and_what_is_left_out_is_filled_in() {
+    fn given_values_stay_and_missing_ones_are_filled_in() {
         let mut given: Filled<u32> = serde_json::from_str("3").unwrap();
         let mut left_out: Filled<u32> = serde_json::from_str("null").unwrap();
         assert_eq!((given.given(), left_out.given()), (Some(&3), None));
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "resolved")]
-    fn what_is_not_filled_in_cannot_be_read() {
+    fn unfilled_values_cannot_be_read() {
         let _ = *Filled::<u32>::EMPTY;
     }
 }

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back_to_the_same_value() {
+    fn written_values_are_read_back_unchanged() {
         for (value, text) in [
             (Time(1_419), "1.419 ns"),
             (Time(3_510_000), "3.51 us"),

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_regular_file_is_refused_with_what_it_is() {
+    fn files_that_are_not_regular_are_refused_with_their_type() {
         let folder = std::env::temp_dir().join(format!("odonata-regular-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let socket = folder.join("socket");

@@ -386,7 +386,7 @@ fn totals_on_300_ranks_are_those_of_codes() {
 }
 
 #[test]
-fn scattered_broadcasts_send_what_their_blocks_add_up_to() {
+fn scattered_broadcasts_send_the_sum_of_their_blocks() {
     // 64 ranks, 65,536 B: blocks of 1,024 B. Scatter: 64 / 2 blocks to each of 1 + 2 + ... per level,
     // log2 64 levels of 32 blocks. All-gather by doubling: each rank gets the other 63 blocks.
     let levels = 6 * 32 * 1_024;

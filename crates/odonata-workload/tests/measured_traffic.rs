@@ -44,7 +44,7 @@ fn histogram(matrix: &BTreeMap<(u32, u32), u64>) -> BTreeMap<u64, usize> {
 }
 
 #[test]
-fn fill_boundary_sends_what_the_trace_on_1000_ranks_sent() {
+fn fill_boundary_sends_the_bytes_of_the_trace_on_1000_ranks() {
     let matrix = matrix(&FillBoundary::new(1_000, FillBoundaryParams::default()).unwrap());
     let expected = [
         (8, 992),
@@ -73,7 +73,7 @@ fn fill_boundary_sends_what_the_trace_on_1000_ranks_sent() {
 }
 
 #[test]
-fn multigrid_sends_what_the_trace_on_1000_ranks_sent() {
+fn multigrid_sends_the_bytes_of_the_trace_on_1000_ranks() {
     let matrix = matrix(&Multigrid::new(1_000, MultigridParams::default()).unwrap());
     let expected = [
         (128, 977),

@@ -159,7 +159,7 @@ fn ranks_without_operations_in_a_phase_pass_it_by_and_without_any_end_at_once() 
 }
 
 #[test]
-fn a_restored_cursor_goes_on_in_the_same_phase() {
+fn a_restored_cursor_resumes_in_the_same_phase() {
     let phases = Phases::new(vec![stencil(1), checkpoint(1)], 2).unwrap();
     let all: Vec<Op> = operations(&phases, 0).collect();
     let mut cursor = Cursor::default();

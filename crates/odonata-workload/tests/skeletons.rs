@@ -67,7 +67,7 @@ fn totals(program: &dyn Program) -> Totals {
 }
 
 #[test]
-fn milc_sends_what_the_published_run_sent() {
+fn milc_sends_the_bytes_of_the_published_run() {
     let milc = Milc::new(300, MilcParams::default()).unwrap();
     assert!(milc.describe().contains("3 x 4 x 5 x 5 torus"), "{}", milc.describe());
     let totals = totals(&milc);
@@ -81,7 +81,7 @@ fn milc_sends_what_the_published_run_sent() {
 }
 
 #[test]
-fn nekbone_sends_what_the_published_run_sent() {
+fn nekbone_sends_the_bytes_of_the_published_run() {
     let nekbone = Nekbone::new(300, NekboneParams::default()).unwrap();
     assert!(nekbone.describe().contains("5 x 6 x 10 mesh"), "{}", nekbone.describe());
     let totals = totals(&nekbone);
@@ -125,7 +125,7 @@ fn an_exchange_of_nekbone_has_the_bytes_of_its_order() {
 }
 
 #[test]
-fn checkpoint_and_cosmoflow_move_what_the_published_runs_moved() {
+fn checkpoint_and_cosmoflow_move_the_bytes_of_the_published_runs() {
     let stored = CheckpointParams {
         coordinated: false,
         offset: CheckpointOffset::Zero,
@@ -229,7 +229,7 @@ fn a_milc_iteration_is_two_exchanges_and_two_allreduces() {
 }
 
 #[test]
-fn nekbone_goes_to_faces_then_corners_then_edges_and_waits_for_receives_only() {
+fn nekbone_sends_to_faces_corners_edges_and_waits_for_receives_only() {
     let params = NekboneParams {
         orders: vec![1],
         cg_iterations: 1,
@@ -336,7 +336,7 @@ fn checkpoints_go_to_one_file_in_segments_or_strides_or_to_a_file_per_rank() {
 
 /// Data not yet on its aggregator moves between ranks, and the file is written exactly once.
 #[test]
-fn collective_writes_exchange_what_aggregators_do_not_have_and_write_the_file_once() {
+fn collective_writes_exchange_missing_data_and_write_the_file_once() {
     let (ranks, share, iterations) = (12u32, 600u64, 2u32);
     let size = u64::from(ranks) * share;
     for (record, offset) in [

@@ -28,7 +28,7 @@ fn own_lateness_absorbs_the_delay_of_another() {
 }
 
 #[test]
-fn of_two_culprits_the_later_one_counts_for_what_the_other_leaves() {
+fn the_later_of_two_culprits_counts_for_the_remainder() {
     let mut both = Stamp::new(s(12), NO_JOB, vec![by(1, 5)]);
     both.join(&Stamp::new(s(15), NO_JOB, vec![by(2, 10)]));
     // Undisturbed: 7 s and 5 s.
@@ -39,7 +39,7 @@ fn of_two_culprits_the_later_one_counts_for_what_the_other_leaves() {
 /// of waits for job 1. Without job 1 they would arrive at 12 s and 5 s, without any waits at 7 s and 5 s: job 1 costs 3
 /// s, job 0 itself 5 s.
 #[test]
-fn what_a_job_waits_for_itself_is_no_slack_for_what_others_do() {
+fn waits_for_the_own_job_are_not_slack_for_others() {
     let (own, others) = (by(0, 5), by(2, 10));
     let mut both = Stamp::new(s(12), 0, vec![own]);
     both.join(&Stamp::new(s(15), 0, vec![others]));
@@ -180,7 +180,7 @@ fn a_join_stems_from_where_the_last_one_does() {
 
 /// With many places, the largest ones remain, and the sums of each culprit and kind stay.
 #[test]
-fn of_many_places_the_largest_are_kept_and_the_others_are_one() {
+fn the_largest_places_are_kept_and_the_others_merged() {
     let mut losses = Vec::new();
     let times: Vec<u64> = (0..60).map(|n| 1 + n * 37 % 61).collect();
     for (n, &time) in times.iter().enumerate() {
@@ -219,7 +219,7 @@ fn of_many_places_the_largest_are_kept_and_the_others_are_one() {
 
 /// The shortcut of a join changes nothing.
 #[test]
-fn a_join_of_what_is_kept_is_that_of_the_stamps() {
+fn joining_kept_losses_equals_joining_stamps() {
     for n in 0..200 {
         let of = |at: u64, lost: u64| {
             let mut losses = Vec::new();

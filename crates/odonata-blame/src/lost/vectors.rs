@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_lost_nothing_is_not_kept() {
+    fn entries_without_losses_are_not_kept() {
         let mut vectors = Vectors::new();
         let none = vectors.keep::<Plain>(Origin::NONE, &[]);
         assert_eq!(vectors.share::<Plain>(none), Vector::EMPTY);

@@ -337,7 +337,7 @@ fn lengths_that_cannot_be_are_errors_that_name_the_byte() {
 }
 
 #[test]
-fn what_is_no_call_is_an_error_that_says_what_was_expected() {
+fn an_invalid_call_is_an_error_with_the_expectation() {
     for (label, mask, expected) in [
         (128u16, 0u8, "label 128"),
         (290, 0, "label 290"),

@@ -9,7 +9,7 @@ use super::writer::{Folder, V, Writer};
 use super::{INT, open, ops, ranks};
 
 #[test]
-fn what_cannot_be_matched_is_found() {
+fn unmatched_operations_are_found() {
     let texts = |writers: &[Writer]| -> String {
         let folder = Folder::trace(writers);
         let findings = lint(&TraceFiles::find(&folder.0).unwrap()).unwrap();

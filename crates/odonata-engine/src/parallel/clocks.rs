@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_goes_as_far_as_those_let_it_that_can_send_to_it() {
+    fn a_part_advances_as_far_as_its_possible_senders_allow() {
         let clocks = begun(0..3, [100, 105, 900].map(Time), Time(10_000));
         // 100 + 10, 105 + 20; for part 0, limited by part 1, 105 + 30.
         let bounds = [0, 1, 2].map(|slot| clocks.bound(slot));

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_part_does_reaches_others_on_the_shortest_way_and_itself_on_a_round_trip() {
+    fn a_part_affects_others_over_the_shortest_path_and_itself_over_a_round_trip() {
         // 0 -> 1 in 10, 1 -> 2 in 20, 0 -> 2 in 50, 2 -> 1 in 5.
         let senders = vec![
             Vec::new(),
@@ -197,7 +197,7 @@ mod tests {
 
     /// No chain of messages causes an event before the bound, and some chain reaches it.
     #[test]
-    fn bounds_are_what_relaxing_along_single_hops_comes_to() {
+    fn bounds_equal_relaxation_along_single_hops() {
         let mut random = Stream::new(5, 0, Purpose::Host);
         for parts in [1, 2, 3, 9, 64] {
             let senders = (0..parts).map(|to| {

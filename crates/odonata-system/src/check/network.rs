@@ -103,7 +103,7 @@ mod tests {
 
     /// A mesh has terminal and local links only, even if `vcs` applies to all classes.
     #[test]
-    fn channels_are_those_of_the_links_that_there_are() {
+    fn channels_belong_to_existing_links() {
         let routing = |text: &str| report(text).routing;
         let mesh = routing(&format!("[network.routing]\nvcs = 4\n{MESH}"));
         assert_eq!(mesh.virtual_channels, [4, 4, 0, 0]);

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_defined_is_named() {
+    fn undefined_names_are_reported() {
         let none = Measure {
             clock: None,
             flit: None,

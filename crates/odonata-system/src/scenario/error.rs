@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_close_is_suggested() {
+    fn only_close_names_are_suggested() {
         let keys = ["packet", "flit", "switching", "router_delay"];
         assert_eq!(nearest("pakcet", keys), Some("did you mean \"packet\"?".into()));
         assert_eq!(

@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_jobs_share_wants_a_layout_that_goes_by_the_file() {
+    fn a_shared_directory_needs_a_layout_by_file() {
         let text = |layout: &str| {
             let storage =
                 format!("[storage]\nnodes = {{ per_group = 2 }}\nassignment = \"random\"\nlayout = {layout:?}\n");

@@ -64,7 +64,7 @@ fn alone_a_job_keeps_its_nodes_its_servers_and_its_start() {
 
 /// A job alone, placed from its own resolved form, gets the same nodes: the resolved scenario is complete.
 #[test]
-fn the_resolved_scenario_of_a_job_alone_says_where_it_runs() {
+fn the_resolved_scenario_of_a_job_alone_contains_its_placement() {
     for rule in ["contiguous", "random", "random-router", "random-group"] {
         let rules: Vec<String> = (0..3).map(|job| format!("jobs.{job}.placement=\"{rule}\"")).collect();
         let mix = load(MIX, &rules.iter().map(String::as_str).collect::<Vec<_>>());

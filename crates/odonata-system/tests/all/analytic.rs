@@ -134,7 +134,7 @@ fn ranks_of_a_schedule_end_when_the_loggops_model_says() {
 
 /// A job in the analytic model, beside one in packets.
 #[test]
-fn a_schedule_goes_by_the_loggops_model_beside_packets_too() {
+fn a_schedule_follows_the_loggops_model_beside_packets_too() {
     let folder = folder("beside");
     let whole = goal_job(&folder);
     let other =
@@ -179,7 +179,7 @@ fn a_schedule_runs_in_packets_too_and_no_rank_ends_sooner_than_its_calculations(
 }
 
 #[test]
-fn a_schedule_that_waits_for_what_never_comes_fails_by_name() {
+fn a_schedule_that_waits_for_a_missing_message_fails_by_name() {
     let folder = folder("stuck");
     fs::write(
         folder.join("s.goal"),
@@ -203,7 +203,7 @@ fn storage_and_messages_have_one_digest_on_every_scheduler() {
 }
 
 #[test]
-fn what_only_packets_have_is_refused() {
+fn features_of_packets_are_refused() {
     let with =
         |more: &str| text("[[jobs]]\nranks = 2\nworkload.ping-pong = {}\n").replace("[nic]", &format!("{more}\n[nic]"));
     let refused = |text: &str| match scenario::load(text, "s.toml", &[], None, "") {
@@ -261,7 +261,7 @@ fn rings_of_nccl_take_their_closed_forms() {
 
 /// LL sends twice the bytes, LL128 128 for 120.
 #[test]
-fn protocols_of_nccl_cost_what_they_send() {
+fn protocols_of_nccl_cost_their_sent_bytes() {
     let (ranks, bytes) = (8, 8 * 12_000);
     for (protocol, wire) in [("simple", 12_000.0), ("ll", 24_000.0), ("ll128", 12_800.0)] {
         let rows = rows(&nccl(

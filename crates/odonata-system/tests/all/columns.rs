@@ -228,7 +228,7 @@ fn the_io_of_a_job_is_that_of_its_calls() {
 
 /// The checkpoint is a file that all ranks write side by side; a repetition writes it again.
 #[test]
-fn a_file_is_what_its_calls_come_to() {
+fn a_file_is_the_sum_of_its_calls() {
     let rows = rows();
     assert_eq!((rows.files.len(), rows.io.len()), (1, 16));
     for (number, file) in (0..).zip(&rows.files) {
@@ -300,7 +300,7 @@ fn a_server_waits_no_longer_than_its_requests_and_holds_no_more_than_it_has() {
 }
 
 #[test]
-fn a_link_transmits_what_it_carries_and_a_router_what_its_links_do() {
+fn links_transmit_their_bytes_and_routers_the_sum_of_their_links() {
     let rows = rows();
     for link in &rows.links {
         // Flits of 16 B: no packet of this run exceeds its payload by more than 15 B.

@@ -30,7 +30,7 @@ fn traffic(keys: &str, traffic: &str) -> Results {
 }
 
 #[test]
-fn messages_that_were_asked_for_and_not_sent_are_no_completed_run() {
+fn unsent_requested_messages_make_a_run_incomplete() {
     let results = traffic("time_limit = \"5 us\"", "load = 0.01, messages = 1000");
     assert_eq!(results.outcome(), &Outcome::TimeLimit);
     assert_eq!(results.progress().simulated_s, 5e-6);
@@ -83,7 +83,7 @@ fn a_stop_before_the_last_message_is_reported() {
 }
 
 #[test]
-fn what_a_limit_cuts_off_is_counted_job_by_job() {
+fn messages_cut_off_by_a_limit_are_counted_by_job() {
     let results = run(
         "[machine.torus]\ndims = [6]\n[run]\ntime_limit = \"50 us\"\n\
          [[jobs]]\nname = \"halo\"\nranks = 2\nworkload = { stencil = { iterations = 100, compute = \"1 ms\" } }\n\

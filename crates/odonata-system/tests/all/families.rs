@@ -144,7 +144,7 @@ fn large_machines_are_proved_on_smaller_ones() {
 }
 
 #[test]
-fn up_down_goes_around_failed_cables_and_others_say_that_they_cannot() {
+fn up_down_avoids_failed_cables_and_others_refuse_them() {
     let machine = "failed_links = [{ routers = [0, 1] }]\ntorus = { dims = [4, 3], nodes_per_router = 2 }";
     let results = run(&text(machine, 24, "up-down", ""));
     assert_eq!(results.outcome(), &Outcome::Completed);
@@ -185,7 +185,7 @@ fn the_worst_case_runs_on_every_family() {
 
 /// Virtual channels as CODES assigns them, on detours over routers: two local hops of the intermediate group share one.
 #[test]
-fn a_routing_that_can_deadlock_is_refused_or_says_so() {
+fn a_routing_that_can_deadlock_is_refused_or_reported() {
     let text = |check: &str| {
         format!(
             "[network.routing]\nalgorithm = \"valiant\"\nvia = \"router\"\nvc_rule = \"codes\"\n{check}\n\

@@ -89,7 +89,7 @@ fn a_full_buffer_takes_the_next_file_at_full_rate_when_one_is_removed() {
 }
 
 #[test]
-fn files_that_are_kept_stay_and_are_no_row_of_the_report() {
+fn kept_files_stay_and_have_no_row_in_the_report() {
     for line in ["-w -r -k -i 2 -E -t 256k -b 1m", "-w -r -k -i 2 -m -t 256k -b 1m"] {
         let (rows, _) = completed(BUFFERS, &job(4, &format!("{{ ior = \"{line}\" }}")), &[]);
         assert!(rows.ior.iter().all(|row| row.access != "remove"), "{line}");
@@ -104,7 +104,7 @@ fn files_that_are_kept_stay_and_are_no_row_of_the_report() {
 /// A file that several nodes have written to servers of their own is removed from all of them by one task, and a
 /// striped one from the servers that have some.
 #[test]
-fn one_task_removes_what_all_have_written() {
+fn one_task_removes_the_files_of_all() {
     for layout in ["assigned", "hash"] {
         let layout = format!("storage.layout={layout:?}");
         let line = job(8, "{ ior = \"-w -t 256k -b 1m\" }");
@@ -130,7 +130,7 @@ fn servers_without_an_index_are_not_asked() {
 
 /// mdtest writes 3 KiB to each of its files, and removes all: n per directory and task.
 #[test]
-fn mdtest_removes_what_it_has_written() {
+fn mdtest_removes_its_files() {
     let line = job(4, "{ mdtest = \"-n 6 -F -w 3k -i 2\" }");
     let (rows, _) = completed(BUFFERS, &line, &["storage.metadata.nodes.list=[23]"]);
     let written: u64 = rows.servers.iter().map(|server| server.bytes_written).sum();

@@ -43,7 +43,7 @@ fn elapsed_ns(rows: &Rows) -> f64 {
 /// A message without competition takes s/b and the latency of its path, as in packets; with a nanosecond for rounding
 /// (a packet's time to a picosecond, a fill 1 ps after a start).
 #[test]
-fn a_message_alone_takes_what_it_takes_in_packets() {
+fn a_message_alone_takes_the_same_time_as_in_packets() {
     for bytes in [0, 8, 64, 1000, 4096, 5000, 1 << 20] {
         let job = format!(
             "[[jobs]]\nranks = 2\nplacement = \"random\"\nworkload.ping-pong = {{ bytes = \"{bytes} B\", iterations = 3 }}\n"
@@ -103,7 +103,7 @@ fn storage_and_messages_have_one_digest_on_every_scheduler() {
 /// Every byte that leaves a NIC arrives at a node: the terminal links count the same bytes in both directions, equal to
 /// what ranks and servers have sent.
 #[test]
-fn what_nics_send_comes_to_nodes() {
+fn bytes_sent_by_nics_arrive_at_nodes() {
     let results = run(&text(FLOW, JOBS), &[]);
     let rows = results.rows();
     let nics = rows.links.iter().filter(|link| link.source_kind == "node");
@@ -114,7 +114,7 @@ fn what_nics_send_comes_to_nodes() {
 }
 
 #[test]
-fn what_only_packets_have_is_refused() {
+fn features_of_packets_are_refused() {
     let job = "[[jobs]]\nranks = 2\nworkload.ping-pong = {}\n";
     // Pipelined routers have no delay.
     let refused = |network: &str, more: &str| match scenario::load(

@@ -145,7 +145,7 @@ fn fast_reads(servers: u32) -> String {
 /// A read after a write with a deadline covers what was written, not what the deadline leaves time for: at twice the
 /// rate the read takes half of the second.
 #[test]
-fn a_read_after_a_deadline_is_of_what_was_written() {
+fn a_read_after_a_deadline_covers_the_written_data() {
     let rows = ior(&fast_reads(1), 2, r#"{ ior = "-w -r -t 1m -b 1g -F -D 1" }"#);
     near(rows[0].bytes as f64, 1e8, 0.03);
     assert_eq!(rows[1].bytes, rows[0].bytes);
@@ -266,7 +266,7 @@ fn the_time_to_solution_is_the_sum_of_its_parts() {
 /// A server that comes back empty every 300 ms loses checkpoints: restarts read what survived, and lost work is
 /// repeated. If the buffers drain at once, everything survives, whether the server comes back or not.
 #[test]
-fn a_restart_goes_back_where_its_checkpoint_is_lost_with_a_server() {
+fn a_restart_uses_an_older_checkpoint_if_a_server_lost_the_last() {
     let of = |seed: u32, storage: &str| {
         let workload = r#"{ checkpoint-restart = { work = "2 s", mtti = "500 ms", total = "4 MB", record = "100 kB", restart = "20 ms", interval = "100 ms" } }"#;
         let text = format!("seed = {seed}\n{MACHINE}{storage}{}", job(4, workload));
@@ -388,7 +388,7 @@ fn refused(workload: &str) -> (String, String) {
 }
 
 #[test]
-fn mistakes_name_their_key_and_what_was_meant() {
+fn mistakes_name_their_key_and_the_likely_intention() {
     let (key, text) = refused(r#"{ ior = "-w -L" }"#);
     assert_eq!(key, "jobs.0.workload.ior");
     assert!(text.contains("did you mean -l (dataPacketType)?"), "{text}");

@@ -289,7 +289,7 @@ fn sampling_periods_add_up_to_the_tables_and_disturb_nothing() {
 }
 
 #[test]
-fn what_cannot_be_swept_is_refused() {
+fn scenarios_that_cannot_be_swept_are_refused() {
     let refused = |text: &str, job: Option<&str>, method: Method| match load(text, job, method) {
         Ok(_) => panic!("it was taken"),
         Err(error) => error.to_string(),

@@ -169,7 +169,7 @@ fn waits_for_locks_are_in_blame() {
 /// One writer, whose device is continuously busy: a stall of 3 ms in the middle costs 3 ms, and 4 ms at a quarter of
 /// the rate cost 3 ms too.
 #[test]
-fn a_fault_costs_what_lies_in_it() {
+fn a_fault_costs_the_work_it_delays() {
     let run = |faults: &str| {
         let text = "[[jobs]]\nname = \"saver\"\nranks = 1\nworkload = { checkpoint = { total = \"20 MB\", interval = \"1 ms\" } }\n";
         let rows = rows(&format!("{faults}{text}"));
@@ -214,7 +214,7 @@ fn opens_wait_for_a_stalled_metadata_server() {
 /// A metadata server that is down from the start is tried `1 + retries` times by each rank, which then uses the other:
 /// every failed try is counted once for the job and once for the server. Without failures, no try has a timeout.
 #[test]
-fn tries_in_vain_are_those_of_the_server_that_is_away() {
+fn failed_tries_are_counted_at_the_server_that_is_down() {
     let job = mdtest(4, "-n 20 -F -C");
     let metadata = "metadata = { nodes = { list = [22, 23] } }\nclient = { timeout = \"1 ms\", retries = 2, on_failure = \"re-route\" }\n";
     let timeouts = |faults: &str| {
@@ -244,7 +244,7 @@ fn tries_in_vain_are_those_of_the_server_that_is_away() {
 }
 
 #[test]
-fn what_is_wrong_in_a_command_line_is_named_at_its_key() {
+fn errors_in_a_command_line_name_its_key() {
     let error = load(&mdtest(4, "-n 10 -Q")).err().unwrap();
     assert_eq!(error.key, "jobs.0.workload.mdtest");
     assert!(

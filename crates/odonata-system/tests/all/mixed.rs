@@ -163,7 +163,7 @@ fn three_ways_have_one_digest_on_every_scheduler() {
 
 /// Every byte that leaves a NIC arrives at a node, and is counted on the links between, in every fidelity.
 #[test]
-fn what_nics_send_comes_to_nodes() {
+fn bytes_sent_by_nics_arrive_at_nodes() {
     let jobs = JOBS.replace("name = \"io\"", "name = \"io\"\nfidelity = \"flow\"");
     let results = run(&text("", &jobs), &[]);
     let rows = results.rows();
@@ -178,7 +178,7 @@ fn what_nics_send_comes_to_nodes() {
 
 /// A baseline is a job alone: nothing is coupled in it.
 #[test]
-fn a_job_alone_goes_as_it_does_beside_others() {
+fn a_job_alone_has_the_same_fidelity_as_beside_others() {
     let jobs = JOBS.replace("name = \"io\"", "name = \"io\"\nfidelity = \"flow\"");
     let mixed = text("", &jobs);
     let alone = |name: &str| {
@@ -203,7 +203,7 @@ fn a_job_alone_goes_as_it_does_beside_others() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn incompatible_settings_are_refused() {
     let refused = |network: &str, first: &str, second: &str, more: &str| {
         let jobs = two_pairs(first, second) + more;
         // Pipelined routers have no delay.

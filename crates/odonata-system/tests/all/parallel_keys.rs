@@ -20,7 +20,7 @@ fn mistake(run: &str) -> InputError {
 }
 
 #[test]
-fn everything_is_automatic_unless_the_scenario_says_otherwise() {
+fn everything_is_automatic_by_default() {
     let run = load("").unwrap().resolved.run;
     assert_eq!((run.scheduler, run.threads), (Scheduler::Auto, Threads::Auto));
     assert_eq!((run.parts, run.optimism), (Parts::Auto, Optimism::default()));

@@ -89,7 +89,7 @@ fn a_program_gives_the_same_results_under_every_scheduler() {
 }
 
 #[test]
-fn a_program_goes_on_from_a_snapshot_as_if_nothing_had_been() {
+fn a_program_resumes_from_a_snapshot_without_a_difference() {
     let folder = Folder::new("snapshot", &MIX.replace("For 30 micro", "For 6000 micro"));
     let whole = folder.run(20, "", &[]);
     assert_eq!(*whole.outcome(), Outcome::Completed);
@@ -116,7 +116,7 @@ fn a_program_goes_on_from_a_snapshot_as_if_nothing_had_been() {
 }
 
 #[test]
-fn a_timed_loop_ends_when_the_clock_of_task_0_says_so() {
+fn a_timed_loop_ends_by_the_clock_of_task_0() {
     // Passes of 10 us each begin before 95 us and for as long as the decision is under way, which takes less than 15 us
     // in all: 8 to 10.
     let folder = Folder::new(
@@ -183,7 +183,7 @@ fn elapsed_microseconds_have_a_fraction_where_values_are_real() {
 }
 
 #[test]
-fn aggregates_are_taken_of_what_was_logged_before() {
+fn aggregates_cover_the_values_logged_before() {
     let folder = Folder::new(
         "logs",
         "For each x in {1, ..., 3} {\n  for 4 repetitions plus 2 warmup repetitions {\n    task 1 sends a x byte message to task 0 \
@@ -243,7 +243,7 @@ fn mistakes_in_a_program_are_mistakes_in_the_scenario() {
 
 /// words = ranks * (words of the program + 2): 131,072 * 40,000 are more than 2^32.
 #[test]
-fn text_for_another_back_end_is_refused_unless_the_job_says_to_pass_over_it() {
+fn text_for_another_back_end_is_refused_unless_the_job_skips_it() {
     let text = "All tasks compute for 3 microseconds then\nall tasks backend execute \"other_library(1);\".";
     let folder = Folder::new("backend", text);
     let refused = folder.load(2, "", &[]).unwrap_err();
@@ -302,7 +302,7 @@ fn a_collective_that_was_not_foreseen_ends_the_run_with_its_line() {
 
 /// The message contains the failure and its line, although the instruction would not fail if executed again.
 #[test]
-fn an_assertion_on_a_random_value_says_where_it_failed() {
+fn an_assertion_on_a_random_value_names_its_line() {
     let folder = Folder::new(
         "luck",
         "For 500 repetitions {\n all tasks compute for 1 microsecond then\n \
@@ -318,7 +318,7 @@ fn an_assertion_on_a_random_value_says_where_it_failed() {
 
 /// The state of a program is known only to the part that has the rank.
 #[test]
-fn a_rank_of_any_part_says_why_its_program_failed() {
+fn a_failure_of_a_program_is_reported_from_any_part() {
     let folder = Folder::new(
         "parts",
         "All tasks synchronize.\nTask num_tasks-1 computes for msgs_sent-1 microseconds.\n",

@@ -194,7 +194,7 @@ fn a_negative_number_is_refused_with_its_range() {
 }
 
 #[test]
-fn what_a_program_refuses_is_said_of_its_key() {
+fn an_error_of_a_program_names_its_key() {
     let error = error(&with("[[jobs]]\nranks = 4\n[jobs.workload.milc]\niterations = 0\n"));
     assert_eq!(at(&error), (Some(9), "jobs.0.workload.milc.iterations", Some("0")));
     assert_eq!(error.message, "iterations is 0");
@@ -202,7 +202,7 @@ fn what_a_program_refuses_is_said_of_its_key() {
 }
 
 #[test]
-fn a_factor_of_a_training_job_is_said_of_its_key_and_place() {
+fn an_error_in_a_factor_of_a_training_job_names_its_key_and_place() {
     let job = "[[jobs]]\nranks = 16\n[jobs.workload.training]\nmodel = \"llama-3-8b\"\n";
     let error = error(&with(&format!("{job}tensor = 7\n")));
     assert_eq!(at(&error), (Some(10), "jobs.0.workload.training.tensor", Some("7")));
@@ -216,7 +216,7 @@ fn a_factor_of_a_training_job_is_said_of_its_key_and_place() {
 }
 
 #[test]
-fn a_table_that_is_none_is_shown_where_its_type_says_how() {
+fn a_value_that_is_not_a_table_gets_the_form_of_its_type() {
     let error = error(&with(&format!("[run]\ntimeline = true\n{JOB}")));
     assert_eq!(at(&error), (Some(7), "run.timeline", Some("true")));
     says(&error, "a table: {} records all", "");
@@ -414,7 +414,7 @@ fn broken_toml_is_reported_where_it_breaks() {
 }
 
 #[test]
-fn an_override_of_an_unknown_key_says_that_it_is_one() {
+fn an_override_of_an_unknown_key_is_called_an_override() {
     let error = error_with(&with(JOB), &["network.pakcet=2 KiB"]);
     assert_eq!((error.file.as_str(), error.line), ("--set network.pakcet=2 KiB", None));
     assert_eq!(
@@ -435,7 +435,7 @@ fn an_override_of_an_unknown_key_says_that_it_is_one() {
 }
 
 #[test]
-fn an_override_with_a_wrong_value_or_form_says_that_it_is_one() {
+fn an_override_with_a_wrong_value_or_form_is_called_an_override() {
     let error = error_with(&with(JOB), &["network.links.local.buffer=1 KiB"]);
     assert_eq!(error.file, "--set network.links.local.buffer=1 KiB");
     let error = error_with(&with(JOB), &["jobs.1.ranks=3"]);
@@ -842,7 +842,7 @@ fn an_algorithm_of_another_collective_is_refused_with_those_that_fit() {
 }
 
 #[test]
-fn what_routers_know_of_each_other_has_bounds_and_needs_groups() {
+fn knowledge_between_routers_has_bounds_and_needs_groups() {
     let ugal = "network.routing.algorithm=\"ugal\"";
     let with_keys = |keys: &[&str]| {
         let keys: Vec<String> = keys.iter().map(|key| format!("network.routing.{key}")).collect();
@@ -1158,7 +1158,7 @@ fn a_sample_of_waits_is_refused_where_all_are_needed_or_none_are_charged() {
 }
 
 #[test]
-fn waits_are_kept_where_it_is_found_out_what_is_lost_by_them() {
+fn waits_are_kept_for_lost_time() {
     for (waits, message, expected) in [
         ("100", "run.lost_time is off", "run.lost_time = true"),
         ("1000001", "1000001", "1000000"),

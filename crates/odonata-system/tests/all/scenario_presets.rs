@@ -58,7 +58,7 @@ fn codes_compatible_is_the_stored_runs_to_the_picosecond() {
 }
 
 #[test]
-fn the_papers_preset_has_none_of_what_only_the_runs_have() {
+fn the_papers_preset_lacks_the_features_of_the_runs_alone() {
     let jobs =
         "[[jobs]]\nranks = 300\nworkload = { checkpoint = {} }\n[[jobs]]\nranks = 300\nworkload = { cosmoflow = {} }\n";
     let Scenario {

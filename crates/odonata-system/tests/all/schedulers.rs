@@ -230,7 +230,7 @@ fn a_mix_with_tiers_of_storage() {
 /// Calls, messages, accesses and links individually, up to the limit of rows: the same rows, and the same results
 /// otherwise.
 #[test]
-fn what_is_recorded_for_a_timeline_is_the_same_everywhere() {
+fn recorded_timelines_are_the_same_everywhere() {
     let plain = results(&format!("{MIX}\n{MACHINE}"), &ONE_QUEUE);
     for settings in [
         &["run.timeline={}"][..],

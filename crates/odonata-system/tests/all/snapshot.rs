@@ -168,13 +168,13 @@ fn random_scenario(seed: u64) -> Scenario {
 }
 
 #[test]
-fn random_scenarios_go_on_from_what_was_saved_after_any_event() {
+fn random_scenarios_resume_from_snapshots_after_any_event() {
     save_and_go_on(0..14);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn more_random_scenarios_go_on_from_what_was_saved_after_any_event() {
+fn more_random_scenarios_resume_from_snapshots_after_any_event() {
     save_and_go_on(14..40);
 }
 
@@ -248,7 +248,7 @@ fn worms_are_saved_and_resumed_in_one_part_and_in_several() {
 
 /// In the middle of drains through two tiers into a file system.
 #[test]
-fn a_run_whose_buffers_drain_goes_on_from_any_moment() {
+fn a_run_with_draining_buffers_resumes_from_any_moment() {
     let scratch = Scratch::new("tiers");
     let path = scratch.0.join("run.snapshot");
     let jobs = "
@@ -312,7 +312,7 @@ workload = { uniform = { bytes = \"4 KiB\", mean_interval = \"2 us\" } }
 
 /// Parts and scheduler are those of the snapshot, on as many threads as there are now; the results are the same anyway.
 #[test]
-fn a_divided_run_goes_on_in_its_parts_on_other_threads() {
+fn a_divided_run_resumes_in_its_parts_on_other_threads() {
     divided_run("conservative");
     let ahead = divided_run("optimistic").run_json()["schedule"]["optimistic"].clone();
     assert!(ahead["speculated"].as_u64() > Some(0), "{ahead}");
@@ -359,7 +359,7 @@ fn divided_run(scheduler: &str) -> Results {
 }
 
 #[test]
-fn what_a_run_has_cost_is_carried_on() {
+fn the_cost_of_a_run_is_carried_on() {
     let scratch = Scratch::new("cost");
     let path = scratch.0.join("run.snapshot");
     let scenario = load(LONG, &[]);

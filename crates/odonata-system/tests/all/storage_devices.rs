@@ -197,7 +197,7 @@ fn writes_are_acknowledged_in_memory_and_committed_later() {
 /// A checkpoint that is written three times fits where servers have an index of their data; reading unwritten data may
 /// be an error.
 #[test]
-fn servers_that_know_what_is_where_overwrite_in_place_and_refuse_what_is_not_there() {
+fn servers_with_an_index_overwrite_in_place_and_refuse_reads_of_unwritten_data() {
     let outcome = |keys: &str| {
         let jobs = JOBS.replace("name = \"saver\"", "name = \"saver\"\nrepeat = 3");
         let text = format!("{MACHINE}[storage.device]\ncapacity = \"50 MB\"\n[storage.manager]\n{keys}{jobs}");

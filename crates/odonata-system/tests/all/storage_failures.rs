@@ -50,7 +50,7 @@ fn agree(rows: &Rows) {
 }
 
 #[test]
-fn a_job_goes_to_other_servers_and_says_what_was_lost() {
+fn a_job_uses_other_servers_and_reports_lost_data() {
     let client =
         "storage.client={ timeout = \"30 ms\", retries = 1, on_failure = \"re-route\", lost_reads = \"below\" }";
     let results = finish(&[FAILS, client]);
@@ -113,7 +113,7 @@ fn patience_that_is_not_needed_changes_nothing() {
 
 /// A buffer that fails and has drained all along loses what had not left; the rest is where it was drained to.
 #[test]
-fn what_has_gone_down_is_safe() {
+fn drained_data_are_safe() {
     let tiers = [
         "storage.file_system={ object_servers = 4, bandwidth = \"10 GB/s\", link = \"10 GB/s\" }",
         "storage.client={ timeout = \"30 ms\", retries = 1, on_failure = \"re-route\", lost_reads = \"below\" }",
@@ -155,7 +155,7 @@ fn charged_to_faults(rows: &Rows, server: i64) -> f64 {
 
 /// Each failed try costs 30 ms, except for the time before the server failed: of one try per rank.
 #[test]
-fn tries_in_vain_are_charged_to_the_fault_also_where_there_are_locks() {
+fn failed_tries_are_charged_to_the_fault_also_with_locks() {
     let client =
         "storage.client={ timeout = \"30 ms\", retries = 1, on_failure = \"re-route\", lost_reads = \"below\" }";
     let results = finish(&[FAILS, client, "run.blame=true", "storage.locks={}"]);

@@ -127,7 +127,7 @@ fn a_tier_drains_at_the_least_rate_of_the_chain() {
 /// the I/O node detects that once, in `(1 + retries) timeout + (2^retries - 1) backoff`, and uses only the other from
 /// then on: the last byte is safe by that much later, however many blocks there are.
 #[test]
-fn object_servers_that_fail_cost_what_it_takes_to_find_out() {
+fn failed_object_servers_cost_the_detection_time() {
     let chain = [
         "storage.nodes.list=[0]",
         "storage.tiers.0.nodes.list=[16]",
@@ -158,7 +158,7 @@ fn object_servers_that_fail_cost_what_it_takes_to_find_out() {
 /// Everything is safe in the file system; then an object server fails and comes back empty: its data are lost, and
 /// everything written is either lost or on the others.
 #[test]
-fn what_an_object_server_had_is_lost_with_it() {
+fn data_of_a_failed_object_server_are_lost() {
     let sound = run(&format!("{CHAIN}{SAVER}"), &[]);
     let safe = tier(&sound, "storage").last_safe_s;
     let had = sound.servers[5].bytes_written;
@@ -179,7 +179,7 @@ fn what_an_object_server_had_is_lost_with_it() {
 /// The data cross the network once, up to the I/O node: the job's bytes go to the buffers and from there to the I/O
 /// nodes.
 #[test]
-fn what_drains_crosses_the_network_on_the_account_of_its_job() {
+fn drained_data_cross_the_network_and_count_for_their_job() {
     let other = "[[jobs]]\nname = \"other\"\nranks = 4\nworkload = { halo = { dims = [2, 2], message = \"1 kB\" } }\n";
     let other = other.replace("halo =", "stencil =");
     let rows = run(&format!("{CHAIN}{SAVER}{other}"), &[]);
@@ -336,7 +336,7 @@ fn a_job_stages_in_before_it_starts_and_out_when_it_has_ended() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_its_key() {
+fn impossible_values_are_refused_by_key() {
     let refused = |overrides: &[&str]| {
         let error = load(&format!("{CHAIN}{SAVER}"), overrides)
             .err()
@@ -473,7 +473,7 @@ fn what_cannot_be_is_refused_by_its_key() {
 /// Two I/O nodes with links of 10 GB/s in front of one object server of 10 GB/s, which determines the rate of the
 /// chain.
 #[test]
-fn a_check_says_at_what_rate_tiers_drain_and_what_bounds_them() {
+fn a_check_reports_the_drain_rate_of_tiers_and_its_bottleneck() {
     let scenario = load(
         &format!("{CHAIN}{SAVER}"),
         &[

@@ -160,7 +160,7 @@ fn a_run_that_is_cut_short_has_its_calls_until_then() {
 }
 
 #[test]
-fn jobs_ranks_and_a_period_are_chosen_and_what_is_cut_is_said() {
+fn jobs_ranks_and_a_period_are_selected_and_cut_rows_are_reported() {
     let everything = results(&["run.timeline={}"]);
     let (all, digest) = (everything.rows(), everything.digest());
     // The name of an array means its jobs.

@@ -96,7 +96,7 @@ fn a_replay_does_not_depend_on_the_scheduler() {
 }
 
 #[test]
-fn a_replay_that_was_saved_goes_on_where_it_was() {
+fn a_saved_replay_resumes_at_its_position() {
     for name in ["halo-8", "solver-7", "files-6"] {
         let text =
             scenario_of(&our_set(name), DRAGONFLY, CHECKPOINT).replace("compute_scale", "repeat = 300\ncompute_scale");
@@ -149,7 +149,7 @@ fn a_trace_can_be_repeated_and_its_times_scaled() {
 }
 
 #[test]
-fn what_does_not_fit_a_trace_is_an_error_at_its_key() {
+fn keys_that_do_not_fit_a_trace_are_errors() {
     let text = |job: &str| format!("{DRAGONFLY}{DEVICE}[[jobs]]\n{job}\n");
     let error = |job: &str| {
         let loaded = scenario::load(&text(job), "test.toml", &[], None, ".");

@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_agree_tells_roots_and_sizes_apart() {
+    fn arguments_that_must_agree_distinguish_roots_and_sizes() {
         let reduce = |root, bytes, count| {
             Collective::Reduce {
                 comm: COMM,

@@ -97,7 +97,7 @@ fn event_driven_routers_that_publish_all_the_time() {
 
 /// On 1,088 nodes the sequential scheduler chooses clusters by itself.
 #[test]
-fn clusters_of_a_larger_machine_know_what_one_queue_knows() {
+fn clusters_of_a_larger_machine_have_the_knowledge_of_one_queue() {
     let text = "[machine.dragonfly]\ngroups = 17\nrouters_per_group = 8\nnodes_per_router = 8\n\
                 global_ports_per_router = 2\n\
                 [network]\nrouter = \"pipelined\"\nclock = \"1 ns\"\n\

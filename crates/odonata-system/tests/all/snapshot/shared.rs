@@ -88,7 +88,7 @@ fn an_optimistic_run_is_saved_and_resumed_by_all_its_processes() {
 
 /// Parts move between the processes, one of which may have them all, or each one.
 #[test]
-fn a_run_goes_on_in_another_number_of_processes_to_the_same_results() {
+fn a_run_resumed_in_another_number_of_processes_has_the_same_results() {
     assert_equal_when_resumed("conservative", &[2, 3, 1, 5, 4], 5);
 }
 
@@ -102,7 +102,7 @@ fn runs_of_either_scheduler_go_on_in_few_and_many_parts() {
 
 /// The cost of each process is neither lost nor counted twice, whichever process has its parts now.
 #[test]
-fn what_all_processes_have_cost_is_carried_on_by_any_number_of_them() {
+fn the_cost_of_all_processes_is_carried_on_by_any_number_of_them() {
     let scratch = Scratch::new("costs");
     let settings = divided("conservative", 5);
     let settings = settings.each_ref().map(String::as_str);

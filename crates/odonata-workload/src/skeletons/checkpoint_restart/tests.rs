@@ -253,7 +253,7 @@ fn a_restart_reads_the_last_complete_checkpoint() {
 /// Lost work is repeated: time = work + checkpoints + lost work, of failures and of lost checkpoints, + lost
 /// checkpoints + restarts + lost restarts.
 #[test]
-fn a_restart_goes_back_to_the_checkpoint_before_the_one_that_is_lost() {
+fn a_restart_uses_the_checkpoint_before_the_lost_one() {
     let mut went_back = [0; 2];
     for seed in 0..40 {
         let ranks = 1 + seed as u32 % 7;

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_their_cause() {
         assert!(error("-w -L").ends_with("did you mean -l (dataPacketType)?"));
         assert!(error("-w -ö").starts_with("\"-ö\" is not a flag of ior: expected one of -aAbB"));
         assert!(error("--transferSize=1m").ends_with("did you mean -t (transferSize)?"));

@@ -72,7 +72,7 @@ fn offsets_are_those_of_iors_loops() {
 
 /// Rank r reads the data of rank (r + Q tasks per node) mod N.
 #[test]
-fn reordered_tasks_read_what_other_nodes_wrote() {
+fn reordered_tasks_read_data_of_other_nodes() {
     let constant = program("-w -r -t 1k -b 2k -C -Q 2", 8, 2);
     for rank in 0..8 {
         let expected: Vec<(u64, u64)> = by_iors_loops(&constant, u64::from((rank + 4) % 8))

@@ -127,7 +127,7 @@ fn the_tree_stands_while_something_is_in_it() {
 
 /// Task r looks up the items of task r + s.
 #[test]
-fn with_a_stride_tasks_look_up_what_others_have_made() {
+fn with_a_stride_tasks_look_up_files_of_others() {
     let program = program(4, "-n 5 -F -N 1");
     let of = |rank: u32, wanted: FileCall| -> Vec<u64> {
         let files = operations(&program, rank).filter_map(|op| match op.kind {
@@ -189,7 +189,7 @@ fn a_command_line_is_read_as_mdtest_reads_it() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn errors_name_their_cause() {
     for (line, expected) in [
         ("-n 10 -q", "\"-q\" is not a flag of mdtest: expected one of -ab"),
         ("-n 10 -FQ", "\"-Q\" in \"-FQ\" is not a flag of mdtest"),

@@ -178,7 +178,7 @@ fn small_vectors_have_few_channels() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn meaningless_values_are_refused() {
     let mut none = NcclParams::default();
     assert!(
         none.resolve("nccl", 8)

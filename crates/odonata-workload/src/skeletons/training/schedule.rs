@@ -75,7 +75,7 @@ mod tests {
 
     /// Every micro-batch goes forward once and then backward once, in order, and 1F1B holds at most p - s at a time.
     #[test]
-    fn every_micro_batch_goes_forward_and_then_backward() {
+    fn every_micro_batch_passes_forward_and_then_backward() {
         for schedule in [Schedule::OneForwardOneBackward, Schedule::GPipe] {
             for stages in 1..5 {
                 for stage in 0..stages {

@@ -195,7 +195,7 @@ fn samples_and_checkpoints_have_their_bytes() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_by_its_key() {
+fn values_that_do_not_fit_are_refused_by_key() {
     let refused =
         |ranks, change: &dyn Fn(&mut TrainingParams)| params(change).resolve("training", ranks).unwrap_err().key;
     assert_eq!(refused(8, &|params| params.layers = Filled::EMPTY), "training");

@@ -129,7 +129,7 @@ fn a_hot_rank_turns_to_the_other_hot_ranks_and_the_only_one_to_all() {
 }
 
 #[test]
-fn incast_goes_to_the_targets_which_send_nothing() {
+fn incast_sends_to_the_targets_which_send_nothing() {
     let incast = |targets: &[u32]| Pattern::Incast {
         targets: targets.into(),
     };
@@ -206,7 +206,7 @@ fn patterns_of_bits_are_those_of_the_book() {
 }
 
 #[test]
-fn patterns_of_bits_are_permutations_with_as_many_fixed_points_as_said() {
+fn bit_patterns_are_permutations_with_the_stated_number_of_fixed_points() {
     for b in 1..13 {
         let n = 1 << b;
         for (pattern, fixed) in [
