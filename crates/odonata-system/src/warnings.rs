@@ -175,7 +175,7 @@ mod tests {
     const DRAGONFLY: &str =
         "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 2\n";
 
-    fn said(machine: &str, job: &str) -> Vec<Warning> {
+    fn warnings_of(machine: &str, job: &str) -> Vec<Warning> {
         let text = format!("{machine}[[jobs]]\nname = \"worst\"\n{job}");
         let loaded = scenario::load(&text, "s.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}\n{text}"));
         warnings(&loaded)
@@ -195,10 +195,10 @@ mod tests {
         ];
         for (machine, ranks) in machines {
             let job = format!("ranks = {ranks}\n{TRAFFIC}");
-            assert_eq!(said(machine, &job), [], "{machine}");
+            assert_eq!(warnings_of(machine, &job), [], "{machine}");
             let two = format!("ranks = {}\nranks_per_node = 2\n{TRAFFIC}", 2 * ranks);
-            assert_eq!(said(machine, &two), [], "{machine}");
-            let found = said(machine, &format!("placement = \"random\"\n{job}"));
+            assert_eq!(warnings_of(machine, &two), [], "{machine}");
+            let found = warnings_of(machine, &format!("placement = \"random\"\n{job}"));
             assert_eq!(found.len(), 1, "{machine} {found:?}");
             assert_eq!(found[0].key, "jobs.0.workload.worst-case");
             assert!(
@@ -218,7 +218,7 @@ mod tests {
                 .flat_map(|group| (8 * group..8 * group + 8).map(|node| node.to_string()))
                 .collect();
             let placement = format!("placement = {{ nodes = [{}] }}\n", nodes.join(", "));
-            said(DRAGONFLY, &format!("ranks = 16\n{placement}{TRAFFIC}"))
+            warnings_of(DRAGONFLY, &format!("ranks = 16\n{placement}{TRAFFIC}"))
         };
         let found = job(7, 2);
         assert_eq!(found.len(), 1, "{found:?}");
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn other_traffic_has_no_worst_case() {
         let uniform = "ranks = 24\nplacement = \"random\"\nworkload = { uniform = { load = 0.5, messages = 3 } }\n";
-        assert_eq!(said(DRAGONFLY, uniform), []);
+        assert_eq!(warnings_of(DRAGONFLY, uniform), []);
     }
 
     #[test]
@@ -240,14 +240,14 @@ mod tests {
         let uniform = "ranks = 4\nworkload = { uniform = { load = 0.5, messages = 3 } }\n";
         let links = "[network.links]\nlocal = { latency = \"60 ns\" }\nglobal = { latency = \"70 ns\" }\n";
         let torus = "[machine.torus]\ndims = [4, 4]\n";
-        let found = said(&format!("{torus}{links}"), uniform);
+        let found = warnings_of(&format!("{torus}{links}"), uniform);
         assert_eq!((found.len(), found[0].key.as_str()), (1, "network.links.global"));
         assert_eq!(
             found[0].message,
             "machines of kind torus have no global links: the table has no effect"
         );
-        assert_eq!(said(&format!("{DRAGONFLY}{links}"), uniform), []);
+        assert_eq!(warnings_of(&format!("{DRAGONFLY}{links}"), uniform), []);
         // The preset is for all kinds of machines.
-        assert_eq!(said(&format!("preset = \"booksim\"\n{torus}"), uniform), []);
+        assert_eq!(warnings_of(&format!("preset = \"booksim\"\n{torus}"), uniform), []);
     }
 }

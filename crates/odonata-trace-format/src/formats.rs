@@ -22,7 +22,7 @@ impl Formats {
         by(|format, path| format.detect(path))
             .or_else(|| by(|format, path| path.is_dir() && format.is_among(path)))
             .copied()
-            .ok_or_else(|| FormatError::about(path, what_is_at(path), self.files()))
+            .ok_or_else(|| FormatError::about(path, content_of(path), self.files()))
     }
 
     /// The supported files and folders, in words.
@@ -33,7 +33,7 @@ impl Formats {
 }
 
 /// A description of the file or folder at `path`, whose format is unknown.
-fn what_is_at(path: &Path) -> String {
+fn content_of(path: &Path) -> String {
     let described = || -> std::io::Result<String> {
         let metadata = fs::metadata(path)?;
         if !metadata.is_dir() {

@@ -61,7 +61,7 @@ impl Explanation<'_> {
             None => "a process reached its memory limit".into(),
         };
         if let Some((count, node)) = waiting.most {
-            let (all, whose) = (waiting.messages, self.whose(node));
+            let (all, whose) = (waiting.messages, self.job_suffix(node));
             text += &format!("; {all} messages wait at NICs, {count} of them at that of node {node}{whose}");
         }
         Ok(text)
@@ -80,7 +80,7 @@ impl Explanation<'_> {
             "at {:.9} s, more messages waited at the NIC of node {node}{} than nic.message_queue allows, {most}: the \
              offered load exceeds the accepted load; {} messages wait at all NICs",
             at.seconds(),
-            self.whose(node),
+            self.job_suffix(node),
             waiting.messages
         ))
     }
@@ -91,7 +91,7 @@ impl Explanation<'_> {
     }
 
     /// The job on `node`, as text to append.
-    fn whose(&self, node: u32) -> String {
+    fn job_suffix(&self, node: u32) -> String {
         let mut placed = self.scenario.jobs.iter().zip(&self.placement.jobs);
         match placed.find(|(_, place)| place.nodes.contains(&node)) {
             Some((job, _)) => format!(" (job {})", job.name),

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::scenario;
 
-    fn said(storage: &str) -> Vec<(String, String)> {
+    fn warnings_of(storage: &str) -> Vec<(String, String)> {
         let text = format!(
             "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 4\nglobal_ports_per_router = 2\n\
              [storage]\nnodes = {{ per_group = 1 }}\n{storage}\n[[jobs]]\nname = \"a\"\nranks = 4\n\
@@ -110,8 +110,8 @@ mod tests {
                 "client = {{ timeout = \"1 s\" }}\nfaults = [{{ server = {server}, at = \"1 ms\", kind = \"fail\" }}]\n"
             )
         };
-        assert_eq!(said(&text(0)), []);
-        let found = said(&text(7));
+        assert_eq!(warnings_of(&text(0)), []);
+        let found = warnings_of(&text(7));
         assert_eq!(found[0].0, "storage.faults.0.server");
         assert_eq!(
             found[0].1,
@@ -119,7 +119,7 @@ mod tests {
         );
         // An object server, which ranks do not access directly.
         let system = "file_system = { object_servers = 2 }\n";
-        assert_eq!(said(&format!("{system}{}", text(10))), []);
+        assert_eq!(warnings_of(&format!("{system}{}", text(10))), []);
     }
 
     /// A device of 1 GB/s takes 10 ms for 10 MB.
@@ -130,8 +130,8 @@ mod tests {
                 "client = {{ timeout = {timeout:?} }}\ndevice = {{ rate = {{ write = \"1 GB/s\", overhead = \"0 s\" }} }}\n{manager}"
             )
         };
-        assert_eq!(said(&text("10 ms", "")), []);
-        let found = said(&text("9999 us", ""));
+        assert_eq!(warnings_of(&text("10 ms", "")), []);
+        let found = warnings_of(&text("9999 us", ""));
         assert_eq!(found[0].0, "storage.client.timeout");
         assert!(
             found[0]
@@ -139,6 +139,9 @@ mod tests {
                 .contains("takes 1.000e-2 s for a write of 10000000 B by rank 0 of job \"a\""),
             "{found:?}"
         );
-        assert_eq!(said(&text("9999 us", "manager = { acknowledge = \"memory\" }")), []);
+        assert_eq!(
+            warnings_of(&text("9999 us", "manager = { acknowledge = \"memory\" }")),
+            []
+        );
     }
 }

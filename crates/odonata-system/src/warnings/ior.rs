@@ -148,7 +148,7 @@ fn never_written(test: &IorParams, before: Option<&IorParams>) -> Option<(String
 mod tests {
     use crate::scenario;
 
-    fn said(workload: &str) -> Vec<(String, String)> {
+    fn warnings_of(workload: &str) -> Vec<(String, String)> {
         let text = format!(
             "[machine.torus]\ndims = [4, 4]\n[storage]\nnodes = {{ list = [0, 1] }}\n[[jobs]]\nname = \"a\"\nranks = 4\n{workload}\n"
         );
@@ -160,17 +160,17 @@ mod tests {
 
     #[test]
     fn flags_without_effect_are_reported_with_the_reason() {
-        let found = said("workload = { ior = \"-w -v -B -o /scratch/f\" }");
+        let found = warnings_of("workload = { ior = \"-w -v -B -o /scratch/f\" }");
         let expected = "changes nothing in a simulation: -v (verbose: it concerns IOR's output only), -B (useO_DIRECT: nodes have no page cache)";
         assert_eq!(found, [("jobs.0.workload.ior".to_string(), expected.to_string())]);
-        let found = said("workload = [{ ior = \"-w -k\" }, { ior = \"-r -B\" }]");
+        let found = warnings_of("workload = [{ ior = \"-w -k\" }, { ior = \"-r -B\" }]");
         assert_eq!((found.len(), found[0].0.as_str()), (1, "jobs.0.workload.1.ior"));
-        let found = said("workload = { mdtest = \"-n 3 -d /scratch/m\" }");
+        let found = warnings_of("workload = { mdtest = \"-n 3 -d /scratch/m\" }");
         let expected = "changes nothing in a simulation: -d (directory: simulated files have numbers, not names)";
         assert_eq!(found, [("jobs.0.workload.mdtest".to_string(), expected.to_string())]);
-        assert_eq!(said("workload = { ior = \"-w -t 1m -b 4m\" }"), []);
-        assert_eq!(said("workload = { ior = { writeFile = true } }"), []);
-        let found = said("workload = { ior = \"-w -r -C\" }");
+        assert_eq!(warnings_of("workload = { ior = \"-w -t 1m -b 4m\" }"), []);
+        assert_eq!(warnings_of("workload = { ior = { writeFile = true } }"), []);
+        let found = warnings_of("workload = { ior = \"-w -r -C\" }");
         assert!(
             found[0].1.contains("each task reads and writes at its own server"),
             "{found:?}"
@@ -214,7 +214,7 @@ mod tests {
             ),
         ] {
             let list: Vec<String> = tests.iter().map(|line| format!("{{ ior = \"{line}\" }}")).collect();
-            let found = said(&format!("workload = [{}]", list.join(", ")));
+            let found = warnings_of(&format!("workload = [{}]", list.join(", ")));
             match expected {
                 None => assert_eq!(found, [], "{tests:?}"),
                 Some((number, what)) => {

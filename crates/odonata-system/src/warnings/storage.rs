@@ -41,7 +41,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
             expected: "storage.nodes, with the number or the list of servers".into(),
         });
     }
-    warnings.extend(apart(scenario));
+    warnings.extend(scattered_directories(scenario));
     warnings.extend(free_metadata(scenario));
     warnings.extend(skew(scenario, servers));
     warnings.extend(tiers(scenario));
@@ -107,7 +107,7 @@ fn free_metadata(scenario: &Scenario) -> Option<Warning> {
 }
 
 /// Jobs that share a directory although the location of its files depends on the rank that accesses them.
-fn apart(scenario: &Scenario) -> Option<Warning> {
+fn scattered_directories(scenario: &Scenario) -> Option<Warning> {
     let resolved = &scenario.resolved;
     let mut first: BTreeMap<&str, &Job> = BTreeMap::new();
     for job in &resolved.jobs {
@@ -275,7 +275,7 @@ mod tests {
     const MACHINE: &str =
         "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 4\nglobal_ports_per_router = 2\n";
 
-    fn said(text: &str) -> Vec<Warning> {
+    fn warnings_of(text: &str) -> Vec<Warning> {
         let loaded = scenario::load(text, "s.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}\n{text}"));
         warnings(&loaded)
     }
@@ -291,22 +291,22 @@ mod tests {
             let storage = format!("[storage]\nnodes = {{ per_group = 2 }}\n{metadata}");
             format!("{MACHINE}{storage}[[jobs]]\nname = \"m\"\nranks = 2\nworkload = {{ mdtest = \"-n 3\" }}\n")
         };
-        let found = said(&text(""));
+        let found = warnings_of(&text(""));
         assert_eq!((found.len(), found[0].key.as_str()), (1, "jobs.0.workload"));
         assert_eq!(found[0].expected, "a table [storage.metadata]");
-        assert_eq!(said(&text("metadata = {}\n")), []);
+        assert_eq!(warnings_of(&text("metadata = {}\n")), []);
     }
 
     #[test]
     fn default_servers_are_reported() {
         let text = |storage: &str| format!("{MACHINE}{storage}{}", job("a", 4, "placement = \"random\""));
-        let found = said(&text("[storage]\n"));
+        let found = warnings_of(&text("[storage]\n"));
         assert_eq!(found[0].key, "storage.nodes");
         assert_eq!(
             found[0].message,
             "not given: 5 storage servers, one per 32 of 139 compute nodes, spread evenly over the machine"
         );
-        assert_eq!(said(&text("[storage]\nnodes = { per_group = 2 }\n")), []);
+        assert_eq!(warnings_of(&text("[storage]\nnodes = { per_group = 2 }\n")), []);
     }
 
     #[test]
@@ -316,18 +316,18 @@ mod tests {
             format!("{MACHINE}{storage}{}", job("a", ranks, ""))
         };
         // Two groups of 14 compute nodes: the servers of two groups of nine.
-        let found = said(&text("by-group", 28));
+        let found = warnings_of(&text("by-group", 28));
         assert_eq!((found.len(), found[0].key.as_str()), (1, "storage.assignment"));
         assert_eq!(
             found[0].message,
             "28 ranks use 4 of 18 storage servers, 7 of them server 0; an even share is 1.6"
         );
-        assert_eq!(said(&text("round-robin", 28)), []);
-        assert_eq!(said(&text("by-group", 126)), []);
+        assert_eq!(warnings_of(&text("round-robin", 28)), []);
+        assert_eq!(warnings_of(&text("by-group", 126)), []);
         // Also with more ranks than are examined.
         let many = "ranks_per_node = 10";
         let text = text("by-group", 280).replace("ranks = 280", &format!("ranks = 280\n{many}"));
-        let found = said(&text);
+        let found = warnings_of(&text);
         assert!(
             found[0].message.starts_with("280 ranks use 4 of 18 storage servers"),
             "{found:?}"
@@ -345,14 +345,14 @@ mod tests {
                 job("a", 4, "placement = \"random\"")
             )
         };
-        let found = said(&text("by-group"));
+        let found = warnings_of(&text("by-group"));
         let warning = found.iter().find(|warning| warning.key == "storage.tiers.0.assignment");
         assert_eq!(
             warning.map(|warning| warning.message.as_str()),
             Some("9 servers drain to 1 of 6 of tier \"io\", 9 of them to one; an even share is 1.5")
         );
         assert!(
-            said(&text("round-robin"))
+            warnings_of(&text("round-robin"))
                 .iter()
                 .all(|warning| warning.key != "storage.tiers.0.assignment")
         );
@@ -365,13 +365,13 @@ mod tests {
             let job = job("a", 126, "").replace("total", &format!("file = {file:?}, total"));
             format!("{MACHINE}{storage}{job}")
         };
-        let found = said(&text("\"hash\"", "shared"));
+        let found = warnings_of(&text("\"hash\"", "shared"));
         assert_eq!((found.len(), found[0].key.as_str()), (1, "storage.layout"));
         let expected = "63 ranks of the sample use one of 18 storage servers, server";
         assert!(found[0].message.starts_with(expected), "{found:?}");
-        assert_eq!(said(&text("\"round-robin\"", "per-rank")), []);
-        assert_eq!(said(&text("\"hash\"", "per-rank")), []);
-        assert_eq!(said(&text("{ striped = { stripe = \"1 kB\" } }", "shared")), []);
+        assert_eq!(warnings_of(&text("\"round-robin\"", "per-rank")), []);
+        assert_eq!(warnings_of(&text("\"hash\"", "per-rank")), []);
+        assert_eq!(warnings_of(&text("{ striped = { stripe = \"1 kB\" } }", "shared")), []);
     }
 
     #[test]
@@ -382,7 +382,7 @@ mod tests {
             let reader = job("b", 3, "io = { directory = \"a\" }");
             format!("{MACHINE}{storage}{}{reader}", job("a", 3, ""))
         };
-        let found = said(&text("assigned"));
+        let found = warnings_of(&text("assigned"));
         assert_eq!((found.len(), found[0].key.as_str()), (1, "jobs.1.io.directory"));
         assert!(
             found[0]
@@ -390,10 +390,10 @@ mod tests {
                 .starts_with("jobs \"a\" and \"b\" share the directory \"a\""),
             "{found:?}"
         );
-        let told = said(&text("round-robin"));
+        let found = warnings_of(&text("round-robin"));
         assert!(
-            told.iter().all(|warning| warning.key != "jobs.1.io.directory"),
-            "{told:?}"
+            found.iter().all(|warning| warning.key != "jobs.1.io.directory"),
+            "{found:?}"
         );
     }
 }
