@@ -91,7 +91,7 @@ fn charges_that_do_not_add_up_and_waiters_left_over_are_found() {
     assert!(wrong.audit().unwrap_err().contains("charged for 4 ps, but waited 7 ps"));
     let mut left = ledger();
     left.join::<Plain>(1, at(0), 1);
-    assert!(left.audit().unwrap_err().contains("still waits in line 1"));
+    assert!(left.audit().unwrap_err().contains("still waiters in line 1"));
 }
 
 #[test]

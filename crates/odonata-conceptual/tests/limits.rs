@@ -59,7 +59,7 @@ fn a_collective_that_was_not_foreseen_is_an_error_where_it_is_reached() {
         assert_eq!(operations, 3, "{collective}: {failure:?}");
         let failure = failure.unwrap_or_default();
         assert!(failure.starts_with("job:1:"), "{failure}");
-        assert!(failure.contains("could not be found before the run"), "{failure}");
+        assert!(failure.contains("unknown before the run"), "{failure}");
     }
     // A single member needs no communicator.
     let alone = program(&format!("{before}tasks t such that t < msgs_sent synchronize."), 4);

@@ -504,7 +504,7 @@ fn messages_without_completion_are_not_awaited() {
     let refused = |text: &str| {
         let errors = Conceptual::parse("refused.ncptl", text).unwrap_err();
         assert!(
-            errors.to_string().contains("only what is sent ASYNCHRONOUSLY"),
+            errors.to_string().contains("only messages sent ASYNCHRONOUSLY"),
             "{errors}"
         );
     };

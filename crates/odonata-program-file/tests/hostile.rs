@@ -172,7 +172,7 @@ fn a_page_with_a_huge_declared_size_is_refused_before_decompression() {
     std::fs::write(&path, bytes).unwrap();
     let error = use_it(&target).unwrap_err();
     assert_eq!(error.file, path);
-    assert!(error.problem.contains("that says it has"), "{error}");
+    assert!(error.problem.contains("that claims"), "{error}");
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn mistakes_are_found_with_their_line_and_key() {
     assert_eq!(found.expected, "a whole number of bytes");
     let found = error("flit = \"2 flits\"");
     assert_eq!(found.key, "network.flit");
-    assert!(found.message.contains("network.flit is no size in bytes"), "{found}");
+    assert!(found.message.contains("without network.flit in bytes"), "{found}");
 
     // Time for a size: the written value is shown.
     let found = error("clock = \"1 ns\"\npacket = \"3 cycles\"");

@@ -343,7 +343,7 @@ mod tests {
             warningAsErrors writefile";
         for name in names.split_whitespace() {
             let said = parse(&format!("-O {name}=1")).err().unwrap_or_default();
-            assert!(!said.contains("no such name"), "{said}");
+            assert!(!said.contains("has no parameter of this name"), "{said}");
         }
         let line = parse("-w --posix.odirect --random-offset-seed 7 --collective").unwrap();
         assert_eq!(
@@ -379,7 +379,7 @@ mod tests {
         assert!(error("--dfs.pool=x").contains("not supported: it belongs to an interface that is not modeled"));
         assert!(error("--randomPrefill 2m").contains("not supported"));
         assert!(error("--collective=1").contains("takes no argument"));
-        assert!(error("-w --random-offset-seed").contains("ends the command line"));
+        assert!(error("-w --random-offset-seed").contains("the command line ends"));
         assert!(error("-O filePerProc=yes").contains("expected 0 or 1"));
         assert!(error("-d 1.5").contains("whole seconds"));
         assert!(error(&"-w ".repeat(40_000)).contains("longer"));
