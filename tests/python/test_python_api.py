@@ -191,7 +191,7 @@ def test_texts_of_the_command_become_those_of_python():
     )
     assert spoken("--latency-threshold") == "latency_threshold"
     assert spoken("--incomplete reads the recorded part; odonata trace lint lists the damage") == (
-        "incomplete=True reads what there is of it; odonata.trace_lint says what is wrong"
+        "incomplete=True reads the recorded part; odonata.trace_lint lists the damage"
     )
     assert (
         spoken('--set jobs.0.ranks=4 and --set KEY="x"')
