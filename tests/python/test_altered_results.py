@@ -366,7 +366,7 @@ def test_whatever_about_json_has_become_another_scenario_is_refused(killed, serv
             "run", "scenario.toml", "-o", "out", "--baselines", "--resume", "--seed", "4"
         )
         assert refused.code == 2, refused
-        assert "the scenario is not the one that was saved" in refused.err
+        assert "the scenario differs from the saved one" in refused.err
 
 
 @pytest.mark.slow

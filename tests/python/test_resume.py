@@ -106,7 +106,7 @@ def test_another_scenario_seed_or_setting_is_refused_by_name(shell):
     ]:
         refused = shell("run", "scenario.toml", "-o", "out", "--resume", *arguments)
         assert refused.code == 2
-        assert "the run cannot be resumed: the scenario is not the one that was saved" in refused.err
+        assert "the run cannot be resumed: the scenario differs from the saved one" in refused.err
         assert changed in refused.err
         assert "--force" in refused.err
     assert shell.files() == before

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 /// Runs a model sequentially, and every event three times: do, undo, redo.
 ///
 /// After the undo the whole state must equal the state before the event. After the redo it must equal the state after
-/// the first time, and the same events must have been sent. Slow, because the whole state is read for every event: for
-/// tests on small models.
+/// the first time, with the same events sent. Slow, because every event reads the whole state: for tests on small
+/// models.
 pub struct RollbackCheck<M: Model> {
     model: M,
     queue: BTreeMap<(Time, Lp, u32, u32), M::Event>,
@@ -121,8 +121,7 @@ impl<M: Model> RollbackCheck<M> {
     /// Runs to the end, or to `limit` events.
     ///
     /// # Errors
-    /// Names the first event whose undo or redo did not restore the state, or that sent another LP an
-    /// event sooner than the declared lookahead.
+    /// The first event whose undo or redo did not restore the state, or that violated the lookahead.
     pub fn run(&mut self, limit: u64) -> Result<u64, String> {
         // The digest of the state before the next event.
         let mut before = fingerprint(&self.model);
@@ -175,7 +174,7 @@ impl<M: Model> RollbackCheck<M> {
         Ok(self.events)
     }
 
-    /// The model, to read its results.
+    /// Read access to the model.
     pub fn model(&self) -> &M {
         &self.model
     }

@@ -3035,7 +3035,7 @@ class Workload(Choice):
     """Exclusive scans, one after the other."""
 
     alltoall: AlltoallWorkload | None = None
-    """All-to-alls, one after the other; "all-to-all" is traffic that waits for nothing."""
+    """All-to-alls, one after the other; "all-to-all" is open-loop traffic."""
 
     nccl: NcclWorkload | None = None
     """A collective of NCCL: rings or double binary trees on several channels, chunk by chunk."""

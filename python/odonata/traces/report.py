@@ -125,7 +125,7 @@ def repeat(trace: Path, target: Path, times: int) -> list[str]:
     converted = trace_formats.at(trace)
     if converted is not None:
         raise InputError(
-            f"it is a {converted.name}, which is not repeated in files of its own format",
+            f"it is a {converted.name}, which cannot be written again in its own format",
             file=str(trace),
             expected="a trace whose format can be",
             hint=Words(

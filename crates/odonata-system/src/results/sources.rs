@@ -1,4 +1,4 @@
-//! What the tables are made from, and what several of them share.
+//! The data from which the tables are made, and helpers shared by several tables.
 
 use crate::placement::Placement;
 use crate::scenario::resolved::Resolved;
@@ -7,10 +7,10 @@ use odonata_host::HostMeasured;
 use odonata_network::Measured;
 use odonata_topology::{LinkClass, Peer, Topology};
 
-/// Names of the two kinds of a job's traffic.
+/// Names of the two traffic classes of a job.
 pub(super) const CLASSES: [&str; 2] = ["mpi", "io"];
 
-/// Everything that was measured until `now`.
+/// All measurements until `now`.
 #[derive(Clone, Copy)]
 pub(super) struct Sources<'a> {
     pub(super) scenario: &'a Resolved,
@@ -18,7 +18,7 @@ pub(super) struct Sources<'a> {
     pub(super) topology: &'a Topology,
     pub(super) fabric: &'a Measured,
     pub(super) hosts: &'a HostMeasured,
-    /// Per job, when its first rank started; now if none has.
+    /// Per job, when its first rank started; `now` if none did.
     pub(super) starts: &'a [Time],
     pub(super) now: Time,
 }
@@ -32,7 +32,7 @@ pub(super) fn mean(sum: f64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum / count as f64 }
 }
 
-/// What a link connects: kind and number of both ends.
+/// The ends of a link: kind and number of both.
 pub(crate) struct LinkEnds {
     pub(crate) class: LinkClass,
     pub(crate) source: (&'static str, u32),
