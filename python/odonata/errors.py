@@ -199,21 +199,20 @@ def setting(text: str) -> Words:
     return Words(Setting(text))
 
 
-#: Phrases of the core that name options. The core does not know whether Python or the command asks.
+#: Options and commands that texts of the core name: it does not know whether Python or the command asks.
 _OF_THE_CORE: dict[str, Words] = {
-    "--incomplete reads what there is of it; odonata trace lint says what is wrong": given("incomplete")
-    + " reads what there is of it; "
-    + call("trace lint")
-    + " says what is wrong",
-    "odonata trace convert --repeat writes any": Words(
-        Said("odonata.trace_convert(..., repeat=2)", "odonata trace convert --repeat"), " writes any"
+    "odonata trace convert --repeat": Words(
+        Said("odonata.trace_convert(..., repeat=2)", "odonata trace convert --repeat")
     ),
-    "--ignore-unknown-backend, in a scenario": given("ignore_unknown_backend") + ", in a scenario",
-    "--job NAME, one of": given("job", "NAME") + ", one of",
-    "--job with one of": option("job") + " with one of",
-    "odonata trace convert FILE": call("trace convert") + " FILE",
-    "odonata describe and odonata check": call("describe") + " and " + call("check"),
+    "odonata trace convert": call("trace convert"),
+    "odonata trace lint": call("trace lint"),
     "odonata workload check": call("workload check"),
+    "odonata describe": call("describe"),
+    "odonata check": call("check"),
+    "--ignore-unknown-backend": given("ignore_unknown_backend"),
+    "--incomplete": given("incomplete"),
+    "--job NAME": given("job", "NAME"),
+    "--job": option("job"),
 }
 
 
@@ -229,10 +228,11 @@ def _option_of_the_core(place: str | None) -> str | None:
 
 def _of_the_core(text: str) -> str:
     """Returns a text of the core with its options as data."""
-    for phrase, words in _OF_THE_CORE.items():
-        before, found, after = text.partition(phrase)
+    # Of two names that begin alike the longer one comes first.
+    for name, words in _OF_THE_CORE.items():
+        before, found, after = text.partition(name)
         if found:
-            return before + words + after
+            return _of_the_core(before) + words + _of_the_core(after)
     return text
 
 
