@@ -79,7 +79,7 @@ impl Document {
 
     /// The written form.
     pub(super) fn read(&self) -> Result<Written, InputError> {
-        let locate = |error: ReadError| {
+        let locate = |ReadError(error): ReadError| {
             let (key, place) = error.at.unwrap_or_else(|| (String::new(), self.root.place));
             // Of the ranks of a job there are fewer than the type of the key can count.
             let expected = match is_ranks_of_job(&key) && error.expected.starts_with("a whole number") {
