@@ -37,6 +37,7 @@ mod loom_tests;
 mod message_router;
 mod messages;
 mod part;
+pub(crate) mod rollback_check;
 mod rounds;
 mod shared;
 mod speculation;
@@ -61,6 +62,7 @@ use thread_choice::ThreadChoice;
 use thread_pool::ThreadPool;
 use work_queues::WorkQueues;
 
+pub use rollback_check::RollbackCheck;
 pub use speculation::Optimism;
 pub use thread_choice::Awake;
 

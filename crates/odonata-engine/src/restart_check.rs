@@ -1,6 +1,6 @@
 //! A test harness for checkpoint and restart: a run that is saved and loaded repeatedly.
 
-use crate::rollback_check::fingerprint;
+use crate::parallel::rollback_check::fingerprint;
 use crate::saved::{from_bytes, to_bytes};
 use crate::{Model, Pause, Sequential, Time};
 

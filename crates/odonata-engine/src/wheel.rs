@@ -60,6 +60,11 @@ impl<E> Scheduled<E> {
         }
     }
 
+    /// An event for `lp` with its [rank](Self::rank).
+    pub(crate) fn ranked(lp: Lp, (time, order): (Time, u64), event: E) -> Self {
+        Scheduled { time, order, lp, event }
+    }
+
     #[inline]
     pub(crate) fn rank(&self) -> (Time, u64) {
         (self.time, self.order)

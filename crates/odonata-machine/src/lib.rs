@@ -7,4 +7,4 @@ mod machine;
 mod schedulers;
 
 pub use machine::{Event, Machine, MachineMeasured};
-pub use schedulers::{run_with_restarts, schedule};
+pub use schedulers::{run_with_restarts, schedule, undo_and_redo};

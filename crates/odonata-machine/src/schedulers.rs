@@ -1,7 +1,7 @@
 //! Schedulers of the machine: what runs its parts.
 
 use crate::Machine;
-use odonata_engine::{Options, Parallel, Partition, Scheduler, Sequential, Transport};
+use odonata_engine::{Options, Parallel, Partition, RollbackCheck, Scheduler, Sequential, Transport};
 use std::sync::Arc;
 
 /// Starts the parts of a machine, from part `first` of `partition` on, under a parallel scheduler with these options. Without
@@ -38,4 +38,15 @@ pub fn run_with_restarts(
     interval: &mut dyn FnMut() -> u64,
 ) -> Result<Box<dyn Scheduler<Machine>>, String> {
     Ok(Box::new(odonata_engine::run_with_restarts(make, interval)?))
+}
+
+/// The test harness for rollback, see [`odonata_engine::RollbackCheck`]: how many events were done, undone and redone, `limit` at most,
+/// and the machine that is left.
+///
+/// # Errors
+/// Names the first event whose undo or redo did not restore the state.
+pub fn undo_and_redo(machine: Machine, limit: u64) -> Result<(u64, Machine), String> {
+    let mut check = RollbackCheck::new(machine);
+    let events = check.run(limit)?;
+    Ok((events, check.into_model()))
 }

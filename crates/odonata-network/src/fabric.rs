@@ -215,8 +215,14 @@ impl<P: Payload> Fabric<P> {
     fn enqueue<C: HandlerContext>(&mut self, ctx: &mut C, message: u32) -> Option<Notice> {
         let ways = (self.fluid.hand_over(), self.analytic.params());
         match (self.fidelity(message), ways) {
-            (Fidelity::Flow, (Some(delay), _)) => self.fluid.enqueue(ctx, &mut self.shared, delay, message),
-            (Fidelity::Analytic, (_, Some(model))) => self.analytic.enqueue(ctx, &mut self.shared, model, message),
+            (Fidelity::Flow, (Some(delay), _)) => {
+                let ctx = &mut ctx.with_everything();
+                self.fluid.enqueue(ctx, &mut self.shared, delay, message)
+            }
+            (Fidelity::Analytic, (_, Some(model))) => {
+                let ctx = &mut ctx.with_everything();
+                self.analytic.enqueue(ctx, &mut self.shared, model, message)
+            }
             _ => (self.nics).enqueue(ctx, &mut self.shared, &mut self.pipelined, message),
         }
     }
@@ -336,11 +342,14 @@ impl<P: Payload> Fabric<P> {
             FabricEvent::Port { port } => self.output_queued.serve(ctx, shared, port),
             FabricEvent::Input { buffer } => self.input_queued.next_head(ctx, shared, lp, buffer),
             FabricEvent::Nic { nic } => return self.nics.serve(ctx, shared, nic),
-            FabricEvent::Publish => shared.publish(ctx, lp),
+            FabricEvent::Publish => shared.publish(&mut ctx.with_everything(), lp),
             FabricEvent::Submit { message } => return self.enqueue(ctx, message),
-            _ if event.is_without_packets() => return self.handle_message(ctx, lp, event),
+            _ if event.is_without_packets() => {
+                return self.handle_message(&mut ctx.with_everything(), lp, event);
+            }
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
             FabricEvent::Notify { notification } => {
+                let ctx = &mut ctx.with_everything();
                 let arrived = shared.forward_notification(ctx, lp, notification)?;
                 return self.nics.throttle(ctx, shared, &mut self.pipelined, &arrived);
             }
@@ -368,12 +377,15 @@ impl<P: Payload> Fabric<P> {
             FabricEvent::Publish => {
                 // What has come before is part of what is published.
                 self.pipelined.take_in::<C>(shared, lp, ctx.now() - LAG, false);
-                shared.publish(ctx, lp);
+                shared.publish(&mut ctx.with_everything(), lp);
             }
             FabricEvent::Submit { message } => return self.enqueue(ctx, message),
-            _ if event.is_without_packets() => return self.handle_message(ctx, lp, event),
+            _ if event.is_without_packets() => {
+                return self.handle_message(&mut ctx.with_everything(), lp, event);
+            }
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
             FabricEvent::Notify { notification } => {
+                let ctx = &mut ctx.with_everything();
                 let arrived = shared.forward_notification(ctx, lp, notification)?;
                 return self.nics.throttle(ctx, shared, &mut self.pipelined, &arrived);
             }

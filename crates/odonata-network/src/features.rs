@@ -17,6 +17,9 @@
 //! - *extras*: sampling periods, FIFOs at inputs, what routers tell each other of their ports, bounds on the rate of
 //!   NICs, flows beside packets.
 //!
+//! Code that only control or extras reach is compiled for [`Everything`] alone, and so are messages without packets: a handler calls it
+//! with [its context widened](HandlerContext::with_everything). Routings are compiled for a mode, not for a set.
+//!
 //! Time series belong to all of them: most runs have them, and who has none asks once per transmission.
 //!
 //! A handler asks `C::BLAME && ..` of its [context](HandlerContext), or `M::BLAME` of the [`Uses`] that edits state: what follows is
@@ -142,9 +145,14 @@ impl<M: Mode> Mode for AnyUse<M> {
 }
 
 /// The context of a handler inside the fabric.
-pub(crate) trait HandlerContext: FabricContext + Uses {}
+pub(crate) trait HandlerContext: FabricContext + Uses {
+    /// The context that the scheduler gave.
+    type Inner: FabricContext;
 
-impl<C: FabricContext + Uses> HandlerContext for C {}
+    /// The same context for handlers that are compiled for every feature. Code that only some features reach, or that
+    /// runs less than once per packet, takes it: so it is compiled once, not once per set.
+    fn with_everything(&mut self) -> Handler<'_, Self::Inner, Everything>;
+}
 
 /// A context, for handlers that are compiled for the features `F`.
 pub(crate) struct Handler<'a, C, F> {
@@ -159,6 +167,15 @@ impl<'a, C, F: Features> Handler<'a, C, F> {
             context,
             features: PhantomData,
         }
+    }
+}
+
+impl<C: FabricContext, F: Features> HandlerContext for Handler<'_, C, F> {
+    type Inner = C;
+
+    #[inline(always)]
+    fn with_everything(&mut self) -> Handler<'_, C, Everything> {
+        Handler::new(self.context)
     }
 }
 

@@ -16,7 +16,7 @@ mod vc_ranges;
 
 pub use coupling::LinkPart;
 pub(crate) use coupling::{Coupling, WHOLE};
-pub(crate) use credits::Space;
+pub(crate) use credits::{CountCredits, Space};
 pub(crate) use flit_credit::FlitCredits;
 pub use flow_waits::FlowWait;
 pub(crate) use link::{Link, Links, Upstream, VcNumbers};
@@ -320,6 +320,16 @@ impl Flow {
     #[inline(always)]
     pub(crate) fn load<M: Uses>(&mut self, link: u32, now: Time) -> u32 {
         self.count_credits::<M>(link, now);
+        let port = self.ports.get(link);
+        port.used + port.waiting_flits + self.coupling.load::<M>(link)
+    }
+
+    /// The same, with credits counted by `count`.
+    #[inline(always)]
+    pub(crate) fn load_counted_by<M: Uses>(&mut self, count: CountCredits, link: u32, now: Time) -> u32 {
+        if self.has_due_credits(link, now) {
+            count(self, link, now);
+        }
         let port = self.ports.get(link);
         port.used + port.waiting_flits + self.coupling.load::<M>(link)
     }

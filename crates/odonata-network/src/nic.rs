@@ -204,7 +204,7 @@ impl Nics {
         nic: u32,
     ) -> Option<Notice> {
         if shared.classes.is_on::<C>() || shared.congestion.is_on::<C>() || self.has_choice::<C>() {
-            return self.serve_choosing(ctx, shared, nic);
+            return self.serve_choosing(&mut ctx.with_everything(), shared, nic);
         }
         let now = ctx.now();
         let number = shared.flow.links.ports + nic;

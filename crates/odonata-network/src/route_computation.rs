@@ -3,14 +3,14 @@
 use crate::Payload;
 use crate::fabric::{Setup, Shared};
 use crate::features::Uses;
-use crate::flow::Flow;
+use crate::flow::{CountCredits, Flow};
 use crate::packet::{Packet, VcTerms};
 use crate::remote_congestion::RemoteCongestion;
 use crate::router::VcAvailability;
 use crate::routing::{Choice, Decision, Header, NOWHERE, Path, Routing};
 use crate::settings::Arbitration;
 use odonata_engine::random::Purpose;
-use odonata_engine::{RangeStore, Stream, Time};
+use odonata_engine::{Plain, RangeStore, Speculative, Stream, Time};
 use odonata_topology::LinkClass;
 use odonata_units::SplitMix64;
 use std::ops::Range;
@@ -54,6 +54,7 @@ struct View<'a, M, A> {
     /// Its traffic class.
     class: u8,
     repeatable: Option<RepeatableDraws>,
+    count: CountCredits,
     mode: std::marker::PhantomData<M>,
 }
 
@@ -91,7 +92,7 @@ impl<M: Uses, A> View<'_, M, A> {
     /// The load of router port `port` of the machine.
     fn load(&mut self, port: u32) -> u64 {
         let port = self.flow.links.port(port);
-        u64::from(self.flow.load::<M>(port, self.now)) * self.setup.params.flit
+        u64::from(self.flow.load_counted_by::<M>(self.count, port, self.now)) * self.setup.params.flit
     }
 
     /// What is known of the load of `path`.
@@ -192,8 +193,7 @@ impl<P: Payload> Shared<P> {
 
     /// Decides for `packet` at `router` for good: it has the header behind the port from now on, and has been at `hops` more
     /// routers.
-    // Not compiled into its callers, as many as there are, and what it returns fits into a register.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn decide_once<M: Uses>(
         &mut self,
         available: &impl VcAvailability,
@@ -202,7 +202,24 @@ impl<P: Payload> Shared<P> {
         flits: u32,
         now: Time,
     ) -> Decision {
-        let (decision, header) = self.decide::<M>(available, router, packet, flits, now);
+        let count = Flow::count_credits::<M>;
+        match M::JOURNAL {
+            true => self.decide_for_good::<Speculative>(available, router, (packet, hops), (flits, count), now),
+            false => self.decide_for_good::<Plain>(available, router, (packet, hops), (flits, count), now),
+        }
+    }
+
+    // Not compiled into its callers, as many as there are, and what it returns fits into a register.
+    #[inline(never)]
+    fn decide_for_good<M: Uses>(
+        &mut self,
+        available: &impl VcAvailability,
+        router: u32,
+        (packet, hops): (u32, u16),
+        (flits, count): (u32, CountCredits),
+        now: Time,
+    ) -> Decision {
+        let (decision, header) = self.decide_with::<M>(available, router, packet, (flits, count), now);
         let p = self.packets.edit::<M>(packet);
         p.header = header;
         p.hops = p.hops.saturating_add(hops);
@@ -219,6 +236,36 @@ impl<P: Payload> Shared<P> {
         flits: u32,
         now: Time,
     ) -> (Decision, Header) {
+        let count = Flow::count_credits::<M>;
+        match M::JOURNAL {
+            true => self.decide_for_now::<Speculative>(available, router, packet, (flits, count), now),
+            false => self.decide_for_now::<Plain>(available, router, packet, (flits, count), now),
+        }
+    }
+
+    #[inline(never)]
+    fn decide_for_now<M: Uses>(
+        &mut self,
+        available: &impl VcAvailability,
+        router: u32,
+        packet: u32,
+        (flits, count): (u32, CountCredits),
+        now: Time,
+    ) -> (Decision, Header) {
+        self.decide_with::<M>(available, router, packet, (flits, count), now)
+    }
+
+    /// The same. `M` is a mode, not a set of features, so that all routings are compiled once and not once per set: `count` is
+    /// for those of the handler. Speculation shares the copy of all callers that are not hot.
+    #[inline(always)]
+    fn decide_with<M: Uses>(
+        &mut self,
+        available: &impl VcAvailability,
+        router: u32,
+        packet: u32,
+        (flits, count): (u32, CountCredits),
+        now: Time,
+    ) -> (Decision, Header) {
         let p = self.packets.get(packet);
         let mut header = p.header;
         let seed = self.setup.params.seed;
@@ -233,9 +280,14 @@ impl<P: Payload> Shared<P> {
             flits,
             class: p.class,
             repeatable: (available.decides_again()).then(|| RepeatableDraws::new(seed, router, p)),
+            count,
             mode: std::marker::PhantomData,
         };
-        let decision = self.routes.routing.decide(router, &mut header, &mut view);
+        let routing = &self.routes.routing;
+        let decision = match M::JOURNAL {
+            true => routing.decide(router, &mut header, &mut view),
+            false => routing.decide_inline(router, &mut header, &mut view),
+        };
         (decision, header)
     }
 

@@ -179,6 +179,15 @@ impl Flow {
         }
     }
 
+    /// Whether [`count_credits`](Self::count_credits) has something to do.
+    #[inline(always)]
+    pub(crate) fn has_due_credits(&self, link: u32, now: Time) -> bool {
+        match self.flits.are_used() {
+            true => self.flits.next_due(link) <= now,
+            false => self.in_flight.get(link).earliest <= now,
+        }
+    }
+
     /// Counts the credits of `link` that are due, of which there are some.
     #[inline(never)]
     fn count_due_credits<M: Uses>(&mut self, link: u32, now: Time) {
@@ -293,6 +302,9 @@ impl Flow {
         earliest
     }
 }
+
+/// [`Flow::count_credits`] for the features of a handler, which hands it to code that is compiled once for all sets of features.
+pub(crate) type CountCredits = fn(&mut Flow, u32, Time);
 
 impl Flow {
     /// Counts the credits of single flits of `link` that are due.

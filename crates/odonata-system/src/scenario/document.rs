@@ -79,7 +79,7 @@ impl Document {
 
     /// The written form.
     pub(super) fn read(&self) -> Result<Written, InputError> {
-        let locate = |error: ReadError| {
+        let locate = |ReadError(error): ReadError| {
             let (key, place) = error.at.unwrap_or_else(|| (String::new(), self.root.place));
             // The number of ranks of a job is bounded below the range of its type.
             let expected = match is_ranks_of_job(&key) && error.expected.starts_with("a whole number") {

@@ -16,8 +16,13 @@ use super::error::quoted;
 use super::tree::{Entry, Node, Place, Value};
 
 /// What is wrong, and where, as far as is known.
+// In a box: the result of every value that is read has room for an error, and 140 types are compiled to pass it on.
 #[derive(Debug)]
-pub(super) struct ReadError {
+pub(super) struct ReadError(pub(super) Box<Mistake>);
+
+/// The content of a [`ReadError`].
+#[derive(Debug)]
+pub(super) struct Mistake {
     pub(super) problem: String,
     pub(super) value: Option<String>,
     pub(super) expected: String,
@@ -28,13 +33,13 @@ pub(super) struct ReadError {
 
 impl ReadError {
     fn plain(problem: String, value: Option<String>, expected: String, hint: Option<String>) -> Self {
-        ReadError {
+        ReadError(Box::new(Mistake {
             problem,
             value,
             expected,
             hint,
             at: None,
-        }
+        }))
     }
 
     /// A value that differs from the expectation. The expectation of a quantity may end with `; HINT` (see
@@ -60,30 +65,26 @@ impl ReadError {
         )
     }
 
-    /// Restates the error of the quantity `converted` for `text`, as it was written.
-    fn of_converted(self, text: &str, converted: &str) -> Self {
-        ReadError {
-            problem: format!("invalid value {}", quoted(text)),
-            value: Some(quoted(text)),
-            hint: self
-                .hint
-                .or_else(|| Some(format!("{} is \"{converted}\"", quoted(text)))),
-            ..self
-        }
+    /// Describes the quantity `converted`, written as `text`.
+    fn of_converted(mut self, text: &str, converted: &str) -> Self {
+        self.0.problem = format!("invalid value {}", quoted(text));
+        self.0.value = Some(quoted(text));
+        (self.0.hint).get_or_insert_with(|| format!("{} is \"{converted}\"", quoted(text)));
+        self
     }
 
     /// Shows the value `seen` as it was `written`.
     fn shown_as(mut self, seen: &str, written: &str) -> Self {
-        if self.value.as_deref() == Some(seen) {
-            self.problem = self.problem.replace(seen, written);
-            self.value = Some(written.into());
+        if self.0.value.as_deref() == Some(seen) {
+            self.0.problem = self.0.problem.replace(seen, written);
+            self.0.value = Some(written.into());
         }
         self
     }
 
     fn at(mut self, path: &Path<'_>, place: Place) -> Self {
-        if self.at.is_none() {
-            self.at = Some((path.to_string(), place));
+        if self.0.at.is_none() {
+            self.0.at = Some((path.to_string(), place));
         }
         self
     }
@@ -91,7 +92,7 @@ impl ReadError {
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problem)
+        f.write_str(&self.0.problem)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whole runs of small scenarios: outcomes, digests, and that every handler of the whole machine can be rolled back.
 
-use odonata_engine::{Model, RollbackCheck};
+use odonata_engine::Model;
 use odonata_system::{Outcome, Results, Simulation, build, scenario};
 use std::time::Duration;
 
@@ -92,11 +92,10 @@ fn every_handler_of_the_machine_can_be_undone_and_redone() {
         ];
         let scenario = scenario::load(MIX, "test.toml", &overrides, None, ".").unwrap();
         let machine = build::whole(&scenario).unwrap();
-        let mut harness = RollbackCheck::new(machine);
-        let events = harness.run(500).unwrap();
+        let (events, machine) = odonata_machine::undo_and_redo(machine, 500).unwrap();
         assert_eq!(events, 500, "{router}: the run is longer than what is rehearsed");
         let mut digest = odonata_engine::Digest::new();
-        harness.model().results(&mut digest);
+        machine.results(&mut digest);
         assert_ne!(digest, odonata_engine::Digest::new());
     }
 }

@@ -109,17 +109,23 @@ impl<P: Payload> Fabric<P> {
 impl Measured {
     /// Puts together what parts have measured, given in the order of their routers; `None` if there is no part.
     pub fn join(parts: impl IntoIterator<Item = Measured>) -> Option<Measured> {
-        let mut all = parts.into_iter().reduce(|mut sum, part| {
-            sum.absorb(part);
-            sum
-        })?;
+        parts.into_iter().reduce(Measured::with).map(Measured::in_order)
+    }
+
+    fn with(mut self, next: Measured) -> Measured {
+        self.absorb(next);
+        self
+    }
+
+    /// Adds up the charges of a name, and sorts what is recorded by link.
+    fn in_order(mut self) -> Measured {
         // A buffer's line is kept where the buffer is, the link's where its sender is: both are charged to the link.
-        crate::observe::blame::merge(&mut all.blame);
-        all.count_flows();
-        all.queues.sort_by_key(|queue| (queue.link, queue.vc));
-        all.link_series
+        crate::observe::blame::merge(&mut self.blame);
+        self.count_flows();
+        self.queues.sort_by_key(|queue| (queue.link, queue.vc));
+        self.link_series
             .sort_unstable_by_key(|&(interval, port, _)| (interval, port));
-        Some(all)
+        self
     }
 
     /// Adds what links have carried of flows to what they have carried, once all parts are together: those of one process are not yet.

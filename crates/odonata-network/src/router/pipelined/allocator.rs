@@ -9,7 +9,7 @@
 use super::settings::Settings;
 use crate::settings::Allocator;
 use odonata_engine::saved::{Damaged, Loader, Saver};
-use odonata_engine::{Digest, Journalled, Mode, Saved, Savepoint, Store};
+use odonata_engine::{Digest, Journalled, Mode, Plain, Saved, Savepoint, Speculative, Store};
 
 /// Somebody who asks for an output. Who goes first among several, whatever the pointers say, is given by a rank, the lower
 /// the sooner; which of several outputs an input takes rather, by a preference, likewise.
@@ -173,21 +173,24 @@ impl Allocation {
                     sides.go_on::<M>(request);
                 }
             }
+        } else if M::JOURNAL {
+            self.compete::<Speculative>(settings, sides, &rank, &preference);
         } else {
-            self.compete::<M>(settings, sides, rank, preference);
+            self.compete::<Plain>(settings, sides, &rank, &preference);
         }
         (self.inputs, self.outputs) = (0, 0);
         (self.shared_inputs, self.shared_outputs) = (0, 0);
     }
 
     /// Matches requests of which some have an input or an output in common.
+    // Compiled once per mode: every context of a handler has a rank and a preference of its own.
     #[inline(never)]
     fn compete<M: Mode>(
         &mut self,
         settings: Settings,
         sides: &mut Sides<'_>,
-        rank: impl Fn(&Request) -> u64,
-        preference: impl Fn(&Request) -> u64,
+        rank: &dyn Fn(&Request) -> u64,
+        preference: &dyn Fn(&Request) -> u64,
     ) {
         let most = usize::from(sides.inputs.2.max(sides.outputs.2));
         if self.places.len() < most {
@@ -276,7 +279,6 @@ fn elect(
 mod tests {
     use super::*;
     use crate::settings::Arbitration;
-    use odonata_engine::Plain;
 
     /// Matches of two rounds of requests (input, output) on an allocator with these sizes.
     fn rounds(how: (Allocator, u32, Arbitration), n: u16, rounds: &[&[(u16, u16)]]) -> Vec<Vec<(u16, u16)>> {
