@@ -56,7 +56,7 @@ pub mod wheel;
 pub use self::core::HALT_GRID;
 pub use digest::Digest;
 pub use growable::GrowableStore;
-pub use model::{Context, Key, Lp, Model, Never, SendBuffer, WireFormat};
+pub use model::{Context, Key, Lp, Model, Never, SendBuffer, WireFormat, read_compact, write_compact};
 pub use odonata_units::Time;
 pub use parallel::{Awake, Optimism, Options, Parallel, RollbackCheck};
 pub use partition::Partition;

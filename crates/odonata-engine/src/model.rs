@@ -64,6 +64,23 @@ pub trait WireFormat: Copy + Send + std::fmt::Debug + PartialEq + 'static {
     fn read(bytes: &mut &[u8]) -> Option<Self>;
 }
 
+/// Appends `value` in the format of [postcard](https://docs.rs/postcard): fields one after the other, integers with variable length.
+///
+/// # Panics
+/// The type of `value` has a sequence whose length is not known.
+pub fn write_compact<T: serde::Serialize>(value: &T, bytes: &mut Vec<u8>) {
+    let buffer = std::mem::take(bytes);
+    *bytes = postcard::to_extend(value, buffer).expect("plain data can be written");
+}
+
+/// Decodes what [`write_compact`] has written from the front of `bytes` and removes it from them; `None` as for
+/// [`WireFormat::read`].
+pub fn read_compact<'a, T: serde::Deserialize<'a>>(bytes: &mut &'a [u8]) -> Option<T> {
+    let (value, rest) = postcard::take_from_bytes(bytes).ok()?;
+    *bytes = rest;
+    Some(value)
+}
+
 impl<const N: usize> WireFormat for [u32; N] {
     fn write(&self, bytes: &mut Vec<u8>) {
         bytes.extend(self.iter().flat_map(|word| word.to_le_bytes()));

@@ -50,27 +50,17 @@ pub enum HostEvent {
     },
     /// Data that a server reads have come over its link from the file system.
     FromFileSystem {
-        /// Slot of the part that they belong to.
-        operation: u32,
+        /// Slot of the attempt that they belong to.
+        attempt: u32,
     },
-    /// The time for the answer to a try of a client is over.
-    IoTimeout {
-        /// Slot of the try.
-        operation: u32,
+    /// The time for the answer to an attempt of a storage client is over.
+    ClientTimeout {
+        /// Slot of the attempt.
+        attempt: u32,
     },
-    /// A client tries again.
-    IoRetry {
-        /// Slot of what it watches.
-        part: u32,
-    },
-    /// The same for a try of a server at one of the tier below.
-    ErrandTimeout {
-        /// Slot of the try.
-        operation: u32,
-    },
-    /// A server tries again.
-    ErrandRetry {
-        /// Slot of what it watches.
+    /// A storage client sends a request again.
+    ClientRetry {
+        /// Slot of the watched part of the request.
         part: u32,
     },
     /// A device of `server` fails.

@@ -4,9 +4,9 @@
 
 use crate::io::stage::StageFile;
 use crate::params::{FileAccess, JobProgram};
-use crate::payload::{ClientId, Requester};
 use crate::send::Endpoint;
 use odonata_engine::{Lp, Time};
+use odonata_storage::{ClientId, Requester};
 use odonata_workload::Program;
 use std::ops::Range;
 use std::sync::Arc;
@@ -79,8 +79,6 @@ pub(crate) struct Layout {
     pub(crate) tiers: Arc<[u32]>,
     /// The first metadata server among them: those of files come before.
     pub(crate) first_metadata: u32,
-    /// Whether one of those fails, so that clients watch what they have asked them for.
-    pub(crate) metadata_fails: bool,
     /// (logical process, rank), sorted.
     pub(crate) starts: Arc<[(Lp, u32)]>,
     /// The logical processes of this part.

@@ -72,8 +72,8 @@ pub use diagnosis::outcome::{Blocked, BlockedClient, BlockedWrite, FailureKind, 
 pub use diagnosis::run_state::RunState;
 pub use event::HostEvent;
 pub use interrupt::Interrupt;
-pub use io::below::{Outside, StorageTier};
-pub use io::retry::RetryCounts;
+pub use io::client::RetryCounts;
+pub use io::lower_tier::{Outside, StorageTier};
 pub use io::stage::{StageFile, StageMeasured, StageTimes};
 pub use job::control::{CONTROL_BYTES, WaitingJob};
 pub use job::status::JobStatuses;
@@ -83,7 +83,7 @@ pub use measured::HostMeasured;
 pub use metrics::{IoOperation, IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
 pub use mpi::match_log::MatchRecord;
 pub use params::{BookParams, FileAccess, HostParams, Job, JobProgram, RecordParams, ServerOutage};
-pub use payload::{ClientId, IoAccess, JobSignal, Payload, Requester, SplitU64};
+pub use payload::{JobSignal, Payload};
 pub use plan::HostPlan;
 pub use timeline::{
     AccessRecord, CALLS, CallKind, CallRecord, Charge, Flow, RequestSpan, Step, StepRecord, TimelineMeasured,
@@ -94,6 +94,7 @@ pub use view::JobView;
 use context::{HostContext, RunContext};
 use diagnosis::outcome::Failure;
 use io::Io;
+use io::client::Timer;
 use job::control::JobControl;
 use layout::Layout;
 use lost::Of;
@@ -189,17 +190,10 @@ impl Hosts {
             HostEvent::DeviceDone { piece } => self.device_done(run, piece),
             HostEvent::DrainDone { server } => self.drain_done(run, server),
             HostEvent::CachesWritten { sync } => self.caches_written(run, sync),
-            HostEvent::FromFileSystem { operation } => self.file_system_data_arrived(run, operation),
-            HostEvent::IoTimeout { operation } => {
+            HostEvent::FromFileSystem { attempt } => self.file_system_data_arrived(run, attempt),
+            HostEvent::ClientTimeout { attempt } => {
                 let late = self.is_without_effect(&event);
-                self.io_timeout(run, operation);
-                if late {
-                    return;
-                }
-            }
-            HostEvent::ErrandTimeout { operation } => {
-                let late = self.is_without_effect(&event);
-                self.errand_timeout(run, operation);
+                self.client_timer(run, Timer::Timeout { attempt });
                 if late {
                     return;
                 }
@@ -210,8 +204,7 @@ impl Hosts {
                 }
                 self.device_fails(run, server);
             }
-            HostEvent::ErrandRetry { part } => self.try_errand(run, part),
-            HostEvent::IoRetry { part } => self.try_part(run, part),
+            HostEvent::ClientRetry { part } => self.client_timer(run, Timer::Retry { part }),
             HostEvent::MetadataDone { call } => self.metadata_done(run, call),
         }
         self.note_server_losses::<C>(ctx.now());

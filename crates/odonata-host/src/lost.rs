@@ -14,7 +14,7 @@
 //! | a message | that of what sent it, and what its last packet has lost on its way |
 //! | a message by rendezvous | the receive and the RTS are joined at the match; the CTS takes that along, and the data |
 //! | a request at a server | that of its message, what it waits there, and each of its pieces that arrives |
-//! | what a server asks the tier below for | that of the request whose piece it is, which needs all answers |
+//! | a request to the lower tier | that of the request whose piece it is, which needs all answers |
 //! | the end of a job | that of all its ranks, with what each had lost before its start |
 //! | the start of a job | that of the ends of all jobs that it starts after, and of its stage-in |
 //!
@@ -28,7 +28,6 @@ mod start;
 mod storage;
 
 pub(crate) use outside::OutsideBlock;
-pub(crate) use storage::ServerRequest;
 
 use crate::params::HostParams;
 use odonata_blame::lost::{Carried, Key, Origin, Stamp, Stamps};
@@ -57,15 +56,14 @@ pub(crate) enum Of {
     Incoming(u32),
     /// Data that a CTS has asked for.
     Outgoing(u32),
-    /// A call of a file system, at the client.
-    Transfer(u32),
+    /// A request to storage, at its client.
+    StorageRequest(u32),
     /// A request at a storage server: client, and its name for the request.
     Server(u32, u32),
     /// A call at a metadata server, in the same way.
     Metadata(u32, u32),
-    /// What a server has asked the tier below for, and the part of it that one server has.
-    Errand(u32),
-    ErrandPart(u32),
+    /// An attempt of a server at a part of a request to the lower tier.
+    Attempt(u32),
     /// The start of a rank, which a rule or its stage-in has kept waiting.
     Start(u32),
     /// At a rank: its input files, and those of the ranks below it.
@@ -95,11 +93,10 @@ impl Of {
             Of::Local(n) => (pair(4, n), 0),
             Of::Incoming(n) => (pair(5, n), 0),
             Of::Outgoing(n) => (pair(6, n), 0),
-            Of::Transfer(n) => (pair(7, n), 0),
+            Of::StorageRequest(n) => (pair(7, n), 0),
             Of::Server(client, token) => (pair(8, token), pair(client, 0)),
             Of::Metadata(client, token) => (pair(9, token), pair(client, 0)),
-            Of::Errand(n) => (pair(10, n), 0),
-            Of::ErrandPart(n) => (pair(11, n), 0),
+            Of::Attempt(n) => (pair(10, n), 0),
             Of::OutsideBlock(link, owner) => (pair(12, link), u64::from(owner)),
             Of::Start(n) => (pair(13, n), 0),
             Of::Staged(n) => (pair(14, n), 0),

@@ -98,7 +98,7 @@ impl Hosts {
         let (servers, metadata) = (&self.io.servers, &self.io.metadata);
         let name = |wait: &ServerWaitSeries| (wait.start, wait.tier, wait.resource, wait.victim, wait.culprit);
         let mut waits = BTreeMap::new();
-        let faults = &self.io.clients.retries.fault_waits;
+        let faults = &self.io.fault_waits;
         // Clients and servers may both say something of one fault.
         for wait in (servers.blame_series().chain(metadata.blame_series())).chain(faults.blame_series()) {
             let sum = waits.entry(name(&wait)).or_insert(Time::ZERO);
@@ -119,8 +119,8 @@ impl Hosts {
             faults: servers.faults().collect(),
             losses: servers.losses().collect(),
             removed: servers.removed().collect(),
-            retries: self.io.clients.retries.counts(),
-            below_fails: self.io.below.retries.is_on(),
+            retries: self.io.client.counts(),
+            below_fails: self.io.client.watches_lower_tiers(),
             occupancy: servers.occupancy(now).collect(),
             tiers: servers.tiers(),
             stages: self.stages(),

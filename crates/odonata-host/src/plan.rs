@@ -1,12 +1,11 @@
 //! The plan of a machine's hosts: what all parts have in common, from which each part is built. It never changes.
 
 use crate::io::Io;
-use crate::io::below::Errands;
-use crate::io::client::Clients;
-use crate::io::failed_servers::FailedServers;
+use crate::io::calls::OpenCalls;
+use crate::io::client::{Client, FailedServers, RetryRules};
 use crate::io::fault_waits::FaultWaits;
+use crate::io::lower_tier::OutsideLinks;
 use crate::io::metadata::MetadataNodes;
-use crate::io::retry::Retries;
 use crate::io::server::StorageServers;
 use crate::io::stage::{RankStage, Stages};
 use crate::io::write_behind::WritesBehind;
@@ -123,7 +122,8 @@ impl HostPlan {
                     FileLayout::Striped(_) => Vec::new(),
                 },
                 tells_servers: has_program
-                    && (params.tiers.iter().any(|tier| tier.told) || (job.stage_out && !params.tiers.is_empty())),
+                    && (params.tiers.iter().any(|tier| tier.drains_at_job_end)
+                        || (job.stage_out && !params.tiers.is_empty())),
                 stage_in: job.stage_in,
                 stage_wait: job.stage_wait,
                 stage_out: job.stage_out,
@@ -231,11 +231,11 @@ impl HostPlan {
             || self.jobs.iter().any(|job| !job.until.is_empty());
         let tiers = &self.params.tiers;
         let outages = self.params.outages.iter().map(|outage| outage.server);
-        let below = tiers.get(1).map_or(self.first_metadata, |tier| tier.first)..self.first_metadata;
-        let fails_below = outages.clone().filter(|server| below.contains(server)).min();
-        let fails_below = fails_below.filter(|_| self.params.client.is_some());
-        // All of its tier.
-        let watched_below = fails_below.map(|server| {
+        let lower = tiers.get(1).map_or(self.first_metadata, |tier| tier.first)..self.first_metadata;
+        let fails = outages.clone().filter(|server| lower.contains(server)).min();
+        let fails = fails.filter(|_| self.params.client.is_some());
+        // The whole tier of the first one that fails, and all tiers behind it.
+        let watched_by_servers = fails.map_or(NIL, |server| {
             let tier = tiers.partition_point(|tier| tier.first <= server) - 1;
             tiers[tier].first
         });
@@ -245,6 +245,24 @@ impl HostPlan {
             true => self.servers.len() as u32,
             false => self.first_metadata,
         };
+        let all_servers = self.servers.len() as u32;
+        let ends = tiers.iter().skip(1).map(|tier| tier.first);
+        let ends: Vec<u32> = ends.chain([self.first_metadata, all_servers]).collect();
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let rules = RetryRules {
+            settings: self.params.client,
+            jobs: self.jobs.len() as u32,
+            counted_servers,
+            groups: starts.zip(&ends).map(|(start, &end)| start..end).collect(),
+            first_metadata: self.first_metadata,
+            metadata_fails,
+            watched_by_servers,
+            tiered: !tiers.is_empty(),
+        };
+        let reroutes = self
+            .params
+            .client
+            .is_some_and(|client| client.on_failure == OnFailure::ReRoute);
         // Of the fault's books over time.
         let places: Vec<u8> = (0..self.servers.len() as u32)
             .map(|server| match server < self.first_metadata {
@@ -258,6 +276,7 @@ impl HostPlan {
             let range = ranges[part].clone();
             let local = (rank_places.0.clone(), rank_places.1[part].clone());
             let of_endpoints = (endpoint_places.0.clone(), endpoint_places.1[part].clone());
+            let of_servers = (server_locals.clone(), server_lists[part].clone());
             let of_sources = (source_places.0.clone(), source_places.1[part].clone());
             let mut chains = 0;
             let first_chain = cells(&local, |rank| {
@@ -304,26 +323,21 @@ impl HostPlan {
                     log: MatchLog::new(self.params.records.matches, self.params.timeline.as_ref()),
                 },
                 io: Io {
-                    clients: Clients::new(
-                        match self.jobs.iter().any(|job| job.files.write_behind > Bytes::ZERO) {
-                            true => cells(&local, |_| WritesBehind::default()),
-                            false => SparseStore::default(),
-                        },
-                        Retries::new(
-                            FailedServers::new(match self.params.client {
-                                Some(client) if client.on_failure == OnFailure::ReRoute => {
-                                    cells(&local, |_| List::EMPTY)
-                                }
-                                _ => SparseStore::default(),
-                            }),
-                            self.jobs.len(),
-                            self.params.client.map_or(0, |_| counted_servers),
-                            FaultWaits::new(
-                                (self.servers.len() as u32, self.first_metadata),
-                                &self.params.outages,
-                                self.params.books,
-                                (&places, tiers.len().max(1) as u8),
-                            ),
+                    calls: OpenCalls::new(match self.jobs.iter().any(|job| job.files.write_behind > Bytes::ZERO) {
+                        true => cells(&local, |_| WritesBehind::default()),
+                        false => SparseStore::default(),
+                    }),
+                    client: Client::new(
+                        rules.clone(),
+                        FailedServers::new(
+                            match reroutes {
+                                true => cells(&local, |_| List::EMPTY),
+                                false => SparseStore::default(),
+                            },
+                            match reroutes && watched_by_servers != NIL {
+                                true => cells(&of_servers, |_| List::EMPTY),
+                                false => SparseStore::default(),
+                            },
                         ),
                     ),
                     servers: StorageServers::new(
@@ -331,10 +345,15 @@ impl HostPlan {
                         server_lists[part][..storage_of(part)].into(),
                         &self.params,
                     ),
-                    below: Errands::new(
-                        server_lists[part].len(),
-                        self.params.tiers.iter().any(|tier| tier.outside.is_some()),
-                        watched_below,
+                    links: OutsideLinks::new(match self.params.tiers.iter().any(|tier| tier.outside.is_some()) {
+                        true => server_lists[part].len(),
+                        false => 0,
+                    }),
+                    fault_waits: FaultWaits::new(
+                        (all_servers, self.first_metadata),
+                        &self.params.outages,
+                        self.params.books,
+                        (&places, tiers.len().max(1) as u8),
                     ),
                     metadata: MetadataNodes::new(server_lists[part][storage_of(part)..].into(), &self.params),
                     stages: Stages::new(
@@ -344,6 +363,7 @@ impl HostPlan {
                         },
                         self.jobs.len(),
                     ),
+                    spare_effects: Vec::new(),
                 },
                 jobs: JobControl::new(unreported, awaited.collect(), RangeStore::filled(effective, Time::ZERO)),
                 sources: Sources::new(cells(&of_sources, source)),
@@ -358,7 +378,6 @@ impl HostPlan {
                     servers: server_places.clone(),
                     tiers: self.params.tiers.iter().map(|tier| tier.first).collect(),
                     first_metadata: self.first_metadata,
-                    metadata_fails,
                     starts: self.starts.clone(),
                     processes: range,
                 },

@@ -14,11 +14,11 @@ use crate::event::HostEvent;
 use crate::lost::Of;
 use crate::metrics::MessageRecord;
 use crate::mpi::matching::Envelope;
-use crate::payload::{ClientId, IoAccess, Payload, Requester};
+use crate::payload::Payload;
 use odonata_engine::{Lp, Mode, NIL, Pool, SparseStore, Stream, Time};
 use odonata_network::settings::Jitter;
 use odonata_network::{Message, Traffic};
-use odonata_storage::{MetadataRequest, NewRequest, RemoveRequest, SyncRequest};
+use odonata_storage::{RequestHeader, Requester, StorageRequest};
 use odonata_units::Bytes;
 
 /// A message that stays on its node.
@@ -179,18 +179,13 @@ impl Hosts {
             }
             Payload::ReadData { piece, .. } => self.read_data_sent(ctx, piece),
             Payload::Rts { .. } | Payload::Cts { .. } | Payload::JobControl { .. } | Payload::Synthetic { .. } => {}
-            Payload::IoRequest { .. }
+            Payload::Request { .. }
             | Payload::Pull { .. }
             | Payload::WriteData { .. }
-            | Payload::IoResponse { .. }
-            | Payload::IoSync { .. }
-            | Payload::IoRemove { .. }
-            | Payload::IoStage { .. }
+            | Payload::Response { .. }
             | Payload::JobEnded { .. }
             | Payload::LockRevoke { .. }
-            | Payload::LockReturn { .. }
-            | Payload::MetadataRequest { .. }
-            | Payload::MetadataResponse { .. } => {}
+            | Payload::LockReturn { .. } => {}
         }
     }
 
@@ -230,7 +225,7 @@ impl Hosts {
                 outgoing,
                 bytes,
             } => {
-                let (source, bytes) = (from - self.layout.job_of(to).first_rank, bytes.get());
+                let source = from - self.layout.job_of(to).first_rank;
                 let message = Envelope {
                     source,
                     tag,
@@ -246,153 +241,35 @@ impl Hosts {
                 to, outgoing, incoming, ..
             } => self.cts_arrived(ctx, to, outgoing, incoming),
             Payload::RendezvousData { to, incoming, .. } => self.rendezvous_data_arrived(ctx, to, incoming),
-            Payload::IoRequest {
-                client,
-                server,
-                access,
-                owner,
-                operation,
-                object,
-                offset,
-                bytes,
-            } => {
-                let what = NewRequest {
-                    write: access == IoAccess::Write,
-                    elsewhere: access.is_elsewhere(),
-                    told: access.is_told(),
-                    client: client.0,
-                    token: u64::from(operation),
-                    file: object.get(),
-                    offset: offset.get(),
-                    bytes: bytes.get(),
-                    owner,
-                };
-                self.io_request_arrived(ctx, server, what);
-            }
-            Payload::IoStage {
-                client,
-                server,
-                owner,
-                operation,
-                object,
-                offset,
-                bytes,
-            } => {
-                let what = NewRequest {
-                    write: false,
-                    elsewhere: false,
-                    told: false,
-                    client: client.0,
-                    token: u64::from(operation),
-                    file: object.get(),
-                    offset: offset.get(),
-                    bytes: bytes.get(),
-                    owner,
-                };
-                self.stage_request_arrived(ctx, server, what);
-            }
-            Payload::IoSync {
-                client,
-                server,
-                owner,
-                operation,
-                object,
-                below,
-            } => {
-                let what = SyncRequest {
-                    client: client.0,
-                    token: u64::from(operation),
-                    owner,
-                    file: object.get(),
-                    below,
-                };
-                self.sync_arrived(ctx, server, what);
-            }
-            Payload::IoRemove {
-                client,
-                server,
-                owner,
-                operation,
-                object,
-            } => {
-                let what = RemoveRequest {
-                    client: client.0,
-                    token: u64::from(operation),
-                    owner,
-                    file: object.get(),
-                };
-                self.removal_arrived(ctx, server, what);
-            }
+            Payload::Request { server, request } => self.request_arrived(ctx, server, request),
             Payload::Pull {
                 server,
-                client,
-                owner,
-                operation,
+                header,
                 piece,
                 bytes,
-            } => match client.requester() {
-                Requester::Rank(rank) => self.pull_arrived(ctx, (server, rank), (operation, piece), bytes.get()),
-                Requester::Server(above) => self.pull_from_above(ctx, (above, server), owner, (piece, bytes.get())),
-            },
+            } => self.pull_arrived(ctx, server, header, (piece, bytes)),
             Payload::WriteData { piece, .. } => self.write_data_arrived(ctx, piece),
-            Payload::ReadData {
-                server,
-                client,
-                owner,
-                operation,
-                ..
-            } => match client.requester() {
-                Requester::Rank(_) => self.read_data_arrived(ctx, operation, bytes),
-                Requester::Server(above) => {
-                    self.read_data_from_below(ctx, (above, server), (operation, owner), bytes);
-                }
-            },
-            Payload::IoResponse {
-                client,
-                operation,
-                lost,
-                ..
-            } => match client.requester() {
-                Requester::Rank(_) => self.io_response_arrived(ctx, operation, lost),
-                Requester::Server(_) => self.response_from_below(ctx, operation, lost),
-            },
+            Payload::ReadData { server, header, .. } => self.read_data_arrived(ctx, server, header, bytes),
+            Payload::Response { header, lost, .. } => self.response_arrived(ctx, header, lost),
             Payload::LockRevoke {
                 server,
                 client,
                 owner,
                 holder,
-            } => self.lock_revoke_arrived(ctx, server, client, (owner, holder)),
-            Payload::JobEnded { server, owner, .. } => self.job_end_told(ctx, server, owner),
+            } => self.lock_revoke_arrived(ctx, (client, server), (owner, holder)),
             Payload::LockReturn {
                 client, owner, holder, ..
             } => self.lock_returned(ctx, holder, (client, owner)),
-            Payload::MetadataRequest {
-                rank,
-                server,
-                call,
-                owner,
-                operation,
-                directory,
-            } => {
-                let what = MetadataRequest {
-                    client: rank,
-                    token: operation,
-                    owner,
-                    call,
-                    directory: directory.get(),
-                };
-                self.metadata_request_arrived(ctx, server, what);
-            }
-            Payload::MetadataResponse { operation, .. } => self.metadata_response_arrived(ctx, operation),
+            Payload::JobEnded { server, owner, .. } => self.job_end_arrived(ctx, server, owner),
         }
     }
 
     /// Counts a message that has arrived, unless it carries no data of a program: the protocol of MPI, of jobs, of locks.
     #[inline]
     fn count_message<C: HostContext>(&mut self, ctx: &mut C, payload: &Payload, bytes: u64, created: Time) {
-        // A rank of its job; none where a server asks another.
-        let of_job = |client: ClientId, owner: u16| match client.requester() {
-            Requester::Rank(rank) => rank - self.layout.job(owner).first_rank,
+        // A rank of its job; none where a server asks the lower tier.
+        let of_job = |header: RequestHeader| match header.client.requester() {
+            Requester::Rank(rank) => rank - self.layout.job(header.owner).first_rank,
             Requester::Server(_) => NIL,
         };
         let latency = ctx.now() - created;
@@ -415,36 +292,14 @@ impl Hosts {
                 let first = self.layout.job(job).first_rank;
                 (job, false, false, from - first, to - first)
             }
-            Payload::IoRequest {
-                client, server, owner, ..
+            Payload::Request {
+                server,
+                request: StorageRequest { header, .. },
             }
-            | Payload::IoSync {
-                client, server, owner, ..
-            }
-            | Payload::IoRemove {
-                client, server, owner, ..
-            }
-            | Payload::IoStage {
-                client, server, owner, ..
-            }
-            | Payload::WriteData {
-                client, server, owner, ..
-            } => (owner, true, false, of_job(client, owner), server),
-            Payload::Pull {
-                server, client, owner, ..
-            }
-            | Payload::ReadData {
-                server, client, owner, ..
-            }
-            | Payload::IoResponse {
-                server, client, owner, ..
-            } => (owner, true, true, server, of_job(client, owner)),
-            Payload::MetadataRequest {
-                rank, server, owner, ..
-            } => (owner, true, false, rank - self.layout.job(owner).first_rank, server),
-            Payload::MetadataResponse {
-                server, rank, owner, ..
-            } => (owner, true, true, server, rank - self.layout.job(owner).first_rank),
+            | Payload::WriteData { server, header, .. } => (header.owner, true, false, of_job(header), server),
+            Payload::Pull { server, header, .. }
+            | Payload::ReadData { server, header, .. }
+            | Payload::Response { server, header, .. } => (header.owner, true, true, server, of_job(header)),
         };
         self.records
             .add_message::<C>(traffic_of(job, io), (created, latency), || MessageRecord {

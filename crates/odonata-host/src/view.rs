@@ -90,7 +90,7 @@ impl Hosts {
 
     /// Reads and writes of this part's ranks that are under way.
     pub fn file_transfers(&self) -> u64 {
-        self.io.clients.live().into()
+        self.io.calls.live().into()
     }
 
     /// Lets the storage servers fail that have by `now`, when the run ends.
@@ -109,8 +109,8 @@ impl Hosts {
     pub fn memory(&self) -> usize {
         self.ranks.footprint()
             + self.mpi.footprint()
-            + self.io.clients.footprint()
-            + self.io.below.footprint()
+            + self.io.calls.footprint()
+            + self.io.client.footprint()
             + self.jobs.footprint()
             + self.sources.footprint()
             + self.transport.footprint()

@@ -11,8 +11,9 @@ use odonata_device::{Access, DeviceModel, Rate};
 use odonata_engine::{Mode, NIL, Pool, Store};
 use odonata_units::Time;
 
+use crate::RequestHeader;
 use crate::blame::Waiter;
-use crate::request::Request;
+use crate::open_request::OpenRequest;
 
 /// The owner of nothing.
 const NOBODY: u16 = u16::MAX;
@@ -40,10 +41,8 @@ odonata_engine::slots!(Position);
 /// A device begins, or ends, to serve a piece of a request whose client waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceAccess {
-    /// Who has made the request.
-    pub client: u32,
-    /// Its name for it.
-    pub token: u64,
+    /// The request.
+    pub header: RequestHeader,
     /// The piece, by its slot.
     pub piece: u32,
     /// The server.
@@ -82,12 +81,12 @@ impl Accesses {
     }
 
     /// `device` of `server` begins to serve `piece` of `request`.
-    pub(crate) fn begins(&mut self, at: (u32, u32, u32), request: &Request) {
+    pub(crate) fn begins(&mut self, at: (u32, u32, u32), request: &OpenRequest) {
         self.begun.extend(self.of_request(at, request, None));
     }
 
     /// It has served it; who has made it seek, and how long that took.
-    pub(crate) fn ends(&mut self, at: (u32, u32, u32), request: &Request, seek: Option<(u16, Time)>) {
+    pub(crate) fn ends(&mut self, at: (u32, u32, u32), request: &OpenRequest, seek: Option<(u16, Time)>) {
         self.ended.extend(self.of_request(at, request, seek));
     }
 
@@ -95,14 +94,13 @@ impl Accesses {
     fn of_request(
         &self,
         (server, device, piece): (u32, u32, u32),
-        request: &Request,
+        request: &OpenRequest,
         seek: Option<(u16, Time)>,
     ) -> Option<DeviceAccess> {
         let Waiter { owner, name, .. } = Waiter::of(request);
-        let (client, token) = name.filter(|_| !self.heads.is_empty())?;
+        let header = name.filter(|_| !self.heads.is_empty())?;
         Some(DeviceAccess {
-            client,
-            token,
+            header,
             piece,
             server,
             device,

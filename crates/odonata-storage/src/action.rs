@@ -1,44 +1,17 @@
-//! What goes into a server and what comes out of it.
+//! Actions: what a server asks its caller to do.
 
-use crate::{RemoveRequest, SyncRequest};
+use crate::{RequestHeader, StorageOperation, StorageRequest};
 use odonata_units::Time;
 
-/// A read or write that arrives at a server.
+/// What at a server waits for an answer of the lower tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct NewRequest {
-    /// Whether the client wants to write.
-    pub write: bool,
-    /// Who asks; handed back in every action that concerns the request.
-    pub client: u32,
-    /// The client's name for the request; handed back likewise.
-    pub token: u64,
-    /// The file; any number below `u64::MAX`, which is the drain's own object.
-    pub file: u64,
-    /// First byte within the file.
-    pub offset: u64,
-    /// Length in bytes.
-    pub bytes: u64,
-    /// The job that asks.
-    pub owner: u16,
-    /// Whether another server should have it, which the client takes for failed.
-    pub elsewhere: bool,
-    /// Whether the reader is told if some of it is lost, which is no error then.
-    pub told: bool,
-}
-
-impl NewRequest {
-    /// What `server` answers when the request is complete; `lost`: whether some of what it was to read is lost.
-    pub(crate) fn response(&self, server: u32, lost: bool) -> Action {
-        Action::Respond {
-            server,
-            client: self.client,
-            token: self.token,
-            owner: self.owner,
-            write: self.write,
-            bytes: self.bytes,
-            lost,
-        }
-    }
+pub enum Origin {
+    /// A piece that the lower tier reads or writes, by its slot.
+    Piece(u32),
+    /// A synchronization, by its slot.
+    Sync(u32),
+    /// A removal, by its slot.
+    Removal(u32),
 }
 
 /// What the caller has to do for a server, at the time of the input that caused it.
@@ -53,12 +26,8 @@ pub enum Action {
         server: u32,
         /// The piece.
         slot: u32,
-        /// Whom to ask.
-        client: u32,
-        /// The client's name for the request.
-        token: u64,
-        /// The job of the request.
-        owner: u16,
+        /// The request, whose client to ask.
+        header: RequestHeader,
         /// Length of the piece in bytes.
         bytes: u64,
     },
@@ -69,12 +38,8 @@ pub enum Action {
         server: u32,
         /// The piece.
         slot: u32,
-        /// Where to send it.
-        client: u32,
-        /// The client's name for the request.
-        token: u64,
-        /// The job of the request.
-        owner: u16,
+        /// The request, whose client gets the piece.
+        header: RequestHeader,
         /// Length of the piece in bytes.
         bytes: u64,
     },
@@ -103,21 +68,26 @@ pub enum Action {
         /// When the block in transfer is safe in the external file system.
         at: Time,
     },
-    /// Write `bytes` bytes of an object to the tier below, or read them from there; when that has ended, report it with
-    /// [`Servers::below_done`](crate::Servers::below_done).
-    Below {
+    /// Call [`Servers::caches_written`](crate::Servers::caches_written) at `at`, which is later than now.
+    CachesWritten {
+        /// The server.
+        server: u32,
+        /// The synchronization that waits.
+        slot: u32,
+        /// When.
+        at: Time,
+    },
+    /// Send a request to the lower tier; when it has ended, report it with
+    /// [`Servers::lower_tier_answered`](crate::Servers::lower_tier_answered).
+    AskLowerTier {
         /// The server that asks.
         server: u32,
-        /// The piece.
-        slot: u32,
-        /// Whether it writes.
-        write: bool,
-        /// Of a read, whether its reader is told if some of it is lost.
-        told: bool,
-        /// Of such a read, whether a server should have it that the client takes for failed: only the tier below knows what it had.
-        elsewhere: bool,
+        /// What waits for the answer.
+        origin: Origin,
         /// The job whose data they are.
         owner: u16,
+        /// What for.
+        operation: StorageOperation,
         /// The object, as the server knows it.
         object: u64,
         /// First byte within the object.
@@ -125,59 +95,26 @@ pub enum Action {
         /// Length in bytes.
         bytes: u64,
     },
-    /// Call [`Servers::caches_written`](crate::Servers::caches_written) at `at`, which is later than now.
-    CachesWritten {
-        /// The server.
-        server: u32,
-        /// The synchronisation that waits.
-        slot: u32,
-        /// When.
-        at: Time,
-    },
-    /// Synchronise an object in the tier below; when that has ended, report it with
-    /// [`Servers::synced_below`](crate::Servers::synced_below).
-    SyncBelow {
-        /// The server that asks.
-        server: u32,
-        /// The synchronisation.
-        slot: u32,
-        /// What it is.
-        what: SyncRequest,
-    },
-    /// Remove an object in the tier below; when that has ended, report it with
-    /// [`Servers::removed_below`](crate::Servers::removed_below).
-    RemoveBelow {
-        /// The server that asks.
-        server: u32,
-        /// The removal.
-        slot: u32,
-        /// What it is.
-        what: RemoveRequest,
-    },
-    /// The device that the request used has failed: nobody answers it, and it is the last action for it.
+    /// The device that the request used has failed: no answer comes, and it is the last action for the request.
     GivenUp {
         /// The server.
         server: u32,
-        /// Who asked.
-        client: u32,
-        /// The client's name for the request.
-        token: u64,
+        /// The request.
+        header: RequestHeader,
+        /// The number of its lock, if it has one.
+        lock: Option<u32>,
     },
     /// The request is complete: tell the client. The last action for this request.
     Respond {
         /// The server that answers.
         server: u32,
-        /// Whom to answer.
-        client: u32,
-        /// The client's name for the request.
-        token: u64,
-        /// The job of the request.
-        owner: u16,
-        /// Whether it was a write.
-        write: bool,
+        /// The request.
+        header: RequestHeader,
+        /// The number of its lock, if it has one.
+        lock: Option<u32>,
         /// Length of the request in bytes.
         bytes: u64,
-        /// Whether it was a read of bytes some of which are lost, of which the reader is told: those it got are others.
+        /// Whether the request was a read that tolerates loss, and bytes of its range are lost.
         lost: bool,
     },
     /// The request can never be served, because it is larger than the whole device; the server has
@@ -185,43 +122,33 @@ pub enum Action {
     Impossible {
         /// The server that refuses.
         server: u32,
-        /// Who asked.
-        client: u32,
-        /// The client's name for the request.
-        token: u64,
-        /// The job of the request.
-        owner: u16,
+        /// The request.
+        header: RequestHeader,
         /// Length of the request in bytes.
         bytes: u64,
         /// Space on the device in bytes.
         capacity: u64,
     },
-    /// A read of bytes that a server has lost that has failed, which is an error here; the server has forgotten it. End the run in a
-    /// named failure.
+    /// A read of bytes that a failed server has lost, where that is an error; the server has forgotten the request. End the run in
+    /// a named failure.
     Lost {
         /// The server that refuses.
         server: u32,
-        /// Who asked.
-        client: u32,
-        /// First byte of the request within the file.
+        /// The request.
+        header: RequestHeader,
+        /// First byte of the request within the object.
         offset: u64,
         /// Length of the request in bytes.
         bytes: u64,
     },
-    /// A read of bytes that nobody has written, which is an error here; the server has forgotten it. End the run in a named
-    /// failure.
+    /// A read of bytes that were never written, where that is an error; the server has forgotten the request. End the run in a
+    /// named failure.
     Unwritten {
         /// The server that refuses.
         server: u32,
-        /// Who asked.
-        client: u32,
-        /// The client's name for the request.
-        token: u64,
-        /// The job of the request.
-        owner: u16,
-        /// The file.
-        file: u64,
-        /// First byte of the request within the file.
+        /// The request.
+        header: RequestHeader,
+        /// First byte of the request within the object.
         offset: u64,
         /// Length of the request in bytes.
         bytes: u64,
@@ -229,15 +156,35 @@ pub enum Action {
 }
 
 impl Action {
-    /// The request that it is done for, if that is known: its client, and the client's name for it.
-    pub fn request(&self) -> Option<(u32, u64)> {
+    /// The request that the client waits for meanwhile, if the action carries its header.
+    pub fn request(&self) -> Option<RequestHeader> {
         match *self {
-            Action::Pull { client, token, .. }
-            | Action::Push { client, token, .. }
-            | Action::Respond { client, token, .. } => Some((client, token)),
-            Action::SyncBelow { what, .. } => Some((what.client, what.token)),
-            Action::RemoveBelow { what, .. } => Some((what.client, what.token)),
+            Action::Pull { header, .. } | Action::Push { header, .. } | Action::Respond { header, .. } => Some(header),
             _ => None,
+        }
+    }
+
+    /// The answer of `server` to a request that has no range or an empty one.
+    pub(crate) fn answer(server: u32, header: RequestHeader) -> Action {
+        Action::Respond {
+            server,
+            header,
+            lock: None,
+            bytes: 0,
+            lost: false,
+        }
+    }
+
+    /// `request` of `server`, which waits as `origin`, passed on to the lower tier.
+    pub(crate) fn pass_on(server: u32, origin: Origin, request: &StorageRequest) -> Action {
+        Action::AskLowerTier {
+            server,
+            origin,
+            owner: request.header.owner,
+            operation: request.operation,
+            object: request.object,
+            offset: request.offset,
+            bytes: request.bytes,
         }
     }
 }

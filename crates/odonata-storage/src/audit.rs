@@ -1,7 +1,7 @@
 //! Reading the servers: metrics, which writes are blocked, and whether everything came home.
 
 use crate::server::{DeviceQueue, DrainStage, Space};
-use crate::{DeviceMetrics, DeviceParams, FaultMetrics, Metrics, ServerParams, Servers};
+use crate::{DeviceMetrics, DeviceParams, FaultMetrics, Metrics, RequestHeader, ServerParams, Servers};
 use odonata_engine::{Digest, NIL};
 use odonata_units::Time;
 use std::fmt;
@@ -11,12 +11,8 @@ use std::fmt;
 pub struct BlockedWrite {
     /// The server that is full.
     pub server: u32,
-    /// Who asked.
-    pub client: u32,
-    /// The client's name for the request.
-    pub token: u64,
-    /// The job of the request.
-    pub owner: u16,
+    /// The request.
+    pub header: RequestHeader,
     /// When the request arrived.
     pub since: Time,
     /// Bytes that it needs.
@@ -29,13 +25,12 @@ impl fmt::Display for BlockedWrite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BlockedWrite {
             server,
-            client,
-            token,
-            owner,
+            header: RequestHeader { client, token, owner },
             since,
             needed,
             free,
-        } = self;
+        } = *self;
+        let client = client.number();
         write!(
             f,
             "storage server {server}: request {token} of client {client} (job {owner}) needs {needed} B, \
@@ -114,14 +109,14 @@ impl Servers {
         self.pieces.get(slot).bytes
     }
 
-    /// The request, client and its name for it, that piece `slot` belongs to; none of one that is answered, whose name may be another's.
-    pub fn request_of_piece(&self, slot: u32) -> Option<(u32, u64)> {
+    /// The request that piece `slot` belongs to; none of one that is answered, since the client may use its token again.
+    pub fn request_of_piece(&self, slot: u32) -> Option<RequestHeader> {
         let request = self.pieces.get(slot).request;
         if request == NIL {
             return None;
         }
         let request = self.requests.get(request);
-        (!request.answered).then_some((request.what.client, request.what.token))
+        (!request.answered).then_some(request.what.header)
     }
 
     /// Requests open at all servers.
@@ -167,9 +162,7 @@ impl Servers {
                 let what = request.what;
                 BlockedWrite {
                     server,
-                    client: what.client,
-                    token: what.token,
-                    owner: what.owner,
+                    header: what.header,
                     since: request.arrived,
                     needed: what.bytes,
                     free,

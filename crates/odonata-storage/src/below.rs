@@ -7,8 +7,8 @@
 //!   read, not here     below -> memory -> client (-> reserve -> device, clean)
 //! ```
 //!
-//! A server is an ordinary client of the tier below: the caller carries [`Action::Below`] there as a request of the server for the
-//! job whose data they are, and says when it has ended ([`Servers::below_done`]).
+//! A server is an ordinary client of the tier below: the caller carries [`Action::AskLowerTier`] there as a request of the server for the
+//! job whose data they are, and says when it has ended ([`Servers::lower_tier_answered`]).
 //!
 //! **Waits go downwards only.** What leaves a server, or is copied to its device, lies in a reserve of
 //! [`blocks_in_flight`](crate::settings::Policy::blocks_in_flight) blocks beside the memory pool, so that making room never waits for those
@@ -26,11 +26,11 @@ use odonata_units::Time;
 
 use crate::contents::count;
 use crate::extents::{Extent, Place};
-use crate::request::{Piece, PieceKind};
+use crate::open_request::{Piece, PieceKind};
 use crate::settings::{DrainPolicy, Policy, WritePolicy};
 use crate::stage::Stages;
 use crate::sync::Block;
-use crate::{Action, Actions, NewRequest, ServerParams, Servers};
+use crate::{Action, Actions, Origin, RequestHeader, ServerParams, Servers, StorageOperation};
 use copies::CleanRange;
 
 /// What of a server's reserve is taken.
@@ -280,20 +280,23 @@ impl Servers {
             }
         }
         let request = self.pieces.get(slot).request;
-        let (told, elsewhere) = match request {
-            NIL => (false, false),
+        let operation = match request {
+            _ if write => StorageOperation::Write,
+            NIL => StorageOperation::READ,
             request => {
-                let NewRequest { told, elsewhere, .. } = self.requests.get(request).what;
-                (told, told && elsewhere)
+                let what = self.requests.get(request).what.operation;
+                let tolerates_loss = what.tolerates_loss();
+                StorageOperation::Read {
+                    rerouted: tolerates_loss && what.is_rerouted(),
+                    tolerates_loss,
+                }
             }
         };
-        actions.push(Action::Below {
+        actions.push(Action::AskLowerTier {
             server,
-            slot,
-            write,
-            told,
-            elsewhere,
+            origin: Origin::Piece(slot),
             owner,
+            operation,
             object,
             offset,
             bytes,
@@ -314,9 +317,27 @@ impl Servers {
         }
     }
 
-    /// The piece in `slot`, given out with [`Action::Below`], is safe below, or has come from there; `lost`: whether some of it is lost
-    /// there, of which its reader is told.
-    pub fn below_done<M: Mode>(&mut self, now: Time, slot: u32, lost: bool, actions: &mut Actions) {
+    /// The lower tier has answered what `origin` asked for with [`Action::AskLowerTier`]; `lost`: whether it has lost bytes of a read that
+    /// tolerates loss.
+    pub fn lower_tier_answered<M: Mode>(&mut self, now: Time, origin: Origin, lost: bool, actions: &mut Actions) {
+        match origin {
+            Origin::Piece(slot) => self.piece_answered::<M>(now, slot, lost, actions),
+            Origin::Sync(slot) => self.sync_answered::<M>(now, slot, actions),
+            Origin::Removal(slot) => self.removal_answered::<M>(now, slot, actions),
+        }
+    }
+
+    /// The request whose client waits for `origin`, if there is one.
+    pub fn request_of(&self, origin: Origin) -> Option<RequestHeader> {
+        match origin {
+            Origin::Piece(slot) => self.request_of_piece(slot),
+            Origin::Sync(slot) => self.request_of_sync(slot),
+            Origin::Removal(slot) => self.request_of_removal(slot),
+        }
+    }
+
+    /// The piece in `slot` is safe in the lower tier, or has come from there.
+    fn piece_answered<M: Mode>(&mut self, now: Time, slot: u32, lost: bool, actions: &mut Actions) {
         let dead = self.is_dead::<M>(now, slot);
         let cell = self.pieces.edit::<M>(slot);
         (cell.down, cell.lost) = (false, lost);
@@ -331,7 +352,7 @@ impl Servers {
         let tier = self.params[server as usize].tier;
         let write = match piece.request {
             NIL => true,
-            request => self.requests.get(request).what.write,
+            request => self.requests.get(request).what.operation.is_write(),
         };
         if let Some(metrics) = self.ways.edit::<M>(tier, owner) {
             if write {

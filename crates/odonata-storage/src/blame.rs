@@ -16,9 +16,9 @@
 //! In all other time it is served, or its data are on their way. An owner is a job. A block of the drain belongs to the
 //! job that wrote its first byte.
 
-use crate::Servers;
 use crate::accesses::{Accesses, DeviceAccess};
-use crate::request::{Request, Wait};
+use crate::open_request::{OpenRequest, Wait};
+use crate::{RequestHeader, Servers};
 use odonata_blame::{Cause, Histories, Ledger, Place};
 use odonata_engine::{List, Mode, NIL, Pool, Store, Time};
 
@@ -76,27 +76,25 @@ pub(crate) struct Waiter {
     pub(crate) place: Place,
     /// Whose it is.
     pub(crate) owner: u16,
-    /// Its client, and the name that it has there; none of what is answered: nobody waits for what comes then, and its
-    /// client may have given the name to another request.
-    pub(crate) name: Option<(u32, u64)>,
+    /// The header of its request; none of one that is answered, since the client may use its token again.
+    pub(crate) name: Option<RequestHeader>,
 }
 
 impl Waiter {
-    pub(crate) fn of(request: &Request) -> Waiter {
+    pub(crate) fn of(request: &OpenRequest) -> Waiter {
         let what = request.what;
         Waiter {
             place: request.place,
-            owner: what.owner,
-            name: (!request.answered).then_some((what.client, what.token)),
+            owner: what.header.owner,
+            name: (!request.answered).then_some(what.header),
         }
     }
 
     /// That it has waited for `time` in `line`, for what `culprit` had of `resource`.
     fn loss(self, line: u32, (culprit, resource): (u16, Cause), (from, until): (Time, Time)) -> Option<RequestLoss> {
         let waits_for_device = line % LINES == u32::from(DEVICE);
-        self.name.map(|(client, token)| RequestLoss {
-            client,
-            token,
+        self.name.map(|header| RequestLoss {
+            header,
             // The device; `take_losses` says of which server.
             server: line / LINES,
             device: waits_for_device.then_some(line / LINES),
@@ -143,10 +141,8 @@ pub struct ServerWaitSeries {
 /// What one request has waited for another job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestLoss {
-    /// Who has made the request.
-    pub client: u32,
-    /// Its name for it.
-    pub token: u64,
+    /// The request.
+    pub header: RequestHeader,
     /// The server.
     pub server: u32,
     /// Whose request had what it waited for.
@@ -517,7 +513,7 @@ impl Servers {
         if !self.books.is_on() || cell.wait == wait {
             return;
         }
-        let (at, owner) = ((cell.server, cell.device), cell.what.owner);
+        let (at, owner) = ((cell.server, cell.device), cell.what.header.owner);
         if let Some(cause) = cause_of(cell.wait) {
             let line = self.line_of(at, cause);
             self.book::<M>(now, line);

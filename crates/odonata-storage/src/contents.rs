@@ -27,7 +27,7 @@ use odonata_engine::{Mode, Store, journalled};
 use crate::extents::{Extent, Extents, Place};
 use crate::server::Space;
 use crate::settings::Unwritten;
-use crate::{NewRequest, Servers};
+use crate::{Servers, StorageRequest};
 
 /// The index, and what it has to add up to.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ fn release<M: Mode>(spaces: &mut Store<Space>, first: u32, old: Extent) {
 }
 
 /// The bytes of an object that a request is about.
-pub(crate) fn range_of(what: &NewRequest) -> Range<u64> {
+pub(crate) fn range_of(what: &StorageRequest) -> Range<u64> {
     what.offset..what.offset.saturating_add(what.bytes)
 }
 
@@ -98,26 +98,30 @@ impl Servers {
     }
 
     /// Space that a write to `device` needs beside what its range has there.
-    pub(crate) fn needs(&self, device: u32, what: &NewRequest) -> u64 {
+    pub(crate) fn needs(&self, device: u32, what: &StorageRequest) -> u64 {
         let server = self.devices.server_of(device);
         if !self.is_indexed(server) {
             return what.bytes;
         }
         let own = (device - self.devices.of(server).start) as u8;
-        let found = self.contents.extents.find(server, what.file, range_of(what));
+        let found = self.contents.extents.find(server, what.object, range_of(what));
         let there = found.filter(|extent| extent.place.device() == Some(own));
         what.bytes - there.map(|extent| extent.bytes()).sum::<u64>()
     }
 
     /// A write gets its space on `device`.
-    pub(crate) fn claim<M: Mode>(&mut self, device: u32, what: &NewRequest) {
+    pub(crate) fn claim<M: Mode>(&mut self, device: u32, what: &StorageRequest) {
         let server = self.devices.server_of(device);
         if !self.is_indexed(server) {
             self.spaces.edit::<M>(device).used += what.bytes;
             return;
         }
         let own = (device - self.devices.of(server).start) as u8;
-        self.put::<M>(server, what.file, (range_of(what), what.owner, Place::Reserved(own)));
+        self.put::<M>(
+            server,
+            what.object,
+            (range_of(what), what.header.owner, Place::Reserved(own)),
+        );
     }
 
     /// Puts a range into a place, whatever was there.
@@ -264,14 +268,14 @@ impl Servers {
 
     /// The device that a read goes to: that which has most of the range, or else the one that the rules name. `None`: somebody
     /// has to have written it, and nobody has written all of it.
-    pub(crate) fn device_of_read(&self, server: u32, what: &NewRequest, by_rules: u32) -> Option<u32> {
+    pub(crate) fn device_of_read(&self, server: u32, what: &StorageRequest, by_rules: u32) -> Option<u32> {
         if !self.is_indexed(server) {
             return Some(by_rules);
         }
         let devices = self.devices.of(server);
         let (mut known, mut most) = (0, (0, by_rules));
         let mut there = [0_u64; crate::settings::MOST_DEVICES];
-        for extent in self.contents.extents.find(server, what.file, range_of(what)) {
+        for extent in self.contents.extents.find(server, what.object, range_of(what)) {
             known += extent.bytes();
             if let Some(device) = extent.place.device() {
                 let sum = &mut there[usize::from(device)];
@@ -283,7 +287,7 @@ impl Servers {
         }
         let unwritten = self.params[server as usize].manager.unwritten;
         // What is lost, or was elsewhere, may be read: `asks_for_lost` has been asked.
-        (unwritten == Unwritten::ExistsBelow || known == what.bytes || what.elsewhere).then_some(most.1)
+        (unwritten == Unwritten::ExistsBelow || known == what.bytes || what.operation.is_rerouted()).then_some(most.1)
     }
 
     /// Whether all of a read piece is in the memory of its server.

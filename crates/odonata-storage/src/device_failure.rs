@@ -19,7 +19,7 @@ use odonata_engine::{List, Mode, NIL, Plain, Store, journalled};
 use odonata_units::Time;
 
 use crate::blame::{DEVICE, SPACE};
-use crate::request::{Piece, PieceKind, Request, Wait};
+use crate::open_request::{OpenRequest, Piece, PieceKind, Wait};
 use crate::sync::Block;
 use crate::{Action, Actions, Outage, Servers};
 
@@ -169,7 +169,7 @@ impl Servers {
 
         let (mut given_up, mut unanswered, mut early) = (Vec::new(), Vec::new(), Vec::new());
         for slot in self.requests.slots() {
-            let Request {
+            let OpenRequest {
                 what,
                 device: own,
                 issued,
@@ -178,21 +178,22 @@ impl Servers {
                 removed,
                 arrived,
                 number,
+                lock,
                 ..
             } = *self.requests.get(slot);
-            if own != device || dead || (what.write && self.passes_by(server)) {
+            if own != device || dead || (what.operation.is_write() && self.passes_by(server)) {
                 continue;
             }
             self.set_wait::<M>(now, slot, Wait::Nothing);
             if !answered {
-                given_up.push((arrived, what));
+                given_up.push((arrived, what, lock));
             }
             if issued == 0 {
                 self.requests.free::<M>(slot);
                 continue;
             }
             self.requests.edit::<M>(slot).dead = true;
-            match (what.write, answered) {
+            match (what.operation.is_write(), answered) {
                 (true, false) if !removed => unanswered.push(what),
                 (true, true) => early.push((number, slot)),
                 _ => {}
@@ -244,12 +245,12 @@ impl Servers {
         for slot in dead.into_iter().filter(|slot| queued.contains(slot)) {
             self.bury::<M>(now, slot, actions);
         }
-        given_up.sort_by_key(|(arrived, what)| (*arrived, what.client, what.file, what.offset, what.bytes));
-        for (_, what) in given_up {
+        given_up.sort_by_key(|(arrived, what, _)| (*arrived, what.header.client, what.object, what.offset, what.bytes));
+        for (_, what, lock) in given_up {
             actions.push(Action::GivenUp {
                 server,
-                client: what.client,
-                token: what.token,
+                header: what.header,
+                lock,
             });
         }
         self.removals_go_on::<M>(server, actions);

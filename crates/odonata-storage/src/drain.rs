@@ -9,7 +9,7 @@
 //! of its own, read from its beginning to its end: it seeks whenever requests were served in between. Which bytes of which
 //! file a block holds is not tracked then. A read is served from the device whether or not its bytes were drained meanwhile.
 
-use crate::request::Piece;
+use crate::open_request::Piece;
 use crate::server::DrainStage;
 use crate::{Action, Actions, Servers};
 use odonata_engine::{Mode, NIL};

@@ -26,9 +26,9 @@ use odonata_units::Time;
 
 use crate::contents::{count, range_of};
 use crate::extents::Place;
-use crate::request::{Piece, PieceKind, Request, Wait};
+use crate::open_request::{OpenRequest, Piece, PieceKind, Wait};
 use crate::settings::LostReads;
-use crate::{Actions, NewRequest, Outage, Servers};
+use crate::{Actions, Outage, Servers, StorageRequest};
 
 /// What the failures of a server have cost a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -208,7 +208,7 @@ impl Servers {
         // Of writes that were not acknowledged, and have their space: they begin anew.
         let mut unanswered = Vec::new();
         for slot in self.requests.slots() {
-            let Request {
+            let OpenRequest {
                 what,
                 server: own,
                 device,
@@ -227,7 +227,7 @@ impl Servers {
                 continue;
             }
             self.requests.edit::<M>(slot).dead = true;
-            if what.write && !answered && !removed && !self.passes_by(server) {
+            if what.operation.is_write() && !answered && !removed && !self.passes_by(server) {
                 unanswered.push((what, device));
             }
         }
@@ -287,13 +287,13 @@ impl Servers {
                 self.stays::<M>(&piece);
             }
         } else {
-            let Request { what, answered, .. } = *self.requests.get(piece.request);
+            let OpenRequest { what, answered, .. } = *self.requests.get(piece.request);
             let is_below = piece.missing == 1 && !piece.down;
             if is_below {
                 self.store_around::<M>(&piece);
-            } else if what.write && answered && !piece.down && piece.removed {
+            } else if what.operation.is_write() && answered && !piece.down && piece.removed {
                 self.removed_on_arrival::<M>(&piece);
-            } else if what.write && answered && !piece.down {
+            } else if what.operation.is_write() && answered && !piece.down {
                 // It was never on a device, but somebody believes that it was.
                 count::<M>(&mut self.contents.committed, piece.owner, piece.bytes);
                 self.failures.edit::<M>(piece.server, piece.owner).in_memory += piece.bytes;
@@ -302,12 +302,12 @@ impl Servers {
     }
 
     /// Forgets what has come to `device` of `what`, a write that was not acknowledged.
-    pub(crate) fn drop_unanswered<M: Mode>(&mut self, server: u32, what: &NewRequest, device: u32) {
+    pub(crate) fn drop_unanswered<M: Mode>(&mut self, server: u32, what: &StorageRequest, device: u32) {
         let own = (device - self.devices.of(server).start) as u8;
-        let found = self.contents.extents.find(server, what.file, range_of(what));
+        let found = self.contents.extents.find(server, what.object, range_of(what));
         let dropped: Vec<_> = found.filter(|extent| extent.place == Place::Device(own)).collect();
         for extent in dropped {
-            self.forget::<M>(server, what.file, extent.start..extent.end);
+            self.forget::<M>(server, what.object, extent.start..extent.end);
             self.failures.edit::<M>(server, extent.owner).dropped += extent.bytes();
         }
     }
@@ -333,12 +333,12 @@ impl Servers {
     }
 
     /// What `what` asks `server` for of what is lost, nothing if it writes; counts the bytes that are taken for others.
-    pub(crate) fn asks_for_lost<M: Mode>(&mut self, server: u32, what: &NewRequest) -> Asked {
-        if what.write || self.failures.jobs == 0 || !self.is_indexed(server) {
+    pub(crate) fn asks_for_lost<M: Mode>(&mut self, server: u32, what: &StorageRequest) -> Asked {
+        if what.operation.is_write() || self.failures.jobs == 0 || !self.is_indexed(server) {
             return Asked::Nothing;
         }
         let (mut known, mut lost) = (0, 0);
-        for extent in self.contents.extents.find(server, what.file, range_of(what)) {
+        for extent in self.contents.extents.find(server, what.object, range_of(what)) {
             let sum = if extent.place == Place::Lost {
                 &mut lost
             } else {
@@ -346,9 +346,9 @@ impl Servers {
             };
             *sum += extent.bytes();
         }
-        if what.elsewhere {
+        if what.operation.is_rerouted() {
             // Nobody here knows what the other server had; the tier below knows what it has from there, and says so to who is told.
-            lost = match what.told && self.params[server as usize].next.is_some() {
+            lost = match what.operation.tolerates_loss() && self.params[server as usize].next.is_some() {
                 true => lost,
                 false => what.bytes - known,
             };
@@ -356,10 +356,14 @@ impl Servers {
         if lost == 0 {
             return Asked::Nothing;
         }
-        if !what.told && self.failures.lost_reads == LostReads::Error {
+        if !what.operation.tolerates_loss() && self.failures.lost_reads == LostReads::Error {
             return Asked::Refused;
         }
-        self.failures.edit::<M>(server, what.owner).reads += lost;
-        if what.told { Asked::Told } else { Asked::Nothing }
+        self.failures.edit::<M>(server, what.header.owner).reads += lost;
+        if what.operation.tolerates_loss() {
+            Asked::Told
+        } else {
+            Asked::Nothing
+        }
     }
 }

@@ -7,7 +7,7 @@
 //! ```text
 //!   client                                   server                                    external
 //!             request   +----------------------------------------------------+      file system
-//!  NewRequest --------->| space        memory pool     device      drain     |
+//!  request     --------->| space        memory pool     device      drain     |
 //!             Pull      | [B]          [blocks]        FIFO        2 stages  |
 //!             <---------| FIFO of  ->  FIFO of     ->  one      -> one block |--------->
 //!  piece_arrived ------>| requests     pieces          access      each      |  DrainUntil
@@ -46,7 +46,7 @@
 //! ```
 //! use odonata_engine::Plain;
 //! use odonata_device::{DeviceModel, Rate};
-//! use odonata_storage::{Action, Actions, NewRequest, ServerParams, Servers};
+//! use odonata_storage::{Action, Actions, ClientId, RequestHeader, Requester, ServerParams, Servers, StorageOperation, StorageRequest};
 //! use odonata_units::{Bandwidth, Bytes, Time};
 //!
 //! let device = Rate {
@@ -62,8 +62,9 @@
 //!
 //! let mut now = Time::ZERO;
 //! let (mut todo, mut actions) = (Vec::new(), Actions::new());
-//! let write = NewRequest { write: true, client: 0, token: 7, file: 1, offset: 0, bytes: 2_500, owner: 0, elsewhere: false, told: false };
-//! servers.request::<Plain>(now, 0, write, &mut todo);
+//! let header = RequestHeader { client: ClientId::from(Requester::Rank(0)), token: 7, owner: 0 };
+//! let write = StorageRequest { header, operation: StorageOperation::Write, object: 1, offset: 0, bytes: 2_500 };
+//! servers.request::<Plain>(now, 0, (write, None), &mut todo);
 //! let mut answered = None;
 //! while let Some(action) = todo.pop() {
 //!     match action {
@@ -72,7 +73,7 @@
 //!             now = at; // a real caller schedules an event
 //!             servers.device_done::<Plain>(now, slot, &mut actions);
 //!         }
-//!         Action::Respond { token, .. } => answered = Some((token, now)),
+//!         Action::Respond { header, .. } => answered = Some((header.token, now)),
 //!         other => unreachable!("{other:?}"),
 //!     }
 //!     todo.append(&mut actions);
@@ -109,6 +110,7 @@ mod manager;
 mod metadata;
 mod observe;
 mod occupancy;
+mod open_request;
 mod params;
 mod remove;
 mod request;
@@ -120,7 +122,7 @@ mod stage;
 mod sync;
 
 pub use accesses::DeviceAccess;
-pub use action::{Action, Actions, NewRequest};
+pub use action::{Action, Actions, Origin};
 pub use audit::BlockedWrite;
 pub use below::{TierContents, TierMetrics};
 pub use blame::{
@@ -135,13 +137,12 @@ pub use lock::{ExtentLocks, LockCharge, LockMetrics, Locks};
 pub use manager::Servers;
 pub use metadata::{
     Begun, CALLS as METADATA_CALLS, Distribution, Metadata, MetadataCall, MetadataCharge, MetadataMetrics,
-    MetadataName, MetadataParams, MetadataRequest, MetadataServers,
+    MetadataName, MetadataParams, MetadataServers,
 };
 pub use observe::{AccessKind, ServerAccess};
 pub use occupancy::Occupancy;
 pub use params::{DeviceParams, ParamsError, ServerParams};
-pub use remove::RemoveRequest;
+pub use request::{ClientId, RequestHeader, Requester, StorageOperation, StorageRequest};
 pub use server::{DeviceMetrics, Metrics};
 pub use settings::{Assignment, Drain, Position, SyncDepth};
 pub use stage::StageMetrics;
-pub use sync::SyncRequest;

@@ -25,7 +25,7 @@
 //! The state machine knows no network: it says whom to ask ([`ExtentLocks::request`]), and is told of answers
 //! ([`ExtentLocks::revoked`]) and of ends ([`ExtentLocks::finished`]).
 
-use crate::{LOCK, NewRequest, Outage, RequestLoss};
+use crate::{ClientId, LOCK, Outage, RequestLoss, StorageRequest};
 use odonata_blame::Ledger;
 use odonata_engine::{List, Mode, NIL, Plain, Pool, Store, journalled};
 use odonata_units::{Bytes, Problem, Time, mix64};
@@ -120,7 +120,7 @@ impl Range {
 struct Lock {
     range: Range,
     /// Who has asked for it last: whom to ask.
-    client: u32,
+    client: ClientId,
     next: u32,
 }
 
@@ -128,7 +128,7 @@ struct Lock {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Holder {
     range: Range,
-    what: NewRequest,
+    what: StorageRequest,
     server: u32,
     arrived: Time,
     /// Until when its wait is charged to somebody; only where books are kept.
@@ -247,18 +247,25 @@ impl ExtentLocks {
     /// `what`, of at least a byte, has arrived at `server` from a rank on `node`: its number here, which it keeps until it has
     /// [`finished`](Self::finished). The clients in `ask` are to be asked for a lock each. If nothing is in its way, it goes
     /// on at once ([`waits`](Self::waits)).
-    pub fn request<M: Mode>(&mut self, now: Time, server: u32, what: NewRequest, node: u32, ask: &mut Vec<u32>) -> u32 {
+    pub fn request<M: Mode>(
+        &mut self,
+        now: Time,
+        server: u32,
+        what: StorageRequest,
+        node: u32,
+        ask: &mut Vec<ClientId>,
+    ) -> u32 {
         self.fail_by::<M>(now, server);
         let granularity = self.settings.map_or(1, |settings| settings.granularity.0.max(1));
         let end = what.offset.saturating_add(what.bytes);
         let range = Range {
-            object: what.file,
+            object: what.object,
             low: what.offset / granularity * granularity,
             high: end.div_ceil(granularity).saturating_mul(granularity),
-            exclusive: what.write,
+            exclusive: what.operation.is_write(),
             node,
         };
-        let index = Self::bucket(server, what.file);
+        let index = Self::bucket(server, what.object);
         let mut bucket = *self.buckets.get(index);
         let conflicts = |lock: &Lock| lock.range.conflicts(&range);
         let mut revocations = 0;
@@ -267,7 +274,7 @@ impl ExtentLocks {
             self.locks.free::<M>(slot);
             revocations += 1;
         }
-        self.lock::<M>(&mut bucket.locks, range, what.client);
+        self.lock::<M>(&mut bucket.locks, range, what.header.client);
         let before = bucket.holders.iter(&self.holders);
         let blockers = before
             .filter(|&slot| self.holders.get(slot).range.conflicts(&range))
@@ -289,7 +296,7 @@ impl ExtentLocks {
             self.metrics.edit::<M>(server).revocations += u64::from(revocations);
         }
         if self.ledger.is_on() && revocations + blockers > 0 {
-            self.ledger.wait_begins::<M>(now, what.owner);
+            self.ledger.wait_begins::<M>(now, what.header.owner);
         }
         holder
     }
@@ -358,11 +365,11 @@ impl ExtentLocks {
                 let Holder { what, revocations, .. } = *self.holders.get(slot);
                 if self.waits(slot) {
                     // For its own job: whoever it was that it waited for has gone with the server.
-                    self.charge::<M>(now, slot, what.owner);
+                    self.charge::<M>(now, slot, what.header.owner);
                     let cell = self.holders.edit::<M>(slot);
                     cell.blockers = 0;
                     let arrived = cell.arrived;
-                    self.wait_is_over::<M>(now, server, what.owner, arrived);
+                    self.wait_is_over::<M>(now, server, what.header.owner, arrived);
                 }
                 match revocations {
                     0 => self.holders.free::<M>(slot),
@@ -392,7 +399,7 @@ impl ExtentLocks {
         let mut slot = bucket.holders.head;
         while slot != NIL {
             if later && self.holders.get(slot).range.conflicts(&range) {
-                self.charge_and_lose::<M>(now, slot, what.owner);
+                self.charge_and_lose::<M>(now, slot, what.header.owner);
                 self.holders.edit::<M>(slot).blockers -= 1;
                 if self.granted::<M>(now, slot) {
                     next.push(slot);
@@ -407,7 +414,7 @@ impl ExtentLocks {
     }
 
     /// The server and what is asked of it by `holder`.
-    pub fn holder(&self, holder: u32) -> (u32, NewRequest) {
+    pub fn holder(&self, holder: u32) -> (u32, StorageRequest) {
         let Holder { server, what, .. } = *self.holders.get(holder);
         (server, what)
     }
@@ -449,7 +456,7 @@ impl ExtentLocks {
                     what, server, since, ..
                 } = *self.holders.get(slot);
                 if self.waits(slot) && now > since {
-                    self.ledger.defer_time::<Plain>(server, what.owner, now - since);
+                    self.ledger.defer_time::<Plain>(server, what.header.owner, now - since);
                 }
             }
         }
@@ -472,7 +479,7 @@ impl ExtentLocks {
             return Time::ZERO;
         }
         let cell = self.holders.edit::<M>(holder);
-        let (server, owner, time) = (cell.server, cell.what.owner, now - cell.since);
+        let (server, owner, time) = (cell.server, cell.what.header.owner, now - cell.since);
         cell.since = now;
         self.ledger.charge_time::<M>(server, now, owner, time, (culprit, 0));
         time
@@ -484,8 +491,7 @@ impl ExtentLocks {
         if self.tells_losses && time > Time::ZERO {
             let Holder { server, what, .. } = *self.holders.get(holder);
             self.losses.push(RequestLoss {
-                client: what.client,
-                token: what.token,
+                header: what.header,
                 server,
                 culprit,
                 resource: LOCK,
@@ -507,13 +513,13 @@ impl ExtentLocks {
         } = *self.holders.get(holder);
         let waits = self.waits(holder);
         if !waits {
-            self.wait_is_over::<M>(now, server, what.owner, arrived);
+            self.wait_is_over::<M>(now, server, what.header.owner, arrived);
         }
         !waits
     }
 
     /// Gives `client` the lock on `range`.
-    fn lock<M: Mode>(&mut self, locks: &mut List, range: Range, client: u32) {
+    fn lock<M: Mode>(&mut self, locks: &mut List, range: Range, client: ClientId) {
         let mut joined = None;
         for slot in locks.iter(&self.locks) {
             let lock = &self.locks.get(slot).range;

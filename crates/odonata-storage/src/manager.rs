@@ -8,14 +8,16 @@ use crate::device_failure::DeviceFailures;
 use crate::devices::Devices;
 use crate::failure::{Asked, Failures};
 use crate::occupancy::OccupancySeries;
+use crate::open_request::{OpenRequest, Piece, Wait};
 use crate::remove::Removals;
-use crate::request::{Piece, Request, Wait};
 use crate::server::{DeviceQueue, DrainStage, Memory, Space};
 use crate::settings::Acknowledge;
 use crate::sharing::Turns;
 use crate::stage::Stages;
 use crate::sync::Syncs;
-use crate::{Action, Actions, DeviceMetrics, FaultPeriod, Metrics, NewRequest, ParamsError, ServerParams};
+use crate::{
+    Action, Actions, DeviceMetrics, FaultPeriod, Metrics, ParamsError, ServerParams, StorageOperation, StorageRequest,
+};
 use odonata_engine::{Mode, Pool, Store, journalled};
 use odonata_units::Time;
 
@@ -28,7 +30,7 @@ pub struct Servers {
     pub(crate) params: Vec<ServerParams>,
     /// Tiers of servers, of all parts.
     pub(crate) tiers: u8,
-    pub(crate) requests: Pool<Request>,
+    pub(crate) requests: Pool<OpenRequest>,
     pub(crate) pieces: Pool<Piece>,
     /// Per device, as are its queue and what was measured there.
     pub(crate) spaces: Store<Space>,
@@ -133,24 +135,49 @@ impl Servers {
         self
     }
 
-    /// A request arrives at `server`.
+    /// A request arrives at `server`, with the number of its lock if it has one. It is ignored where the server is away.
+    ///
+    /// # Panics
+    /// The request is a call for metadata, which [`MetadataServers`](crate::MetadataServers) answer.
+    pub fn request<M: Mode>(
+        &mut self,
+        now: Time,
+        server: u32,
+        (request, lock): (StorageRequest, Option<u32>),
+        actions: &mut Actions,
+    ) {
+        if !self.hears::<M>(now, server, request.header.owner) {
+            return;
+        }
+        match request.operation {
+            StorageOperation::Read { .. } | StorageOperation::Write => {
+                self.admit::<M>(now, server, (request, lock), actions);
+            }
+            StorageOperation::Stage => self.stage_in::<M>(now, server, request, actions),
+            StorageOperation::Sync { .. } => self.sync::<M>(now, server, request, actions),
+            StorageOperation::Remove => self.remove::<M>(now, server, request, actions),
+            StorageOperation::Metadata(call) => unreachable!("{call:?} at a storage server"),
+        }
+    }
+
+    /// A read or write arrives at `server`.
     ///
     /// A write first reserves all its space, and waits for it behind every earlier write to the same
     /// device, whatever its size; a read starts at once. An empty request is answered at once.
-    pub fn request<M: Mode>(&mut self, now: Time, server: u32, what: NewRequest, actions: &mut Actions) {
-        if !self.hears::<M>(now, server, what.owner) {
-            return;
-        }
-        let NewRequest {
-            write,
-            client,
-            token,
-            bytes,
-            ..
+    fn admit<M: Mode>(
+        &mut self,
+        now: Time,
+        server: u32,
+        (what, lock): (StorageRequest, Option<u32>),
+        actions: &mut Actions,
+    ) {
+        let StorageRequest {
+            header, offset, bytes, ..
         } = what;
+        let write = what.operation.is_write();
         if bytes == 0 {
             self.metrics.edit::<M>(server).requests += 1;
-            actions.push(what.response(server, false));
+            actions.push(Action::answer(server, header));
             return;
         }
         let device = self.device_for(now, server, bytes);
@@ -159,9 +186,7 @@ impl Servers {
         if write && !passes_by && bytes > capacity {
             actions.push(Action::Impossible {
                 server,
-                client,
-                token,
-                owner: what.owner,
+                header,
                 bytes,
                 capacity,
             });
@@ -171,8 +196,8 @@ impl Servers {
         if asked == Asked::Refused {
             actions.push(Action::Lost {
                 server,
-                client,
-                offset: what.offset,
+                header,
+                offset,
                 bytes,
             });
             return;
@@ -184,18 +209,15 @@ impl Servers {
         } else {
             actions.push(Action::Unwritten {
                 server,
-                client,
-                token,
-                owner: what.owner,
-                file: what.file,
-                offset: what.offset,
+                header,
+                offset,
                 bytes,
             });
             return;
         };
         let write_back = write && self.params[server as usize].manager.acknowledge == Acknowledge::Memory;
-        let mut request = Request::new(now, (server, device), what);
-        (request.write_back, request.lost) = (write_back, asked == Asked::Told);
+        let mut request = OpenRequest::new(now, (server, device), what);
+        (request.lock, request.write_back, request.lost) = (lock, write_back, asked == Asked::Told);
         let request = self.requests.allocate::<M>(request);
         if write && !passes_by {
             let space = self.spaces.edit::<M>(device);
@@ -225,7 +247,7 @@ impl Servers {
             bytes,
             "a piece arrives as it was asked for"
         );
-        debug_assert!(self.requests.get(request).what.write, "only writes pull");
+        debug_assert!(self.requests.get(request).what.operation.is_write(), "only writes pull");
         let server = self.pieces.get(slot).server;
         if !self.passes_by(server) {
             self.store_in_memory::<M>(slot);
@@ -253,7 +275,10 @@ impl Servers {
             return;
         }
         let piece = *self.pieces.get(slot);
-        debug_assert!(!self.requests.get(piece.request).what.write, "only reads push");
+        debug_assert!(
+            !self.requests.get(piece.request).what.operation.is_write(),
+            "only reads push"
+        );
         self.metrics.edit::<M>(piece.server).bytes_read += piece.bytes;
         self.finish_piece::<M>(now, slot, actions);
         self.keep_copy::<M>(now, &piece, actions);
@@ -271,7 +296,7 @@ impl Servers {
     pub(crate) fn reserve<M: Mode>(&mut self, now: Time, device: u32, actions: &mut Actions) {
         let capacity = self.devices.capacity(device);
         while let Some(request) = self.first_reservation(device) {
-            let Request {
+            let OpenRequest {
                 what, arrived, server, ..
             } = *self.requests.get(request);
             // `used` never exceeds the capacity, so that this cannot wrap where a sum could.
@@ -304,7 +329,7 @@ impl Servers {
             if self.is_indexed(server) {
                 for other in self.devices.of(server).filter(|&other| other != device) {
                     if self.first_reservation(other).is_some() {
-                        self.settle_space::<M>(now, other, what.owner);
+                        self.settle_space::<M>(now, other, what.header.owner);
                         self.reserve::<M>(now, other, actions);
                     }
                 }
@@ -315,7 +340,7 @@ impl Servers {
     /// Makes pieces of `request` until the pipelining factor or its end is reached; each asks for memory.
     pub(crate) fn issue<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
         loop {
-            let Request {
+            let OpenRequest {
                 what,
                 server,
                 device,
@@ -331,9 +356,9 @@ impl Servers {
                 return;
             }
             let mut bytes = params.block().min(what.bytes - issued);
-            if params.next.is_some() && !what.write && params.manager.extents {
+            if params.next.is_some() && !what.operation.is_write() && params.manager.extents {
                 let start = what.offset.saturating_add(issued);
-                let (run, here) = self.run_of(server, what.file, start..start.saturating_add(bytes));
+                let (run, here) = self.run_of(server, what.object, start..start.saturating_add(bytes));
                 if here && stages {
                     self.found_here::<M>(request, run);
                     continue;
@@ -341,14 +366,14 @@ impl Servers {
                 bytes = run;
                 if !here
                     && !stages
-                    && let Some(end) = self.comes_until(server, what.file, start)
+                    && let Some(end) = self.comes_until(server, what.object, start)
                 {
                     bytes = bytes.min(end - start);
                 }
             }
             let params = &self.params[server as usize];
             let (object, offset) = if params.manager.object_per_file {
-                (what.file, what.offset + issued)
+                (what.object, what.offset + issued)
             } else {
                 (0, issued)
             };
@@ -356,7 +381,7 @@ impl Servers {
             cell.in_flight += 1;
             cell.issued += bytes;
             let place = (server, device);
-            let mut piece = Piece::new(now, place, (request, what.owner), object, offset, bytes);
+            let mut piece = Piece::new(now, place, (request, what.header.owner), object, offset, bytes);
             piece.removed = removed;
             let piece = self.pieces.allocate::<M>(piece);
             self.want_memory::<M>(now, server, piece, actions);
@@ -389,21 +414,12 @@ impl Servers {
         let metrics = self.metrics.edit::<M>(server);
         metrics.memory_wait_ps += u128::from((now - since).0);
         metrics.peak_memory = metrics.peak_memory.max(in_use);
-        let NewRequest {
-            write,
-            client,
-            token,
-            owner,
-            ..
-        } = self.requests.get(request).what;
-        let stages = self.requests.get(request).stages;
-        if write {
+        let OpenRequest { what, stages, .. } = *self.requests.get(request);
+        if what.operation.is_write() {
             actions.push(Action::Pull {
                 server,
                 slot,
-                client,
-                token,
-                owner,
+                header: what.header,
                 bytes,
             });
         } else if stages {
@@ -428,15 +444,10 @@ impl Servers {
         let Piece {
             server, request, bytes, ..
         } = *self.pieces.get(slot);
-        let NewRequest {
-            client, token, owner, ..
-        } = self.requests.get(request).what;
         actions.push(Action::Push {
             server,
             slot,
-            client,
-            token,
-            owner,
+            header: self.requests.get(request).what.header,
             bytes,
         });
     }
@@ -458,7 +469,7 @@ impl Servers {
         let cell = self.requests.edit::<M>(request);
         cell.in_flight -= u32::from(!cell.write_back);
         cell.done += bytes;
-        let Request {
+        let OpenRequest {
             what,
             device,
             done,
@@ -474,15 +485,15 @@ impl Servers {
             }
             return;
         }
-        if what.write {
+        if what.operation.is_write() {
             let metrics = self.device_metrics.edit::<M>(device);
             metrics.commits += 1;
             metrics.commit_ps += u128::from((now - arrived).0);
             // Of what clients have written: a copy further down is none.
             let first_tier = self.params[server as usize].tier == 0;
-            if first_tier && usize::from(what.owner) < self.committed.len() {
+            if first_tier && usize::from(what.header.owner) < self.committed.len() {
                 // Within a part of the machine, servers are not at the same time.
-                let last = self.committed.edit::<M>(u32::from(what.owner));
+                let last = self.committed.edit::<M>(u32::from(what.header.owner));
                 *last = now.max(*last);
             }
         }
@@ -518,8 +529,9 @@ impl Servers {
     pub(crate) fn answer<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
         let cell = self.requests.edit::<M>(request);
         cell.answered = true;
-        let Request {
+        let OpenRequest {
             what,
+            lock,
             server,
             arrived,
             lost,
@@ -529,6 +541,12 @@ impl Servers {
         let metrics = self.metrics.edit::<M>(server);
         metrics.requests += 1;
         metrics.request_time_ps += u128::from((now - arrived).0);
-        actions.push(what.response(server, lost));
+        actions.push(Action::Respond {
+            server,
+            header: what.header,
+            lock,
+            bytes: what.bytes,
+            lost,
+        });
     }
 }

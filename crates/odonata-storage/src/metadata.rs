@@ -22,7 +22,7 @@ pub use blame::MetadataCharge;
 pub use settings::{Distribution, Metadata, MetadataParams};
 
 use crate::faults::FaultClock;
-use crate::{FaultPeriod, Outage};
+use crate::{FaultPeriod, Outage, RequestHeader};
 use blame::{Books, DIRECTORY, THREAD};
 use odonata_blame::Place;
 use odonata_engine::{List, Mode, NIL, Pool, Store, journalled};
@@ -118,19 +118,13 @@ impl MetadataName {
     }
 }
 
-/// A call that arrives at a server.
+/// The content of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MetadataRequest {
-    /// Who asks; handed back with the answer, as is the next.
-    pub client: u32,
-    /// The client's name for the call.
-    pub token: u32,
-    /// The job that asks.
-    pub owner: u16,
-    /// What for.
-    pub call: MetadataCall,
+struct MetadataRequest {
+    header: RequestHeader,
+    call: MetadataCall,
     /// The directory ([`MetadataName::key_of_directory`]).
-    pub directory: u64,
+    directory: u64,
 }
 
 /// A call that a thread has begun: tell [`MetadataServers::done`] of `slot` at `at`, which is later than now.
@@ -272,11 +266,23 @@ impl MetadataServers {
         self.threads.is_empty()
     }
 
-    /// Call `what` arrives at `server`: it begins, or waits, or nobody is there to hear it.
-    pub fn request<M: Mode>(&mut self, now: Time, server: u32, what: MetadataRequest) -> Option<Begun> {
+    /// A request for `call` in `directory` ([`MetadataName::key_of_directory`]) arrives at `server`: it begins, or waits, or is ignored
+    /// because the server is away.
+    pub fn request<M: Mode>(
+        &mut self,
+        now: Time,
+        server: u32,
+        header: RequestHeader,
+        (call, directory): (MetadataCall, u64),
+    ) -> Option<Begun> {
         if !self.is_up::<M>(now, server) {
             return None;
         }
+        let what = MetadataRequest {
+            header,
+            call,
+            directory,
+        };
         let slot = self.calls.allocate::<M>(Call {
             what,
             server,
@@ -294,8 +300,8 @@ impl MetadataServers {
         self.wants_thread::<M>(now, slot)
     }
 
-    /// Call `slot` has ended, as announced: where it was, what it was, and what begins now. `None`: its server has failed meanwhile.
-    pub fn done<M: Mode>(&mut self, now: Time, slot: u32) -> Option<(u32, MetadataRequest, Option<Begun>)> {
+    /// Call `slot` has ended, as announced: its server, its request, and the call that begins now. `None`: the server has failed meanwhile.
+    pub fn done<M: Mode>(&mut self, now: Time, slot: u32) -> Option<(u32, RequestHeader, Option<Begun>)> {
         self.is_up::<M>(now, self.calls.get(slot).server);
         if self.calls.get(slot).dead {
             self.calls.free::<M>(slot);
@@ -314,9 +320,9 @@ impl MetadataServers {
         metrics.calls[what.call as usize] += 1;
         metrics.busy_ps += u128::from((now - since).0);
         metrics.longest = metrics.longest.max(now - arrived);
-        self.books.served_in_fault::<M>(now, server, since, what.owner);
-        self.books.frees_thread::<M>(now, server, what.owner);
-        self.books.frees::<M>(now, server, (what.owner, THREAD));
+        self.books.served_in_fault::<M>(now, server, since, what.header.owner);
+        self.books.frees_thread::<M>(now, server, what.header.owner);
+        self.books.frees::<M>(now, server, (what.header.owner, THREAD));
         let threads = self.threads.edit::<M>(server);
         threads.busy -= 1;
         let mut queue = threads.queue;
@@ -324,7 +330,7 @@ impl MetadataServers {
         // A thread that is free serves who waits for one; or else whoever has waited for the directory.
         let begun = first.map(|first| {
             self.threads.edit::<M>(server).queue = queue;
-            let owner = self.calls.get(first).what.owner;
+            let owner = self.calls.get(first).what.header.owner;
             self.books.has_thread::<M>(now, server, owner);
             let call = *self.calls.get(first);
             self.books.leaves::<M>(now, (server, THREAD), &call);
@@ -333,11 +339,11 @@ impl MetadataServers {
         });
         let next = match directory {
             NIL => None,
-            directory => self.frees_directory::<M>(now, directory, (server, what.owner)),
+            directory => self.frees_directory::<M>(now, directory, (server, what.header.owner)),
         };
         let other = next.and_then(|next| self.wants_thread::<M>(now, next));
         debug_assert!(begun.is_none() || other.is_none(), "one thread has become free");
-        Some((server, what, begun.or(other)))
+        Some((server, what.header, begun.or(other)))
     }
 
     /// What was measured at each server.
@@ -406,7 +412,8 @@ impl MetadataServers {
         };
         let mut directory = *self.directories.get(place);
         directory.waiting.push::<M, _>(&mut self.calls, slot);
-        self.books.directory_waits::<M>(now, &mut directory, what.owner, true);
+        self.books
+            .directory_waits::<M>(now, &mut directory, what.header.owner, true);
         let at = self.books.joins::<M>(now, self.line_of(place));
         self.calls.edit::<M>(slot).place = at;
         *self.directories.edit::<M>(place) = directory;
@@ -432,7 +439,8 @@ impl MetadataServers {
         };
         let waited = *self.calls.get(slot);
         let Call { what, since, .. } = waited;
-        self.books.directory_waits::<M>(now, &mut directory, what.owner, false);
+        self.books
+            .directory_waits::<M>(now, &mut directory, what.header.owner, false);
         self.books.leaves::<M>(now, (line, DIRECTORY), &waited);
         *self.directories.edit::<M>(place) = directory;
         self.metrics.edit::<M>(server).directory_wait_ps += u128::from((now - since).0);
@@ -452,7 +460,7 @@ impl MetadataServers {
         let mut queue = self.threads.get(server).queue;
         queue.push::<M, _>(&mut self.calls, slot);
         self.threads.edit::<M>(server).queue = queue;
-        self.books.wants_thread::<M>(now, server, what.owner);
+        self.books.wants_thread::<M>(now, server, what.header.owner);
         self.calls.edit::<M>(slot).place = self.books.joins::<M>(now, server);
         self.waits::<M>(server);
         None

@@ -1,7 +1,7 @@
 //! What a server is doing, for whoever records it.
 
 use crate::Servers;
-use crate::request::{Piece, PieceKind};
+use crate::open_request::{Piece, PieceKind};
 use odonata_engine::NIL;
 use odonata_units::{Bytes, Time};
 
@@ -51,12 +51,12 @@ impl Servers {
             NIL => (AccessKind::Fetch, NIL),
             request => {
                 let what = &self.requests.get(request).what;
-                let kind = if what.write {
+                let kind = if what.operation.is_write() {
                     AccessKind::Write
                 } else {
                     AccessKind::Read
                 };
-                (kind, what.client)
+                (kind, what.header.client.number())
             }
         };
         let access = self.access(piece, (kind, client), (piece.joined, piece.since));

@@ -20,27 +20,14 @@ use odonata_engine::{GrowableStore, List, Mode, NIL, Pool, Store, journalled};
 use odonata_units::Time;
 
 use crate::contents::count;
-use crate::request::{Piece, PieceKind};
+use crate::open_request::{Piece, PieceKind};
 use crate::settings::WritePolicy;
-use crate::{Action, Actions, NewRequest, Servers};
-
-/// A removal that arrives at a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct RemoveRequest {
-    /// Who asks; handed back in the answer.
-    pub client: u32,
-    /// The client's name for the call; handed back likewise.
-    pub token: u64,
-    /// The job that asks.
-    pub owner: u16,
-    /// The file.
-    pub file: u64,
-}
+use crate::{Action, Actions, Origin, RequestHeader, Servers, StorageRequest};
 
 /// A removal that waits for the tier below.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Removal {
-    what: RemoveRequest,
+    what: StorageRequest,
     server: u32,
     /// Answers that it waits for.
     asked: u32,
@@ -80,21 +67,18 @@ impl Removals {
 
 impl Servers {
     /// A removal arrives at `server`.
-    pub fn remove<M: Mode>(&mut self, now: Time, server: u32, what: RemoveRequest, actions: &mut Actions) {
-        if !self.hears::<M>(now, server, what.owner) {
-            return;
-        }
+    pub(crate) fn remove<M: Mode>(&mut self, now: Time, server: u32, what: StorageRequest, actions: &mut Actions) {
         let (indexed, leads_down) = (self.is_indexed(server), self.params[server as usize].next.is_some());
         if indexed || leads_down {
-            self.mark_removed::<M>(server, what.file);
+            self.mark_removed::<M>(server, what.object);
         }
         let freed = if indexed {
-            self.free_object::<M>(server, what.file)
+            self.free_object::<M>(server, what.object)
         } else {
             Vec::new()
         };
         if leads_down {
-            let again = self.goes_down(server, what.file);
+            let again = self.goes_down(server, what.object);
             let slot = self.removals.cells.allocate::<M>(Removal {
                 what,
                 server,
@@ -108,9 +92,9 @@ impl Servers {
                 waiting.push::<M, _>(&mut self.removals.cells, slot);
                 *self.removals.waiting.edit::<M>(0) = waiting;
             }
-            actions.push(Action::RemoveBelow { server, slot, what });
+            actions.push(Action::pass_on(server, Origin::Removal(slot), &what));
         } else {
-            actions.push(what.response(server));
+            actions.push(Action::answer(server, what.header));
         }
         for (device, owner) in freed {
             self.settle_space::<M>(now, device, owner);
@@ -122,14 +106,14 @@ impl Servers {
         self.note_occupancy::<M>(now, server);
     }
 
-    /// The client of removal `slot`, and its name for it; none where the server has failed since.
-    pub fn request_of_removal(&self, slot: u32) -> Option<(u32, u64)> {
+    /// The request for removal `slot`; none where the server has failed since.
+    pub(crate) fn request_of_removal(&self, slot: u32) -> Option<RequestHeader> {
         let Removal { what, dead, .. } = *self.removals.cells.get(slot);
-        (!dead).then_some((what.client, what.token))
+        (!dead).then_some(what.header)
     }
 
-    /// The tier below has answered removal `slot`, which was given out with [`Action::RemoveBelow`].
-    pub fn removed_below<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+    /// The lower tier has answered removal `slot`.
+    pub(crate) fn removal_answered<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         self.is_up::<M>(now, self.removals.cells.get(slot).server);
         let cell = self.removals.cells.edit::<M>(slot);
         cell.asked -= 1;
@@ -146,7 +130,7 @@ impl Servers {
         }
         self.removals.cells.free::<M>(slot);
         if !dead {
-            actions.push(what.response(server));
+            actions.push(Action::answer(server, what.header));
         }
     }
 
@@ -159,14 +143,14 @@ impl Servers {
         let all: Vec<u32> = waiting.iter(&self.removals.cells).collect();
         for slot in all {
             let Removal { what, server: own, .. } = *self.removals.cells.get(slot);
-            if own != server || self.goes_down(server, what.file) {
+            if own != server || self.goes_down(server, what.object) {
                 continue;
             }
             let it = |other: &Removal| (other.server, other.what) == (server, what);
             waiting.remove_first::<M, _>(&mut self.removals.cells, it);
             let cell = self.removals.cells.edit::<M>(slot);
             (cell.again, cell.asked) = (false, cell.asked + 1);
-            actions.push(Action::RemoveBelow { server, slot, what });
+            actions.push(Action::pass_on(server, Origin::Removal(slot), &what));
         }
         *self.removals.waiting.edit::<M>(0) = waiting;
     }
@@ -205,8 +189,8 @@ impl Servers {
         if self.requests.live() > 0 {
             for slot in self.requests.slots() {
                 let request = self.requests.get(slot);
-                let waits_for_space = request.what.write && request.issued == 0;
-                if request.server == server && request.what.file == file && !request.dead && !waits_for_space {
+                let waits_for_space = request.what.operation.is_write() && request.issued == 0;
+                if request.server == server && request.what.object == file && !request.dead && !waits_for_space {
                     self.requests.edit::<M>(slot).removed = true;
                 }
             }
@@ -232,8 +216,8 @@ impl Servers {
         let passes_on = policy.is_some_and(|policy| policy.write != WritePolicy::Back);
         let write = |slot: u32| {
             let request = self.requests.get(slot);
-            let of_file = request.server == server && request.what.file == file;
-            of_file && request.what.write && request.removed && !request.dead
+            let of_file = request.server == server && request.what.object == file;
+            of_file && request.what.operation.is_write() && request.removed && !request.dead
         };
         (self.pieces.live() > 0 && self.pieces.slots().into_iter().any(block))
             || (passes_on && self.requests.live() > 0 && self.requests.slots().into_iter().any(write))
@@ -279,23 +263,5 @@ impl Servers {
         let jobs = self.contents.committed.len().max(1);
         let cells = self.removals.bytes.iter();
         cells.map(move |(cell, &bytes)| ((cell / jobs) as u32, (cell % jobs) as u16, bytes))
-    }
-}
-
-impl RemoveRequest {
-    /// What `server` answers when the file is no more.
-    fn response(&self, server: u32) -> Action {
-        let request = NewRequest {
-            write: true,
-            client: self.client,
-            token: self.token,
-            file: self.file,
-            offset: 0,
-            bytes: 0,
-            owner: self.owner,
-            elsewhere: false,
-            told: false,
-        };
-        request.response(server, false)
     }
 }

@@ -1,200 +1,156 @@
-//! Requests that are open and pieces in transit: the cells of the two pools.
+//! A request to storage: who asks, and for what. It is the same from the client to the device and back.
+//!
+//! A client is a rank or a server of the upper tier. Units: offsets and lengths are bytes.
 
-use crate::NewRequest;
-use odonata_blame::Place;
-use odonata_engine::NIL;
-use odonata_units::Time;
+use crate::MetadataCall;
 
-/// An open request.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Request {
-    pub(crate) what: NewRequest,
-    pub(crate) server: u32,
-    /// The device that has, or will have, its data.
-    pub(crate) device: u32,
-    /// Pieces between "wants memory" and "is done"; of a write that is answered in memory, "is in memory".
-    pub(crate) in_flight: u32,
-    /// Bytes for which a piece was made.
-    pub(crate) issued: u64,
-    /// Bytes of a write that are, or were, in the memory of the server.
-    pub(crate) received: u64,
-    /// Bytes of pieces that are done.
-    pub(crate) done: u64,
-    /// Whether it is a write that is answered when it is in memory: its pieces are in flight until then.
-    pub(crate) write_back: bool,
-    /// Whether it brings data from below to the device, for no receiver.
-    pub(crate) stages: bool,
-    /// Whether it was answered: nobody waits for the rest.
-    pub(crate) answered: bool,
-    /// Whether its server, or its device, has failed since.
-    pub(crate) dead: bool,
-    /// Whether its file was removed since.
-    pub(crate) removed: bool,
-    /// Whether some of what it reads is lost, of which its reader is told.
-    pub(crate) lost: bool,
-    pub(crate) arrived: Time,
-    /// Pieces that wait for memory, and for the device.
-    pub(crate) at_memory: u32,
-    pub(crate) at_device: u32,
-    /// Pieces that the device serves.
-    pub(crate) in_service: u32,
-    /// Of a write that was acknowledged early, its number among those of its server.
-    pub(crate) number: u64,
-    /// What it waits for as a whole; only where waits are booked.
-    pub(crate) wait: Wait,
-    /// Since when, where it is asked whom this one has waited for.
-    pub(crate) place: Place,
-    next: u32,
+/// The client of a request, as a number of 32 bits: see [`Requester`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct ClientId(u32);
+
+/// The client of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requester {
+    /// A rank, counted over all jobs.
+    Rank(u32),
+    /// A storage server, counted over the machine.
+    Server(u32),
 }
 
-/// What a request as a whole waits for.
+/// The bit of servers: a machine has at most 2^28 ranks and servers.
+const SERVER: u32 = 1 << 31;
+
+impl ClientId {
+    /// The client.
+    #[inline]
+    pub fn requester(self) -> Requester {
+        match self.0.checked_sub(SERVER) {
+            None => Requester::Rank(self.0),
+            Some(server) => Requester::Server(server),
+        }
+    }
+
+    /// Its number.
+    #[inline]
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+impl From<Requester> for ClientId {
+    #[inline]
+    fn from(requester: Requester) -> Self {
+        match requester {
+            Requester::Rank(rank) => ClientId(rank),
+            Requester::Server(server) => ClientId(SERVER | server),
+        }
+    }
+}
+
+/// The header of a request. Every message and action about the request repeats it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct RequestHeader {
+    /// The client.
+    pub client: ClientId,
+    /// The client's name for the request.
+    pub token: u32,
+    /// The job that it is for.
+    pub owner: u16,
+}
+
+/// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) enum Wait {
-    /// Nothing that the server has: it is being served, or its data are on their way.
-    Nothing,
-    /// Space on the device.
-    Space,
-    /// A block of memory, and nothing of it is on its way.
-    Memory,
-    /// The device, which serves somebody else.
-    Device,
+pub enum StorageOperation {
+    /// Read a range.
+    Read {
+        /// Whether the range belongs to another server, which the client takes for failed.
+        rerouted: bool,
+        /// Whether the reader accepts lost bytes. It is told of them; otherwise they are an error.
+        tolerates_loss: bool,
+    },
+    /// Write a range.
+    Write,
+    /// Bring a range from the lower tier to the devices.
+    Stage,
+    /// Wait until everything acknowledged of an object is committed.
+    Sync {
+        /// Whether committed means: in the last tier.
+        to_last_tier: bool,
+    },
+    /// Free everything of an object.
+    Remove,
+    /// A call that metadata servers answer; the object is the key of its directory.
+    Metadata(MetadataCall),
 }
 
-impl Request {
-    /// What it waits for now that it has its space.
-    pub(crate) fn waits_for(&self) -> Wait {
-        if self.answered || self.dead || (self.in_service > 0 && !self.write_back) {
-            Wait::Nothing
-        } else if self.at_device > 0 && !self.write_back {
-            Wait::Device
-        } else if self.at_memory > 0 && self.at_memory == self.in_flight {
-            Wait::Memory
-        } else {
-            Wait::Nothing
-        }
+impl StorageOperation {
+    /// A read by a client that knows no failed server and accepts no loss.
+    pub const READ: StorageOperation = StorageOperation::Read {
+        rerouted: false,
+        tolerates_loss: false,
+    };
+
+    /// Whether it is a write.
+    #[inline]
+    pub fn is_write(self) -> bool {
+        self == StorageOperation::Write
     }
 
-    pub(crate) fn new(now: Time, (server, device): (u32, u32), what: NewRequest) -> Self {
-        Request {
-            what,
-            server,
-            device,
-            in_flight: 0,
-            issued: 0,
-            received: 0,
-            done: 0,
-            write_back: false,
-            stages: false,
-            answered: false,
-            dead: false,
-            removed: false,
-            lost: false,
-            arrived: now,
-            at_memory: 0,
-            at_device: 0,
-            in_service: 0,
-            number: 0,
-            wait: Wait::Nothing,
-            place: Place::NONE,
-            next: NIL,
-        }
+    /// Whether it is a read of a range that belongs to a server that the client takes for failed.
+    pub fn is_rerouted(self) -> bool {
+        matches!(self, StorageOperation::Read { rerouted: true, .. })
+    }
+
+    /// Whether it is a read whose reader accepts lost bytes.
+    pub fn tolerates_loss(self) -> bool {
+        matches!(
+            self,
+            StorageOperation::Read {
+                tolerates_loss: true,
+                ..
+            }
+        )
     }
 }
 
-/// A block's worth of a request, or of the drain.
-///
-/// Carries all that the device has to know, so that pieces may arrive in any order.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Piece {
-    /// The request, or [`NIL`] for the drain's.
-    pub(crate) request: u32,
-    pub(crate) server: u32,
-    pub(crate) device: u32,
-    pub(crate) object: u64,
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
-    /// When it began to wait for what it waits for; at the device, since when it is served.
-    pub(crate) since: Time,
-    /// When it joined the queue of its device.
-    pub(crate) joined: Time,
-    /// The job that it belongs to.
-    pub(crate) owner: u16,
-    pub(crate) kind: PieceKind,
-    /// Of a write-through: how many of device and tier below do not have it yet.
-    pub(crate) missing: u8,
-    /// Whether it is on its way down.
-    pub(crate) down: bool,
-    /// Whether its server, or its device, has failed since.
-    pub(crate) dead: bool,
-    /// Whether its file was removed since.
-    pub(crate) removed: bool,
-    /// Whether the tier below has lost some of it.
-    pub(crate) lost: bool,
-    /// Of a dead one, whether it has a block of memory of a server that is there.
-    pub(crate) has_block: bool,
-    /// Whether a device has begun to serve it.
-    pub(crate) begun: bool,
-    /// Who has made it seek, which it would not have alone.
-    pub(crate) moved_by: Option<u16>,
-    /// Of a block that goes down, its number among those of its server.
-    pub(crate) number: u64,
-    next: u32,
-}
-
-/// What a piece is for.
+/// A request to a storage server or a metadata server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) enum PieceKind {
-    /// A request.
-    Request,
-    /// A read whose data have come from below.
-    Fetched,
-    /// On its way down.
-    Drain,
-    /// A clean copy of what was read from below, on its way to the device.
-    Fill,
+pub struct StorageRequest {
+    /// Who asks.
+    pub header: RequestHeader,
+    /// What for.
+    pub operation: StorageOperation,
+    /// The object; any number below `u64::MAX`, which is the drain's own object.
+    pub object: u64,
+    /// First byte within the object; 0 where the operation has no range.
+    pub offset: u64,
+    /// Length in bytes; 0 where the operation has no range.
+    pub bytes: u64,
 }
 
-impl Piece {
-    /// Its bytes within the object.
-    pub(crate) fn range(&self) -> std::ops::Range<u64> {
-        self.offset..self.offset.saturating_add(self.bytes)
+impl StorageRequest {
+    /// Whether it is a synchronization that waits for the last tier.
+    pub(crate) fn goes_to_last_tier(&self) -> bool {
+        self.operation == StorageOperation::Sync { to_last_tier: true }
     }
+}
 
-    pub(crate) fn new(
-        now: Time,
-        (server, device): (u32, u32),
-        (request, owner): (u32, u16),
-        object: u64,
-        offset: u64,
-        bytes: u64,
-    ) -> Self {
-        Piece {
-            owner,
-            request,
-            server,
-            device,
-            object,
-            offset,
-            bytes,
-            since: now,
-            joined: now,
-            kind: if request == NIL {
-                PieceKind::Drain
-            } else {
-                PieceKind::Request
-            },
-            missing: 0,
-            down: false,
-            dead: false,
-            removed: false,
-            lost: false,
-            has_block: false,
-            begun: false,
-            moved_by: None,
-            number: 0,
-            next: NIL,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_id_names_its_requester() {
+        for number in [0, 1, (1 << 28) - 1] {
+            for requester in [Requester::Rank(number), Requester::Server(number)] {
+                assert_eq!(ClientId::from(requester).requester(), requester);
+            }
         }
+        assert_eq!(ClientId::from(Requester::Rank(7)).number(), 7);
+    }
+
+    #[test]
+    fn a_request_is_small() {
+        assert_eq!(size_of::<StorageRequest>(), 40);
     }
 }
-
-odonata_engine::slots!(Request Piece);

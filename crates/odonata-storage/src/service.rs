@@ -4,7 +4,7 @@
 //! of its own is handed several accesses ([`queue_depth`](crate::DeviceParams::queue_depth)).
 
 use crate::blame::{DEVICE, line};
-use crate::request::{Piece, PieceKind};
+use crate::open_request::{Piece, PieceKind};
 use crate::sync::Block;
 use crate::{Action, Actions, Servers};
 use odonata_device::{Access, Service};
@@ -96,7 +96,7 @@ impl Servers {
             let waits = !cell.write_back && !cell.answered;
             let seek = moved_by.map(|by| (by, self.devices.seek(device, service)));
             self.books.accesses.ends((server, device, slot), cell, seek);
-            self.books.served::<M>(cell.what.owner, service);
+            self.books.served::<M>(cell.what.header.owner, service);
             if waits {
                 self.served_in_fault::<M>(now, device, since, owner);
             }
@@ -107,7 +107,7 @@ impl Servers {
                 self.note_occupancy::<M>(now, server);
                 return;
             }
-            let write = self.requests.get(request).what.write;
+            let write = self.requests.get(request).what.operation.is_write();
             let metrics = self.device_metrics.edit::<M>(device);
             if write {
                 metrics.writes += 1;
@@ -177,7 +177,7 @@ impl Servers {
                 ..
             } = *self.pieces.get(slot);
             let fills = self.pieces.get(slot).kind == PieceKind::Fill;
-            let write = fills || (request != NIL && self.requests.get(request).what.write);
+            let write = fills || (request != NIL && self.requests.get(request).what.operation.is_write());
             let access = Access {
                 write,
                 object,

@@ -15,7 +15,7 @@
 
 use odonata_engine::{List, Mode, Pool, Slot, Store, journalled};
 
-use crate::request::{Piece, Request};
+use crate::open_request::{OpenRequest, Piece};
 use crate::settings::Sharing;
 
 /// What waits in a line.
@@ -26,9 +26,9 @@ pub(crate) trait Waiter: Slot {
     fn bytes(&self) -> u64;
 }
 
-impl Waiter for Request {
+impl Waiter for OpenRequest {
     fn owner(&self) -> u16 {
-        self.what.owner
+        self.what.header.owner
     }
     fn bytes(&self) -> u64 {
         self.what.bytes

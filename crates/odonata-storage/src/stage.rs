@@ -16,8 +16,8 @@
 use odonata_engine::{List, Mode, Store, journalled};
 use odonata_units::{Time, mix64};
 
-use crate::request::{Piece, PieceKind, Request};
-use crate::{Actions, NewRequest, Servers};
+use crate::open_request::{OpenRequest, Piece, PieceKind};
+use crate::{Action, Actions, Servers, StorageRequest};
 
 /// Places of readers per server.
 const READERS: u64 = 64;
@@ -143,16 +143,19 @@ impl Servers {
         (0..).zip(self.stages.metrics.iter().copied())
     }
 
-    /// Brings what `what` says, a read, from below to the devices of `server`, and answers when it is there.
-    pub fn stage_in<M: Mode>(&mut self, now: Time, server: u32, what: NewRequest, actions: &mut Actions) {
-        if !self.hears::<M>(now, server, what.owner) {
-            return;
-        }
+    /// Brings the range of `what` from the lower tier to the devices of `server`, and answers when it is there.
+    pub(crate) fn stage_in<M: Mode>(&mut self, now: Time, server: u32, what: StorageRequest, actions: &mut Actions) {
         if what.bytes == 0 || !self.caches(server) {
-            if let Some(metrics) = self.stages.edit::<M>(what.owner) {
+            if let Some(metrics) = self.stages.edit::<M>(what.header.owner) {
                 metrics.left += what.bytes;
             }
-            actions.push(what.response(server, false));
+            actions.push(Action::Respond {
+                server,
+                header: what.header,
+                lock: None,
+                bytes: what.bytes,
+                lost: false,
+            });
             return;
         }
         self.begin_stage::<M>(now, server, what, false, actions);
@@ -163,9 +166,16 @@ impl Servers {
         self.is_indexed(server) && self.params[server as usize].next.is_some() && !self.stages.coming.is_empty()
     }
 
-    fn begin_stage<M: Mode>(&mut self, now: Time, server: u32, what: NewRequest, ahead: bool, actions: &mut Actions) {
+    fn begin_stage<M: Mode>(
+        &mut self,
+        now: Time,
+        server: u32,
+        what: StorageRequest,
+        ahead: bool,
+        actions: &mut Actions,
+    ) {
         let device = self.device_for(now, server, what.bytes);
-        let mut request = Request::new(now, (server, device), what);
+        let mut request = OpenRequest::new(now, (server, device), what);
         (request.stages, request.answered) = (true, ahead);
         let request = self.requests.allocate::<M>(request);
         self.issue::<M>(now, request, actions);
@@ -174,7 +184,7 @@ impl Servers {
     }
 
     /// A read of `what` arrives at `server`: reads ahead if it goes on where a reader has ended.
-    pub(crate) fn read_ahead<M: Mode>(&mut self, now: Time, server: u32, what: &NewRequest, actions: &mut Actions) {
+    pub(crate) fn read_ahead<M: Mode>(&mut self, now: Time, server: u32, what: &StorageRequest, actions: &mut Actions) {
         let window = self.params[server as usize]
             .next
             .map_or(0, |policy| policy.read_ahead.0);
@@ -182,24 +192,24 @@ impl Servers {
             return;
         }
         let end = what.offset.saturating_add(what.bytes);
-        let before = *self.stages.readers.get(place(server, what.file, what.offset));
-        let known = before.object == what.file && before.next == what.offset;
+        let before = *self.stages.readers.get(place(server, what.object, what.offset));
+        let known = before.object == what.object && before.next == what.offset;
         let mut ahead = if known { before.ahead.max(end) } else { end };
         let from = ahead;
-        let last = self.contents.extents.end_of(server, what.file);
+        let last = self.contents.extents.end_of(server, what.object);
         let input = (known && before.input) || end > last;
         if (known || what.offset == 0) && ahead < end.saturating_add(window / 2) {
             let until = end.saturating_add(window);
             ahead = if input { until } else { until.min(last).max(ahead) };
         }
-        *self.stages.readers.edit::<M>(place(server, what.file, end)) = Reader {
-            object: what.file,
+        *self.stages.readers.edit::<M>(place(server, what.object, end)) = Reader {
+            object: what.object,
             next: end,
             ahead,
             input,
         };
         if ahead > from {
-            let next = NewRequest {
+            let next = StorageRequest {
                 offset: from,
                 bytes: ahead - from,
                 ..*what
@@ -213,7 +223,7 @@ impl Servers {
         let cell = self.requests.edit::<M>(request);
         cell.issued += bytes;
         cell.done += bytes;
-        let (owner, ahead) = (cell.what.owner, cell.answered);
+        let (owner, ahead) = (cell.what.header.owner, cell.answered);
         if let Some(metrics) = self.stages.edit::<M>(owner).filter(|_| !ahead) {
             metrics.found += bytes;
         }
@@ -221,7 +231,7 @@ impl Servers {
 
     /// Ends a stage all of which has turned out to be here.
     pub(crate) fn end_stage_without_pieces<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
-        let Request {
+        let OpenRequest {
             done,
             in_flight,
             answered,

@@ -18,24 +18,9 @@ use odonata_engine::{List, Mode, NIL, Pool, Store, journalled};
 use odonata_units::Time;
 
 use crate::extents::Place;
-use crate::{Action, Actions, NewRequest, Servers};
+use crate::{Action, Actions, Origin, RequestHeader, Servers, StorageRequest};
 pub(crate) use waits::Block;
 use waits::{Blocks, SyncWait};
-
-/// A synchronisation that arrives at a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct SyncRequest {
-    /// Who asks; handed back in the answer.
-    pub client: u32,
-    /// The client's name for the call; handed back likewise.
-    pub token: u64,
-    /// The job that asks.
-    pub owner: u16,
-    /// The file.
-    pub file: u64,
-    /// Whether to go down to the last tier.
-    pub below: bool,
-}
 
 /// What it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -51,7 +36,7 @@ enum Phase {
 /// A synchronisation under way.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Sync {
-    what: SyncRequest,
+    what: StorageRequest,
     server: u32,
     /// Writes that were acknowledged before it, since the beginning.
     number: u64,
@@ -115,13 +100,10 @@ impl Servers {
     }
 
     /// A synchronisation arrives at `server`.
-    pub fn sync<M: Mode>(&mut self, now: Time, server: u32, what: SyncRequest, actions: &mut Actions) {
-        if !self.hears::<M>(now, server, what.owner) {
-            return;
-        }
+    pub(crate) fn sync<M: Mode>(&mut self, now: Time, server: u32, what: StorageRequest, actions: &mut Actions) {
         let cell = *self.syncs.servers.get(server);
         let before = cell.uncommitted.iter(&self.requests);
-        let mut before = before.filter(|&slot| self.requests.get(slot).what.file == what.file);
+        let mut before = before.filter(|&slot| self.requests.get(slot).what.object == what.object);
         let oldest = before.next();
         let writes = usize::from(oldest.is_some()) + before.count();
         let slot = self.syncs.cells.allocate::<M>(Sync {
@@ -155,14 +137,14 @@ impl Servers {
         }
     }
 
-    /// The client of synchronisation `slot`, and its name for it; none where the server has failed since.
-    pub fn request_of_sync(&self, slot: u32) -> Option<(u32, u64)> {
+    /// The request for synchronization `slot`; none where the server has failed since.
+    pub(crate) fn request_of_sync(&self, slot: u32) -> Option<RequestHeader> {
         let Sync { what, dead, .. } = *self.syncs.cells.get(slot);
-        (!dead).then_some((what.client, what.token))
+        (!dead).then_some(what.header)
     }
 
-    /// The tier below has answered synchronisation `slot`, which was given out with [`Action::SyncBelow`].
-    pub fn synced_below<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+    /// The lower tier has answered synchronization `slot`.
+    pub(crate) fn sync_answered<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         if !self.sync_died::<M>(now, slot) {
             self.end_sync::<M>(now, slot, actions);
         }
@@ -206,7 +188,7 @@ impl Servers {
     pub(crate) fn committed_at_last<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
         let (server, number, file) = {
             let cell = self.requests.get(request);
-            (cell.server, cell.number, cell.what.file)
+            (cell.server, cell.number, cell.what.object)
         };
         let mut uncommitted = self.syncs.servers.get(server).uncommitted;
         uncommitted.remove_first::<M, _>(&mut self.requests, |other| other.number == number);
@@ -214,13 +196,13 @@ impl Servers {
         for slot in self.syncs.open(server) {
             let sync = *self.syncs.cells.get(slot);
             if let Phase::Writes(left) = sync.phase
-                && sync.what.file == file
+                && sync.what.object == file
                 && number < sync.number
             {
                 self.syncs.cells.edit::<M>(slot).phase = Phase::Writes(left - 1);
                 if sync.oldest == request {
                     let mut rest = uncommitted.iter(&self.requests);
-                    let oldest = rest.find(|&slot| self.requests.get(slot).what.file == file);
+                    let oldest = rest.find(|&slot| self.requests.get(slot).what.object == file);
                     self.syncs.cells.edit::<M>(slot).oldest = oldest.filter(|_| left > 1).unwrap_or(NIL);
                 }
                 self.reconsider_sync::<M>(now, slot);
@@ -254,11 +236,11 @@ impl Servers {
     fn drain_for_sync<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let Sync { what, server, .. } = *self.syncs.cells.get(slot);
         let leads_down = self.params[server as usize].next.is_some();
-        if !(leads_down && what.below && self.is_indexed(server)) {
+        if !(leads_down && what.goes_to_last_tier() && self.is_indexed(server)) {
             self.sync_below::<M>(now, slot, actions);
             return;
         }
-        let end = self.contents.extents.end_of(server, what.file);
+        let end = self.contents.extents.end_of(server, what.object);
         let first = self.ways.reserves.get(server).left;
         let sync = self.syncs.cells.edit::<M>(slot);
         (sync.phase, sync.first) = (Phase::Drain { from: 0, end }, first);
@@ -277,7 +259,7 @@ impl Servers {
             };
             let alone = |place: Place| matches!(place, Place::Device(_) | Place::Leaving(_));
             let next = loop {
-                match self.contents.extents.first(server, what.file, from..end) {
+                match self.contents.extents.first(server, what.object, from..end) {
                     Some(extent) if !alone(extent.place) => from = extent.end,
                     next => break next,
                 }
@@ -303,7 +285,7 @@ impl Servers {
         for slot in self.syncs.open(server) {
             let Sync { what, phase, .. } = *self.syncs.cells.get(slot);
             let Phase::Drain { from, end } = phase else { continue };
-            let mut found = self.contents.extents.find(server, what.file, from..end);
+            let mut found = self.contents.extents.find(server, what.object, from..end);
             let alone = found.find_map(|extent| match extent.place {
                 Place::Device(device) => Some((extent, device)),
                 _ => None,
@@ -312,9 +294,9 @@ impl Servers {
             if let Some((extent, device)) = alone {
                 let end = extent.start + block.min(extent.bytes());
                 let range = extent.start..end;
-                self.shift::<M>(server, what.file, range, extent.owner, Place::Leaving(device));
+                self.shift::<M>(server, what.object, range, extent.owner, Place::Leaving(device));
                 let device = self.devices.of(server).start + u32::from(device);
-                return Some((device, (extent.owner, what.file, extent.start, end - extent.start)));
+                return Some((device, (extent.owner, what.object, extent.start, end - extent.start)));
             }
         }
         None
@@ -325,9 +307,9 @@ impl Servers {
         self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
         let Sync { what, server, .. } = *self.syncs.cells.get(slot);
         let leads_down = self.params[server as usize].next.is_some();
-        if leads_down && (what.below || self.passes_by(server)) {
+        if leads_down && (what.goes_to_last_tier() || self.passes_by(server)) {
             self.syncs.cells.edit::<M>(slot).phase = Phase::Elsewhere;
-            actions.push(Action::SyncBelow { server, slot, what });
+            actions.push(Action::pass_on(server, Origin::Sync(slot), &what));
         } else {
             self.end_sync::<M>(now, slot, actions);
         }
@@ -338,21 +320,10 @@ impl Servers {
         self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
         let Sync { what, server, .. } = *self.syncs.cells.get(slot);
         let mut open = self.syncs.servers.get(server).open;
-        let it = |other: &Sync| (other.what.client, other.what.token) == (what.client, what.token);
+        let it = |other: &Sync| other.what.header == what.header;
         open.remove_first::<M, _>(&mut self.syncs.cells, it);
         self.syncs.servers.edit::<M>(server).open = open;
         self.syncs.cells.free::<M>(slot);
-        let request = NewRequest {
-            write: true,
-            client: what.client,
-            token: what.token,
-            file: what.file,
-            offset: 0,
-            bytes: 0,
-            owner: what.owner,
-            elsewhere: false,
-            told: false,
-        };
-        actions.push(request.response(server, false));
+        actions.push(Action::answer(server, what.header));
     }
 }

@@ -401,7 +401,7 @@ fn tiers(scenario: &Resolved, placement: &Placement) -> Arc<[StorageTier]> {
                 &format!("tier {number}"),
             ),
             homes: homes.into(),
-            told: match number.checked_sub(1) {
+            drains_at_job_end: match number.checked_sub(1) {
                 None => storage.policy.drain == DrainPolicy::JobEnd,
                 Some(_) => settings.is_some_and(|tier| tier.policy.drain == DrainPolicy::JobEnd),
             },

@@ -4,8 +4,8 @@ use crate::Hosts;
 use crate::diagnosis::outcome::{Failure, FailureKind, InvalidOperation};
 use crate::mpi::collective::{read_stamp, stamp};
 use crate::mpi::communicator::collective_of;
-use crate::payload::{ClientId, Requester};
 use crate::rank::zero_time_guard;
+use odonata_storage::{ClientId, Requester};
 use odonata_workload::{Comm, OpKind, PROC_NULL, Request, Source, Tag};
 
 impl Hosts {
@@ -129,19 +129,19 @@ impl Hosts {
                 (FailureKind::NoServer, text)
             }
             Failure::Impossible {
-                rank,
+                client,
                 server,
                 bytes,
                 capacity,
             } => {
                 let text = format!(
                     "{}: a write of {bytes} B can never fit on storage server {server}, whose device has {capacity} B",
-                    self.client_name(rank)
+                    self.client_name(client)
                 );
                 (FailureKind::WriteExceedsDevice, text)
             }
             Failure::Unwritten {
-                rank,
+                client,
                 server,
                 offset,
                 bytes,
@@ -149,19 +149,19 @@ impl Hosts {
                 let text = format!(
                     "{}: a read of {bytes} B from byte {offset} on, which were never written to storage server {server} \
                      (storage.manager.unwritten = \"error\")",
-                    self.client_name(rank)
+                    self.client_name(client)
                 );
                 (FailureKind::UnwrittenRead, text)
             }
             Failure::NoAnswer {
-                rank,
+                client,
                 server,
                 call,
                 since,
             } => {
                 let text = format!(
                     "{}: {} server {server} has not answered any try of a {} called at {:.9} s (storage.client)",
-                    self.client_name(rank),
+                    self.client_name(client),
                     if server < self.layout.first_metadata {
                         "storage"
                     } else {
@@ -173,7 +173,7 @@ impl Hosts {
                 (FailureKind::ServerFailed, text)
             }
             Failure::Lost {
-                rank,
+                client,
                 server,
                 offset,
                 bytes,
@@ -181,7 +181,7 @@ impl Hosts {
                 let text = format!(
                     "{}: a read of {bytes} B from byte {offset} on, some of which was on a server that has failed, asked of storage \
                      server {server} (storage.client.lost_reads = \"error\")",
-                    self.client_name(rank)
+                    self.client_name(client)
                 );
                 (FailureKind::ServerFailed, text)
             }
@@ -190,9 +190,9 @@ impl Hosts {
 }
 
 impl Hosts {
-    /// Whoever asks a storage server, in words: a rank, or a server of the tier above.
-    fn client_name(&self, client: u32) -> String {
-        match ClientId(client).requester() {
+    /// The client of a storage server in words: a rank, or a server of the upper tier.
+    fn client_name(&self, client: ClientId) -> String {
+        match client.requester() {
             Requester::Rank(rank) => self.layout.name(rank),
             Requester::Server(server) => format!("storage server {server}"),
         }

@@ -3,11 +3,11 @@
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::diagnosis::describe::describe_operation;
-use crate::io::client::Call;
+use crate::io::calls::Call;
 use crate::mpi::sequence::of_collective;
-use crate::payload::{ClientId, Requester};
 use crate::rank::activity::Phase;
 use odonata_engine::Time;
+use odonata_storage::{ClientId, Requester};
 use odonata_workload::{Comm, Op, OpId};
 
 /// The code with which the hosts [halt](odonata_engine::Context::halt) a run; [`Hosts::outcome`] says why.
@@ -77,26 +77,26 @@ pub(crate) enum Failure {
         op: Op,
     },
     Impossible {
-        rank: u32,
+        client: ClientId,
         server: u32,
         bytes: u64,
         capacity: u64,
     },
     Unwritten {
-        rank: u32,
+        client: ClientId,
         server: u32,
         offset: u64,
         bytes: u64,
     },
-    /// No try of what it has called at this time was answered.
+    /// No attempt of what the client has called at this time was answered.
     NoAnswer {
-        rank: u32,
+        client: ClientId,
         server: u32,
         call: Call,
         since: Time,
     },
     Lost {
-        rank: u32,
+        client: ClientId,
         server: u32,
         offset: u64,
         bytes: u64,
@@ -104,8 +104,8 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Where it was noticed.
-    pub(crate) fn rank(&self) -> u32 {
+    /// The number of the rank, or of the client, that noticed it.
+    pub(crate) fn place(&self) -> u32 {
         match *self {
             Failure::Mismatch { rank, .. }
             | Failure::Truncation { rank, .. }
@@ -113,11 +113,11 @@ impl Failure {
             | Failure::Invalid { rank, .. }
             | Failure::Program { rank, .. }
             | Failure::Endless { rank, .. }
-            | Failure::NoServer { rank, .. }
-            | Failure::Impossible { rank, .. }
-            | Failure::Unwritten { rank, .. }
-            | Failure::NoAnswer { rank, .. }
-            | Failure::Lost { rank, .. } => rank,
+            | Failure::NoServer { rank, .. } => rank,
+            Failure::Impossible { client, .. }
+            | Failure::Unwritten { client, .. }
+            | Failure::NoAnswer { client, .. }
+            | Failure::Lost { client, .. } => client.number(),
         }
     }
 }
@@ -232,19 +232,19 @@ impl Hosts {
     /// The first thing that went wrong in this part.
     pub(crate) fn first_failure(&self) -> Option<(Time, Failure)> {
         let failures = self.failures.as_slice().iter();
-        failures.min_by_key(|(at, failure)| (*at, failure.rank())).copied()
+        failures.min_by_key(|(at, failure)| (*at, failure.place())).copied()
     }
 
     /// The writes that wait for space in this part.
     pub(crate) fn blocked_writes(&self) -> Vec<BlockedWrite> {
         let writes = self.io.servers.blocked_writes().map(|(server, write)| {
-            let client = match ClientId(write.client).requester() {
+            let client = match write.header.client.requester() {
                 Requester::Rank(rank) => BlockedClient::Rank(self.layout.local(rank)),
                 Requester::Server(server) => BlockedClient::Server(server),
             };
             BlockedWrite {
                 server,
-                job: write.owner,
+                job: write.header.owner,
                 client,
                 since: write.since,
                 needed: write.needed,
@@ -331,15 +331,15 @@ impl Hosts {
             (self.mpi.deferred.live(), "things left to do in the next call"),
             (self.ranks.live(), "operations"),
             (self.transport.live(), "messages within nodes"),
-            (self.io.clients.live(), "file transfers"),
-            (self.io.below.live(), "transfers between tiers"),
+            (self.io.calls.live(), "file transfers"),
+            (self.io.client.live(), "requests to storage"),
             (self.io.servers.locks.live(), "requests that have locks"),
         ];
         if let Some((count, what)) = left.into_iter().find(|&(count, _)| count > 0) {
             return Err(format!("{count} {what} are still open"));
         }
         self.audit_jobs()?;
-        self.io.clients.retries.fault_waits.audit()?;
+        self.io.fault_waits.audit()?;
         self.io.metadata.audit()?;
         self.io.servers.audit()
     }

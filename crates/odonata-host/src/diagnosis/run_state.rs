@@ -65,13 +65,13 @@ impl<'a> RunState<'a> {
     pub fn outcome(&self) -> HostOutcome {
         // The part in which it happened tells of it: no other knows how far the rank's program has come.
         let failures = self.0.iter().filter_map(|part| Some((part.first_failure()?, part)));
-        let failure = failures.min_by_key(|((at, failure), _)| (*at, failure.rank()));
+        let failure = failures.min_by_key(|((at, failure), _)| (*at, failure.place()));
         let leftover = || {
             let leftovers = self
                 .0
                 .iter()
                 .filter_map(|part| Some((part.collective_leftover()?, part)));
-            leftovers.min_by_key(|(failure, _)| failure.rank())
+            leftovers.min_by_key(|(failure, _)| failure.place())
         };
         let first = failure.map(|((_, failure), part)| (failure, part)).or_else(leftover);
         if let Some((failure, part)) = first {

@@ -1,40 +1,31 @@
 //! Extent locks on the servers' side: carries out what [`ExtentLocks`](odonata_storage::ExtentLocks) ask for.
 //!
-//! A request that has its lock goes to the storage manager with the number of its lock beside the client's name for it, so
-//! that its end is known for what it is.
+//! A request that has its lock goes to the storage manager with the number of the lock, which comes back at the end of the request.
 
 use crate::Hosts;
 use crate::context::HostContext;
-use crate::payload::{ClientId, Payload, Requester};
-use odonata_storage::NewRequest;
-
-/// The token of a request for the storage manager: the client's name, and above it the number of its lock.
-fn token_of(holder: u32, operation: u64) -> u64 {
-    (u64::from(holder) + 1) << 32 | operation
-}
-
-/// The number of the lock in a token, if there is one.
-pub(crate) fn holder_of(token: u64) -> Option<u32> {
-    ((token >> 32) as u32).checked_sub(1)
-}
+use crate::payload::Payload;
+use odonata_engine::Time;
+use odonata_storage::{ClientId, RequestHeader, Requester, StorageRequest};
 
 impl Hosts {
-    /// Asks for the lock that `what` needs at `server`, and goes on with it or waits.
-    pub(crate) fn lock_extent<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: NewRequest) {
+    /// Asks for the lock that `request` needs at `server`, and goes on with the request or waits.
+    pub(crate) fn lock_extent<C: HostContext>(&mut self, ctx: &mut C, server: u32, request: StorageRequest) {
         let now = ctx.now();
-        let node = self.layout.endpoint_of_client(ClientId(what.client)).node;
+        let RequestHeader { client, owner, .. } = request.header;
+        let node = self.layout.endpoint_of_client(client).node;
         let local = self.layout.server(server).local;
         let mut ask = Vec::new();
-        let holder = (self.io.servers.locks).request::<C>(now, local, what, node, &mut ask);
-        for client in ask.into_iter().map(ClientId) {
+        let holder = (self.io.servers.locks).request::<C>(now, local, request, node, &mut ask);
+        for client in ask {
             let revoke = Payload::LockRevoke {
                 server,
                 client,
-                owner: what.owner,
+                owner,
                 holder,
             };
             let control = self.params.io_control_message.0;
-            self.send_to_client(ctx, server, client, (what.owner, control), revoke);
+            self.send_to_client(ctx, server, client, (owner, control), revoke);
         }
         if !self.io.servers.locks.waits(holder) {
             self.lock_granted(ctx, holder);
@@ -64,33 +55,33 @@ impl Hosts {
     }
 
     fn lock_granted<C: HostContext>(&mut self, ctx: &mut C, holder: u32) {
-        let (server, what) = self.io.servers.locks.holder(holder);
-        if !self.server_hears::<C>(ctx.now(), server, what.owner) {
-            // No device is left: whoever comes behind it shall find that out, too.
+        let (server, request) = self.io.servers.locks.holder(holder);
+        if !self.server_hears::<C>(ctx.now(), server, request.header.owner) {
+            // No device is left, which the next request finds out in the same way.
             self.lock_ended(ctx, holder);
             return;
         }
-        let request = NewRequest {
-            token: token_of(holder, what.token),
-            ..what
-        };
         let now = ctx.now();
         self.serve(ctx, |servers, actions| {
-            servers.request::<C>(now, server, request, actions)
+            servers.request::<C>(now, server, (request, Some(holder)), actions);
         });
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_has_the_clients_name_and_the_lock() {
-        for holder in [0, 1, u32::MAX - 1] {
-            let token = token_of(holder, u64::from(u32::MAX));
-            assert_eq!((token as u32, holder_of(token)), (u32::MAX, Some(holder)));
-        }
-        assert_eq!(holder_of(u64::from(u32::MAX)), None);
+    /// `server` wants the lock back that `client` has, for request `holder` of job `owner`.
+    pub(crate) fn lock_revoke_arrived<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        (client, server): (ClientId, u32),
+        (owner, holder): (u16, u32),
+    ) {
+        let payload = Payload::LockReturn {
+            client,
+            server,
+            owner,
+            holder,
+        };
+        let control = self.params.io_control_message.0;
+        let software = self.params.locks.map_or(Time::ZERO, |locks| locks.revocation);
+        self.send_to_server(ctx, (client, server), (owner, control), payload, software);
     }
 }

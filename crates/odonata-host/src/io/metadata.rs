@@ -8,17 +8,17 @@
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
-use crate::io::client::{Call, FileTransfer};
-use crate::io::retry::Share;
+use crate::io::calls::{Call, OpenCall};
+use crate::io::client::RequestPart;
 use crate::lost::Of;
 use crate::metrics::{IoOperation, IoRecord};
 use crate::mpi::request::RequestKind;
 use crate::params::{BookParams, HostParams};
-use crate::payload::{ClientId, Payload, Requester, SplitU64};
+use crate::payload::Payload;
 use odonata_engine::{NIL, Time};
 use odonata_storage::{
-    Begun, DIRECTORY, METADATA_FAULT, MetadataCall, MetadataMetrics, MetadataName, MetadataRequest, MetadataServers,
-    RequestLoss, ServerCharge, ServerWaitSeries, THREAD,
+    Begun, DIRECTORY, METADATA_FAULT, MetadataCall, MetadataMetrics, MetadataName, MetadataServers, RequestHeader,
+    RequestLoss, ServerCharge, ServerWaitSeries, StorageOperation, THREAD,
 };
 use odonata_workload::FileCall;
 use std::sync::Arc;
@@ -144,7 +144,7 @@ impl Hosts {
     ) {
         let removes = self.removes(rank, call);
         let ends_writes = matches!(call, MetadataCall::Close | MetadataCall::Sync) || removes;
-        let waits = ends_writes && self.io.clients.writes_behind(rank) > 0;
+        let waits = ends_writes && self.io.calls.writes_behind(rank) > 0;
         let syncs = call == MetadataCall::Sync && self.layout.place(rank).server != NIL;
         if !waits && !syncs && !removes && self.layout.metadata_servers() == 0 {
             return;
@@ -152,8 +152,8 @@ impl Hosts {
         let requests = &mut self.mpi.requests;
         let request = requests.open_blocking::<C>(&mut self.ranks, slot, RequestKind::Io);
         let name = (file, directory.into(), 0);
-        let call = FileTransfer::new(ctx.now(), Call::Metadata(call), (rank, request), name);
-        let transfer = self.io.clients.transfers.allocate::<C>(call);
+        let call = OpenCall::new(ctx.now(), Call::Metadata(call), (rank, request), name);
+        let transfer = self.io.calls.calls.allocate::<C>(call);
         match waits {
             true => self.wait_for_writes::<C>(transfer),
             false => self.go_on_with_metadata(ctx, transfer),
@@ -163,10 +163,10 @@ impl Hosts {
     /// Nothing that was written holds call `transfer` up: synchronises the file at the storage servers, if it is that, asks the
     /// metadata server if there is one, and ends it.
     pub(crate) fn go_on_with_metadata<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
-        let FileTransfer { call, rank, .. } = *self.io.clients.transfers.get(transfer);
+        let OpenCall { call, rank, .. } = *self.io.calls.calls.get(transfer);
         let syncs = call == Call::Metadata(MetadataCall::Sync) && self.layout.place(rank).server != NIL;
         match syncs {
-            true => self.send_syncs(ctx, transfer),
+            true => self.sync_file(ctx, transfer),
             false if self.layout.metadata_servers() == 0 && call == Call::Metadata(MetadataCall::Unlink) => {
                 self.metadata_answered(ctx, transfer);
             }
@@ -183,16 +183,16 @@ impl Hosts {
     }
 
     fn ask_metadata_server<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
-        let FileTransfer {
+        let OpenCall {
             call,
             rank,
             request,
             file,
             offset: directory,
             ..
-        } = *self.io.clients.transfers.get(transfer);
+        } = *self.io.calls.calls.get(transfer);
         let (Call::Metadata(call), Some(params)) = (call, self.params.metadata) else {
-            self.io.clients.transfers.free::<C>(transfer);
+            self.io.calls.calls.free::<C>(transfer);
             self.complete(ctx, request);
             return;
         };
@@ -204,43 +204,22 @@ impl Hosts {
         };
         let servers = self.layout.metadata_servers();
         let server = self.layout.first_metadata + name.server(servers, params.by_directory);
-        self.io.clients.transfers.edit::<C>(transfer).server = server;
-        if self.layout.metadata_fails {
-            self.io.clients.transfers.edit::<C>(transfer).open = 1;
-            let share = Share {
-                server,
-                object: name.key_of_directory(),
-                offset: 0,
-                bytes: 0,
-            };
-            self.ask(ctx, transfer, share);
-            return;
-        }
-        let ask = Payload::MetadataRequest {
-            rank,
-            server,
-            call,
-            owner,
-            operation: transfer,
-            directory: SplitU64::from(name.key_of_directory()),
-        };
-        let control = self.params.io_control_message.0;
-        self.send_to_server(ctx, rank, server, control, ask);
-    }
-
-    /// Call or try `operation` is answered.
-    pub(crate) fn metadata_response_arrived<C: HostContext>(&mut self, ctx: &mut C, operation: u32) {
-        match self.layout.metadata_fails {
-            true => self.io_response_arrived(ctx, operation, false),
-            false => self.metadata_answered(ctx, operation),
-        }
+        self.io.calls.calls.edit::<C>(transfer).server = server;
+        let part = RequestPart::whole(server, name.key_of_directory());
+        self.request_for_call(ctx, transfer, StorageOperation::Metadata(call), std::iter::once(part));
     }
 
     /// A call has arrived at `server`.
-    pub(crate) fn metadata_request_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: MetadataRequest) {
+    pub(crate) fn metadata_call_arrived<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        server: u32,
+        header: RequestHeader,
+        call: (MetadataCall, u64),
+    ) {
         let local = self.layout.server(server).local;
-        self.ranks.lost.note::<C>(Of::Metadata(what.client, what.token));
-        let begun = self.io.metadata.servers.request::<C>(ctx.now(), local, what);
+        self.ranks.lost.note::<C>(Of::metadata(header));
+        let begun = self.io.metadata.servers.request::<C>(ctx.now(), local, header, call);
         self.metadata_begun(ctx, begun);
     }
 
@@ -254,31 +233,24 @@ impl Hosts {
 
     /// A thread has done call `slot`: answers it.
     pub(crate) fn metadata_done<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
-        let Some((server, what, begun)) = self.io.metadata.servers.done::<C>(ctx.now(), slot) else {
+        let Some((server, header, begun)) = self.io.metadata.servers.done::<C>(ctx.now(), slot) else {
             return;
         };
         let server = self.io.metadata.numbers[server as usize];
         self.metadata_begun(ctx, begun);
-        let MetadataRequest {
-            client: rank,
-            token: operation,
-            owner,
-            ..
-        } = what;
-        (self.ranks.lost).is_complete::<C>(Of::Metadata(rank, operation), ctx.now());
-        let answer = Payload::MetadataResponse {
+        self.ranks.lost.is_complete::<C>(Of::metadata(header), ctx.now());
+        let answer = Payload::Response {
             server,
-            rank,
-            owner,
-            operation,
+            header,
+            lost: false,
         };
-        let (client, control) = (ClientId::from(Requester::Rank(rank)), self.params.io_control_message.0);
-        self.send_to_client(ctx, server, client, (owner, control), answer);
+        let control = self.params.io_control_message.0;
+        self.send_to_client(ctx, server, header.client, (header.owner, control), answer);
     }
 
     /// The last server has answered call `transfer`.
     pub(crate) fn end_metadata_call<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
-        let FileTransfer {
+        let OpenCall {
             call,
             rank,
             request,
@@ -289,8 +261,8 @@ impl Hosts {
             parts,
             timeouts,
             ..
-        } = *self.io.clients.transfers.get(transfer);
-        self.io.clients.transfers.free::<C>(transfer);
+        } = *self.io.calls.calls.get(transfer);
+        self.io.calls.calls.free::<C>(transfer);
         let end = ctx.now();
         let metrics = self.records.edit_metrics::<C>(rank);
         metrics.metadata_calls += 1;

@@ -7,18 +7,17 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
-use crate::io::below::Outside;
-use crate::io::below_retry::What;
-use crate::io::lock::holder_of;
-use crate::lost::{Of, ServerRequest};
+use crate::io::lower_tier::Outside;
+use crate::lost::Of;
 use crate::params::{BookParams, HostParams};
-use crate::payload::{ClientId, Payload, Requester, SplitU64};
+use crate::payload::Payload;
 use crate::send::{SendRequest, traffic_of};
 use odonata_blame::lost::LostAt;
 use odonata_engine::{Mode, Time};
 use odonata_storage::{
-    Action, Actions, BlockedWrite, DeviceMetrics, ExtentLocks, FaultMetrics, LOCK, LockMetrics, Losses, Metrics,
-    NewRequest, Occupancy, ServerCharge, ServerWaitSeries, Servers, SyncRequest, TierContents, TierMetrics,
+    Action, Actions, BlockedWrite, ClientId, DeviceMetrics, ExtentLocks, FaultMetrics, LOCK, LockMetrics, Losses,
+    Metrics, Occupancy, RequestHeader, Requester, ServerCharge, ServerWaitSeries, Servers, StorageOperation,
+    StorageRequest, TierContents, TierMetrics,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,11 +57,6 @@ impl StorageServers {
     /// The number on the machine of a server of the part.
     pub(crate) fn number(&self, local: u32) -> u32 {
         self.numbers[local as usize]
-    }
-
-    /// The client of the request that `piece` belongs to, and its name for it.
-    pub(crate) fn request_of_piece(&self, piece: u32) -> Option<(u32, u64)> {
-        self.servers.request_of_piece(piece)
     }
 
     /// The servers, by the numbers of the part.
@@ -212,8 +206,8 @@ impl Hosts {
         self.note_server_losses::<C>(ctx.now());
         let mut ended = Vec::new();
         for action in actions.drain(..) {
-            if let Action::Respond { token, .. } | Action::GivenUp { token, .. } = action {
-                ended.extend(holder_of(token));
+            if let Action::Respond { lock, .. } | Action::GivenUp { lock, .. } = action {
+                ended.extend(lock);
             }
             self.carry_out(ctx, action);
         }
@@ -226,65 +220,49 @@ impl Hosts {
 
     fn carry_out<C: HostContext>(&mut self, ctx: &mut C, action: Action) {
         let control = self.params.io_control_message.0;
-        if let Some((client, token)) = action.request() {
-            (self.ranks.lost).works_for(ServerRequest { client, token }, ctx.now());
+        if let Some(request) = action.request() {
+            self.ranks.lost.works_for(request, ctx.now());
         }
         let number = |local: u32| self.io.servers.numbers[local as usize];
         match action {
             Action::Pull {
                 server,
                 slot,
-                client,
-                token,
-                owner,
+                header,
                 bytes,
             } => {
-                let client = ClientId(client);
+                let server = number(server);
+                let RequestHeader { client, owner, .. } = header;
                 let pull = Payload::Pull {
-                    server: number(server),
-                    client,
-                    owner,
-                    operation: token as u32,
+                    server,
+                    header,
                     piece: slot,
-                    bytes: SplitU64::from(bytes),
+                    bytes,
                 };
-                self.send_to_client(ctx, number(server), client, (owner, control), pull);
+                self.send_to_client(ctx, server, client, (owner, control), pull);
             }
             Action::Push {
                 server,
                 slot,
-                client,
-                token,
-                owner,
+                header,
                 bytes,
             } => {
-                let client = ClientId(client);
+                let server = number(server);
+                let RequestHeader { client, owner, .. } = header;
                 let data = Payload::ReadData {
-                    server: number(server),
-                    client,
-                    owner,
-                    operation: token as u32,
+                    server,
+                    header,
                     piece: slot,
                 };
-                self.send_to_client(ctx, number(server), client, (owner, bytes), data);
+                self.send_to_client(ctx, server, client, (owner, bytes), data);
             }
             Action::Respond {
-                server,
-                client,
-                token,
-                owner,
-                lost,
-                ..
+                server, header, lost, ..
             } => {
-                let client = ClientId(client);
-                let response = Payload::IoResponse {
-                    server: number(server),
-                    client,
-                    owner,
-                    operation: token as u32,
-                    lost,
-                };
-                self.send_to_client(ctx, number(server), client, (owner, control), response);
+                let server = number(server);
+                let RequestHeader { client, owner, .. } = header;
+                let response = Payload::Response { server, header, lost };
+                self.send_to_client(ctx, server, client, (owner, control), response);
             }
             Action::DeviceBegins { server, slot, at } => {
                 let (server, piece) = (number(server), slot);
@@ -302,54 +280,39 @@ impl Hosts {
                 let (server, sync) = (number(server), slot);
                 ctx.schedule(self.layout.server(server).lp, at, HostEvent::CachesWritten { sync });
             }
-            Action::SyncBelow { server, slot, what } => self.sync_below(ctx, (server, slot), what),
-            Action::RemoveBelow { server, slot, what } => self.remove_below(ctx, (server, slot), what),
-            Action::Below {
+            Action::AskLowerTier {
                 server,
-                slot,
-                write,
-                told,
-                elsewhere,
+                origin,
                 owner,
+                operation,
                 object,
                 offset,
                 bytes,
-            } => {
-                let what = if write {
-                    What::Write
-                } else {
-                    What::Read { told, elsewhere }
-                };
-                self.ask_below(ctx, (server, slot), (what, owner), (object, offset, bytes));
-            }
+            } => self.ask_lower_tier(ctx, (server, origin), owner, operation, (object, offset, bytes)),
             Action::Impossible {
                 server,
-                client,
+                header,
                 bytes,
                 capacity,
-                ..
             } => {
-                let server = number(server);
-                self.fail(
-                    ctx,
-                    Failure::Impossible {
-                        rank: client,
-                        server,
-                        bytes,
-                        capacity,
-                    },
-                );
+                let failure = Failure::Impossible {
+                    client: header.client,
+                    server: number(server),
+                    bytes,
+                    capacity,
+                };
+                self.fail(ctx, failure);
             }
-            // Whoever has its lock is told above; the client finds out itself.
+            // Its lock is given back by the caller; the client finds out itself.
             Action::GivenUp { .. } => {}
             Action::Lost {
                 server,
-                client,
+                header,
                 offset,
                 bytes,
             } => {
                 let failure = Failure::Lost {
-                    rank: client,
+                    client: header.client,
                     server: number(server),
                     offset,
                     bytes,
@@ -358,13 +321,12 @@ impl Hosts {
             }
             Action::Unwritten {
                 server,
-                client,
+                header,
                 offset,
                 bytes,
-                ..
             } => {
                 let failure = Failure::Unwritten {
-                    rank: client,
+                    client: header.client,
                     server: number(server),
                     offset,
                     bytes,
@@ -383,11 +345,11 @@ impl Hosts {
         (owner, bytes): (u16, u64),
         payload: Payload,
     ) {
-        // Of what an object server outside says, the data and their latency are a matter of whoever gets them.
+        // Data of an object server outside, and their latency, are a matter of the client's link.
         let (bytes, software) = match self.way_outside(server) {
             None => (bytes, Time::ZERO),
             Some(Outside { latency, .. }) => {
-                let answers = matches!(payload, Payload::IoResponse { .. });
+                let answers = matches!(payload, Payload::Response { .. });
                 let control = self.params.io_control_message.0;
                 (bytes.min(control), if answers { latency } else { Time::ZERO })
             }
@@ -406,21 +368,30 @@ impl Hosts {
         self.send(ctx, request);
     }
 
-    /// The request of a client has arrived at `server`.
-    pub(crate) fn io_request_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: NewRequest) {
-        let (client, token) = (what.client, what.token);
-        self.ranks.lost.asks::<C>(ServerRequest { client, token });
-        // Between tiers nobody shares: each server has what is its own.
-        let of_a_rank = matches!(ClientId(what.client).requester(), Requester::Rank(_));
-        if of_a_rank && what.bytes > 0 && self.io.servers.locks.settings().is_some() {
-            let (now, local) = (ctx.now(), self.layout.server(server).local);
-            if self.server_hears::<C>(now, local, what.owner) {
-                self.lock_extent(ctx, server, what);
+    /// A request has arrived at `server`.
+    pub(crate) fn request_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, request: StorageRequest) {
+        let header = request.header;
+        if let StorageOperation::Metadata(call) = request.operation {
+            self.metadata_call_arrived(ctx, server, header, (call, request.object));
+            return;
+        }
+        self.ranks.lost.asks::<C>(header);
+        let (now, local) = (ctx.now(), self.layout.server(server).local);
+        let accesses = matches!(
+            request.operation,
+            StorageOperation::Read { .. } | StorageOperation::Write
+        );
+        // Servers of the upper tier share no range.
+        let of_a_rank = matches!(header.client.requester(), Requester::Rank(_));
+        if accesses && of_a_rank && request.bytes > 0 && self.io.servers.locks.settings().is_some() {
+            if self.server_hears::<C>(now, local, header.owner) {
+                self.lock_extent(ctx, server, request);
             }
             return;
         }
-        let (now, server) = (ctx.now(), self.layout.server(server).local);
-        self.serve(ctx, |servers, actions| servers.request::<C>(now, server, what, actions));
+        self.serve(ctx, |servers, actions| {
+            servers.request::<C>(now, local, (request, None), actions);
+        });
     }
 
     /// Whether `server` hears, at its number in the part, what comes for job `owner`.
@@ -460,13 +431,13 @@ impl Hosts {
                 self.ranks.lost.access_ends::<C>(now, access, at(access.server));
             }
             let before = std::mem::take(&mut self.ranks.lost.current);
-            // Who has its lock asks for space then.
+            // A request asks for space once it has its lock.
             for losses in of_servers {
-                self.ranks.lost.waited::<C>(now, Of::Server, at, &losses);
+                self.ranks.lost.waited::<C>(now, Of::server, at, &losses);
             }
             let metadata = &self.io.metadata;
             let at = |server| LostAt::metadata(metadata.number(server));
-            self.ranks.lost.waited::<C>(now, Of::Metadata, at, &of_metadata);
+            self.ranks.lost.waited::<C>(now, Of::metadata, at, &of_metadata);
             self.ranks.lost.is_now(before);
             for access in &begun {
                 self.ranks.lost.access_begins::<C>(now, access);
@@ -474,15 +445,15 @@ impl Hosts {
         }
     }
 
-    /// A client synchronises a file at `server`.
-    pub(crate) fn sync_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: SyncRequest) {
-        let (client, token) = (what.client, what.token);
-        self.ranks.lost.asks::<C>(ServerRequest { client, token });
-        let (now, server) = (ctx.now(), self.layout.server(server).local);
-        self.serve(ctx, |servers, actions| servers.sync::<C>(now, server, what, actions));
+    /// Job `owner` has ended, as `server` hears now.
+    pub(crate) fn job_end_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, owner: u16) {
+        let (now, local) = (ctx.now(), self.layout.server(server).local);
+        self.serve(ctx, |servers, actions| {
+            servers.job_ended::<C>(now, local, owner, actions)
+        });
     }
 
-    /// The caches that synchronisation `slot` waits for are written out.
+    /// The caches that synchronization `slot` waits for are written out.
     pub(crate) fn caches_written<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
         let now = ctx.now();
         self.serve(ctx, |servers, actions| servers.caches_written::<C>(now, slot, actions));
@@ -495,7 +466,6 @@ impl Hosts {
         let bytes = self.io.servers.servers.piece_bytes(piece);
         if self.ranks.lost.is_on() {
             let request = self.io.servers.servers.request_of_piece(piece);
-            let request = request.map(|(client, token)| ServerRequest { client, token });
             self.ranks.lost.piece_arrives::<C>(request);
         }
         self.serve(ctx, |servers, actions| {

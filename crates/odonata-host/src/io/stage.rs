@@ -11,12 +11,12 @@
 //! ([`tell_servers`](Hosts::tell_servers)).
 
 use odonata_engine::{Mode, NIL, SparseStore, Store, Time};
-use odonata_storage::{NewRequest, StageMetrics};
+use odonata_storage::StageMetrics;
 
 use crate::Hosts;
 use crate::context::HostContext;
-use crate::io::client::{Call, FileTransfer};
-use crate::lost::{Of, ServerRequest};
+use crate::io::calls::{Call, OpenCall};
+use crate::lost::Of;
 use crate::payload::JobSignal;
 
 /// A file that is brought.
@@ -140,9 +140,9 @@ impl Hosts {
         self.io.stages.ranks.edit::<C>(rank).open = files as u32 + 1;
         for file in 0..files {
             let what = self.layout.job(number).stage_in[file].share(self.layout.local(rank), ranks);
-            let call = FileTransfer::new(now, Call::StageIn, (rank, NIL), what);
-            let transfer = self.io.clients.transfers.allocate::<C>(call);
-            self.send_parts(ctx, transfer);
+            let call = OpenCall::new(now, Call::StageIn, (rank, NIL), what);
+            let call = self.io.calls.calls.allocate::<C>(call);
+            self.access_range(ctx, call);
         }
         self.file_staged(ctx, rank);
         waits
@@ -186,16 +186,6 @@ impl Hosts {
                 self.start_program(ctx, rank);
             }
         }
-    }
-
-    /// A request to bring something from below arrives at `server`.
-    pub(crate) fn stage_request_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: NewRequest) {
-        let (client, token) = (what.client, what.token);
-        self.ranks.lost.asks::<C>(ServerRequest { client, token });
-        let (now, server) = (ctx.now(), self.layout.server(server).local);
-        self.serve(ctx, |servers, actions| {
-            servers.stage_in::<C>(now, server, what, actions)
-        });
     }
 }
 

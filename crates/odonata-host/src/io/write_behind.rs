@@ -6,7 +6,7 @@
 
 use crate::Hosts;
 use crate::context::HostContext;
-use crate::io::client::{Call, Clients, FileTransfer};
+use crate::io::calls::{Call, OpenCall, OpenCalls};
 use odonata_engine::{List, NIL};
 
 /// What a rank has written and is not acknowledged.
@@ -17,7 +17,7 @@ pub(crate) struct WritesBehind {
     waiting: List,
 }
 
-impl Clients {
+impl OpenCalls {
     /// Bytes that `rank` has written and are not acknowledged, where that is counted.
     pub(crate) fn writes_behind(&self, rank: u32) -> u64 {
         match self.behind.is_empty() {
@@ -30,33 +30,33 @@ impl Clients {
 impl Hosts {
     /// Call `transfer` has written; it returns now, or waits.
     pub(crate) fn write_behind<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
-        let FileTransfer { rank, bytes, .. } = *self.io.clients.transfers.get(transfer);
-        self.io.clients.behind.edit::<C>(rank).bytes += bytes;
+        let OpenCall { rank, bytes, .. } = *self.io.calls.calls.get(transfer);
+        self.io.calls.behind.edit::<C>(rank).bytes += bytes;
         self.wait_for_writes::<C>(transfer);
         self.return_calls(ctx, rank);
     }
 
     /// Puts call `transfer` among those that wait for acknowledgements.
     pub(crate) fn wait_for_writes<C: HostContext>(&mut self, transfer: u32) {
-        let clients = &mut self.io.clients;
-        let rank = clients.transfers.get(transfer).rank;
-        let mut waiting = clients.behind.get(rank).waiting;
-        waiting.push::<C, _>(&mut clients.transfers, transfer);
-        clients.behind.edit::<C>(rank).waiting = waiting;
+        let calls = &mut self.io.calls;
+        let rank = calls.calls.get(transfer).rank;
+        let mut waiting = calls.behind.get(rank).waiting;
+        waiting.push::<C, _>(&mut calls.calls, transfer);
+        calls.behind.edit::<C>(rank).waiting = waiting;
     }
 
     /// Write `transfer` is acknowledged: it returns if it has not, and others may.
     pub(crate) fn end_write_behind<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
-        let clients = &mut self.io.clients;
-        let FileTransfer {
+        let calls = &mut self.io.calls;
+        let OpenCall {
             rank, bytes, request, ..
-        } = *clients.transfers.get(transfer);
-        let mut waiting = clients.behind.get(rank).waiting;
+        } = *calls.calls.get(transfer);
+        let mut waiting = calls.behind.get(rank).waiting;
         if request != NIL {
             // The only one with this request.
-            waiting.remove_first::<C, _>(&mut clients.transfers, |other| other.request == request);
+            waiting.remove_first::<C, _>(&mut calls.calls, |other| other.request == request);
         }
-        let cell = clients.behind.edit::<C>(rank);
+        let cell = calls.behind.edit::<C>(rank);
         cell.bytes -= bytes;
         cell.waiting = waiting;
         if request != NIL {
@@ -69,24 +69,24 @@ impl Hosts {
     fn return_calls<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         let limit = self.layout.job_of(rank).files.write_behind.0;
         loop {
-            let clients = &mut self.io.clients;
-            let WritesBehind { bytes, mut waiting } = *clients.behind.get(rank);
-            let Some(call) = waiting.iter(&clients.transfers).next() else {
+            let calls = &mut self.io.calls;
+            let WritesBehind { bytes, mut waiting } = *calls.behind.get(rank);
+            let Some(call) = waiting.iter(&calls.calls).next() else {
                 return;
             };
-            let FileTransfer {
+            let OpenCall {
                 call: what, request, ..
-            } = *clients.transfers.get(call);
+            } = *calls.calls.get(call);
             let most = if what == Call::Write { limit } else { 0 };
             if bytes > most {
                 return;
             }
-            waiting.pop(&clients.transfers);
-            clients.behind.edit::<C>(rank).waiting = waiting;
+            waiting.pop(&calls.calls);
+            calls.behind.edit::<C>(rank).waiting = waiting;
             match what {
-                Call::Read | Call::StageIn => self.send_parts(ctx, call),
+                Call::Read | Call::StageIn => self.access_range(ctx, call),
                 Call::Write => {
-                    self.io.clients.transfers.edit::<C>(call).request = NIL;
+                    self.io.calls.calls.edit::<C>(call).request = NIL;
                     self.complete(ctx, request);
                 }
                 Call::Metadata(_) => self.go_on_with_metadata(ctx, call),

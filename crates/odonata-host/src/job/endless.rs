@@ -30,8 +30,7 @@ impl Hosts {
     pub fn is_without_effect(&self, event: &HostEvent) -> bool {
         match *event {
             HostEvent::Generate { rank } => self.sources.is_stopped(rank),
-            HostEvent::IoTimeout { operation } => self.io.clients.has_ended(operation),
-            HostEvent::ErrandTimeout { operation } => self.io.below.has_ended(operation),
+            HostEvent::ClientTimeout { attempt } => self.io.client.has_ended(attempt),
             HostEvent::DeviceFails { server } => !self.is_server_busy(server),
             _ => false,
         }
@@ -45,11 +44,9 @@ impl Hosts {
             HostEvent::LocalSent { message } | HostEvent::LocalArrived { message } => {
                 Hosts::is_progress_message(&self.transport.local(message).payload)
             }
-            HostEvent::IoTimeout { operation } => !self.io.clients.has_ended(operation),
-            HostEvent::ErrandTimeout { operation } => !self.io.below.has_ended(operation),
+            HostEvent::ClientTimeout { attempt } => !self.io.client.has_ended(attempt),
             HostEvent::DeviceFails { server } => self.is_server_busy(server),
-            HostEvent::ErrandRetry { .. }
-            | HostEvent::IoRetry { .. }
+            HostEvent::ClientRetry { .. }
             | HostEvent::Start { .. }
             | HostEvent::Resume { .. }
             | HostEvent::DeviceBegins { .. }

@@ -3,34 +3,33 @@
 use super::{LostTime, Of};
 use odonata_blame::lost::{Kind, Loss, LostAt, Stamp, add};
 use odonata_engine::{Mode, Time};
-use odonata_storage::{DeviceAccess, RequestLoss};
+use odonata_storage::{DeviceAccess, RequestHeader, RequestLoss};
 
-/// Who has asked a server, and its name for the request.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ServerRequest {
-    pub(crate) client: u32,
-    pub(crate) token: u64,
-}
+impl Of {
+    /// A request at a storage server.
+    pub(crate) fn server(request: RequestHeader) -> Of {
+        Of::Server(request.client.number(), request.token)
+    }
 
-impl ServerRequest {
-    fn of(self) -> Of {
-        Of::Server(self.client, self.token as u32)
+    /// A call at a metadata server.
+    pub(crate) fn metadata(request: RequestHeader) -> Of {
+        Of::Metadata(request.client.number(), request.token)
     }
 }
 
 impl LostTime {
     /// A request has arrived at a server.
     #[inline]
-    pub(crate) fn asks<M: Mode>(&mut self, request: ServerRequest) {
-        self.note::<M>(request.of());
+    pub(crate) fn asks<M: Mode>(&mut self, request: RequestHeader) {
+        self.note::<M>(Of::server(request));
     }
 
     /// A piece of a write has arrived there.
-    pub(crate) fn piece_arrives<M: Mode>(&mut self, request: Option<ServerRequest>) {
+    pub(crate) fn piece_arrives<M: Mode>(&mut self, request: Option<RequestHeader>) {
         if let Some(request) = request
-            && self.stamps.has(request.of().key())
+            && self.stamps.has(Of::server(request).key())
         {
-            self.needs_current::<M>(request.of());
+            self.needs_current::<M>(Of::server(request));
         }
     }
 
@@ -38,15 +37,14 @@ impl LostTime {
     pub(crate) fn waited<M: Mode>(
         &mut self,
         now: Time,
-        of: impl Fn(u32, u32) -> Of,
+        of: impl Fn(RequestHeader) -> Of,
         at: impl Fn(u32) -> LostAt,
         losses: &[RequestLoss],
     ) {
-        let of_one = |a: &RequestLoss, b: &RequestLoss| {
-            (a.client, a.token, a.server, a.device) == (b.client, b.token, b.server, b.device)
-        };
+        let of_one =
+            |a: &RequestLoss, b: &RequestLoss| (a.header, a.server, a.device) == (b.header, b.server, b.device);
         for wait in losses.chunk_by(of_one) {
-            let of = of(wait[0].client, wait[0].token as u32);
+            let of = of(wait[0].header);
             let place = self.at(at(wait[0].server));
             let Some(mut stamp) = self.stamp(of) else { continue };
             let own = wait[0].device.and_then(|device| {
@@ -82,7 +80,7 @@ impl LostTime {
 
     /// A device begins to serve a piece of a request.
     pub(crate) fn access_begins<M: Mode>(&mut self, now: Time, access: &DeviceAccess) {
-        if let Some(stamp) = self.stamp(Of::Server(access.client, access.token as u32)) {
+        if let Some(stamp) = self.stamp(Of::server(access.header)) {
             self.stamps.set::<M>(Of::Access(access.piece).key(), &stamp.later(now));
         }
     }
@@ -104,7 +102,7 @@ impl LostTime {
             stamp.loses(loss, now);
         }
         let stamp = stamp.later(now);
-        let request = Of::Server(access.client, access.token as u32).key();
+        let request = Of::server(access.header).key();
         if self.stamps.has(request) {
             self.stamps.join::<M>(request, &stamp);
         }
@@ -112,34 +110,20 @@ impl LostTime {
             .set::<M>(Of::Device(access.device, access.owner).key(), &stamp);
     }
 
-    /// Part `part` of what a server has asked the tier below for comes to what is handled; the rest of it is still under way.
-    #[inline]
-    pub(crate) fn errand_part<M: Mode>(&mut self, part: u32) {
-        self.needs_current::<M>(Of::ErrandPart(part));
-    }
-
-    /// Part `part` of `errand` has ended.
-    pub(crate) fn end_errand_part<M: Mode>(&mut self, errand: u32, part: u32) {
+    /// A part of `request`, which a server has sent to the lower tier, has ended with `attempt`.
+    pub(crate) fn end_attempt<M: Mode>(&mut self, request: u32, attempt: u32) {
         if self.is_on() {
-            self.takes::<M>(Of::ErrandPart(part));
-            self.needs_current::<M>(Of::Errand(errand));
-        }
-    }
-
-    /// All of `errand`, which was a piece of `request`, has ended.
-    pub(crate) fn end_errand<M: Mode>(&mut self, errand: u32, request: Option<ServerRequest>) {
-        if self.is_on() {
-            self.takes::<M>(Of::Errand(errand));
-            self.piece_arrives::<M>(request);
+            self.takes::<M>(Of::Attempt(attempt));
+            self.needs_current::<M>(Of::StorageRequest(request));
         }
     }
 
     /// What is done now is done for `request`.
     #[inline]
-    pub(crate) fn works_for(&mut self, request: ServerRequest, now: Time) {
+    pub(crate) fn works_for(&mut self, request: RequestHeader, now: Time) {
         if self.is_on() {
             self.begins(now);
-            self.continues(request.of(), now);
+            self.continues(Of::server(request), now);
         }
     }
 }

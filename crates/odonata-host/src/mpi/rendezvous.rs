@@ -17,7 +17,7 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::mpi::matching::Envelope;
 use crate::mpi::progress::ProtocolWork;
-use crate::payload::{Payload, SplitU64};
+use crate::payload::Payload;
 use crate::send::{SendRequest, traffic_of};
 use crate::timeline::{Step, StepRecord};
 use odonata_engine::{Mode, NIL, Pool, Time};
@@ -150,7 +150,7 @@ impl Hosts {
             context,
             sequence,
             outgoing,
-            bytes: SplitU64::from(bytes),
+            bytes,
         };
         self.send_control(ctx, (rank, target), rts, after);
     }

@@ -1,161 +1,37 @@
-//! Encoding of payloads for other processes: a byte for the kind, then the fields, least significant byte first.
+//! Encoding of payloads for other processes, derived by serde, in the format of [postcard](https://docs.rs/postcard): the number of
+//! the variant, then the fields, integers with variable length.
 //!
-//! The bytes come from outside: what is no payload is none, whatever it is.
+//! The bytes come from outside: whatever does not encode a payload is refused.
 
-use super::{ClientId, IoAccess, JobSignal, Payload, SplitU64};
-use odonata_engine::WireFormat;
-use odonata_storage::MetadataCall;
+use super::Payload;
+use odonata_engine::{WireFormat, read_compact, write_compact};
 
-/// A field of a payload as bytes.
-trait Field: Sized {
-    fn put(self, bytes: &mut Vec<u8>);
-    fn get(bytes: &mut &[u8]) -> Option<Self>;
-}
+impl WireFormat for Payload {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        write_compact(self, bytes);
+    }
 
-impl Field for u32 {
-    fn put(self, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&self.to_le_bytes());
+    fn read(bytes: &mut &[u8]) -> Option<Payload> {
+        read_compact(bytes)
     }
-    fn get(bytes: &mut &[u8]) -> Option<Self> {
-        let (first, rest) = bytes.split_first_chunk()?;
-        *bytes = rest;
-        Some(u32::from_le_bytes(*first))
-    }
-}
-
-impl Field for u16 {
-    fn put(self, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&self.to_le_bytes());
-    }
-    fn get(bytes: &mut &[u8]) -> Option<Self> {
-        let (first, rest) = bytes.split_first_chunk()?;
-        *bytes = rest;
-        Some(u16::from_le_bytes(*first))
-    }
-}
-
-impl Field for ClientId {
-    fn put(self, bytes: &mut Vec<u8>) {
-        self.0.put(bytes);
-    }
-    fn get(bytes: &mut &[u8]) -> Option<Self> {
-        u32::get(bytes).map(ClientId)
-    }
-}
-
-impl Field for u8 {
-    fn put(self, bytes: &mut Vec<u8>) {
-        bytes.push(self);
-    }
-    fn get(bytes: &mut &[u8]) -> Option<Self> {
-        let (&first, rest) = bytes.split_first()?;
-        *bytes = rest;
-        Some(first)
-    }
-}
-
-impl Field for SplitU64 {
-    fn put(self, bytes: &mut Vec<u8>) {
-        self.0.into_iter().for_each(|half| half.put(bytes));
-    }
-    fn get(bytes: &mut &[u8]) -> Option<Self> {
-        Some(SplitU64([Field::get(bytes)?, Field::get(bytes)?]))
-    }
-}
-
-impl Field for bool {
-    fn put(self, bytes: &mut Vec<u8>) {
-        bytes.push(self.into());
-    }
-    fn get(bytes: &mut &[u8]) -> Option<Self> {
-        match u8::get(bytes)? {
-            0 => Some(false),
-            1 => Some(true),
-            _ => None,
-        }
-    }
-}
-
-impl Field for JobSignal {
-    fn put(self, bytes: &mut Vec<u8>) {
-        bytes.push(self as u8);
-    }
-    fn get(bytes: &mut &[u8]) -> Option<Self> {
-        JobSignal::ALL.get(usize::from(u8::get(bytes)?)).copied()
-    }
-}
-
-impl Field for IoAccess {
-    fn put(self, bytes: &mut Vec<u8>) {
-        bytes.push(self as u8);
-    }
-    fn get(bytes: &mut &[u8]) -> Option<Self> {
-        IoAccess::ALL.get(usize::from(u8::get(bytes)?)).copied()
-    }
-}
-
-impl Field for MetadataCall {
-    fn put(self, bytes: &mut Vec<u8>) {
-        bytes.push(self as u8);
-    }
-    fn get(bytes: &mut &[u8]) -> Option<Self> {
-        MetadataCall::ALL.get(usize::from(u8::get(bytes)?)).copied()
-    }
-}
-
-/// The bytes of each kind of payload: the kind, then the fields in this order.
-macro_rules! wire {
-    ($($kind:literal $name:ident { $($field:ident),* })*) => {
-        impl WireFormat for Payload {
-            fn write(&self, bytes: &mut Vec<u8>) {
-                match *self {
-                    $(Payload::$name { $($field),* } => {
-                        bytes.push($kind);
-                        $($field.put(bytes);)*
-                    })*
-                }
-            }
-
-            fn read(bytes: &mut &[u8]) -> Option<Payload> {
-                match u8::get(bytes)? {
-                    $($kind => Some(Payload::$name { $($field: Field::get(bytes)?),* }),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-wire! {
-    1 Eager { from, to, tag, context, sequence, request }
-    2 Rts { from, to, tag, context, sequence, outgoing, bytes }
-    3 Cts { from, to, outgoing, incoming }
-    4 RendezvousData { from, to, incoming, request }
-    5 Synthetic { from, to }
-    6 IoRequest { client, server, access, owner, operation, object, offset, bytes }
-    7 Pull { server, client, owner, operation, piece, bytes }
-    8 WriteData { client, server, owner, piece }
-    9 ReadData { server, client, owner, operation, piece }
-    10 IoResponse { server, client, owner, operation, lost }
-    11 JobControl { from, to, signal }
-    12 LockRevoke { server, client, owner, holder }
-    13 LockReturn { client, server, owner, holder }
-    14 JobEnded { from, server, owner }
-    16 IoStage { client, server, owner, operation, object, offset, bytes }
-    15 IoSync { client, server, owner, operation, object, below }
-    17 IoRemove { client, server, owner, operation, object }
-    20 MetadataRequest { rank, server, call, owner, operation, directory }
-    21 MetadataResponse { server, rank, owner, operation }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::payload::JobSignal;
+    use odonata_storage::{ClientId, MetadataCall, RequestHeader, Requester, StorageOperation, StorageRequest};
 
-    /// One of each kind, with fields that differ from each other.
-    fn each_kind() -> Vec<Payload> {
-        let (from, to, client, server) = (1, u32::MAX - 1, ClientId(2), 3);
-        let (owner, holder) = (300, 12);
-        let bytes = SplitU64::from(u64::MAX - 5);
+    /// Several of each kind, with fields that differ from each other.
+    fn samples() -> Vec<Payload> {
+        let (from, to, server) = (1, u32::MAX - 1, 3);
+        let client = ClientId::from(Requester::Server(2));
+        let (owner, holder, piece, bytes) = (300, 12, 11, u64::MAX - 5);
+        let header = RequestHeader {
+            client,
+            token: 10,
+            owner,
+        };
         let mut all = vec![
             Payload::Eager {
                 from,
@@ -189,32 +65,12 @@ mod tests {
             Payload::Synthetic { from, to },
             Payload::Pull {
                 server,
-                client,
-                owner,
-                operation: 10,
-                piece: 11,
+                header,
+                piece,
                 bytes,
             },
-            Payload::WriteData {
-                client,
-                server,
-                owner,
-                piece: 11,
-            },
-            Payload::ReadData {
-                server,
-                client,
-                owner,
-                operation: 10,
-                piece: 11,
-            },
-            Payload::IoResponse {
-                server,
-                client,
-                owner,
-                operation: 10,
-                lost: true,
-            },
+            Payload::WriteData { server, header, piece },
+            Payload::ReadData { server, header, piece },
             Payload::LockRevoke {
                 server,
                 client,
@@ -229,83 +85,66 @@ mod tests {
             },
             Payload::JobEnded { from, server, owner },
         ];
-        all.extend(IoAccess::ALL.map(|access| Payload::IoRequest {
-            client,
-            server,
-            access,
-            owner,
-            operation: 10,
-            object: SplitU64::from(1 << 40),
-            offset: SplitU64::from(2 << 40 | 1),
-            bytes,
+        all.extend([false, true].map(|lost| Payload::Response { server, header, lost }));
+        let flags = [(false, false), (false, true), (true, false), (true, true)];
+        let mut operations = vec![
+            StorageOperation::Write,
+            StorageOperation::Stage,
+            StorageOperation::Remove,
+        ];
+        operations.extend(flags.map(|(rerouted, tolerates_loss)| StorageOperation::Read {
+            rerouted,
+            tolerates_loss,
         }));
-        all.extend([false, true].map(|below| Payload::IoSync {
-            client,
-            server,
-            owner,
-            operation: 10,
-            object: SplitU64::from(1 << 40),
-            below,
+        operations.extend([false, true].map(|to_last_tier| StorageOperation::Sync { to_last_tier }));
+        operations.extend(MetadataCall::ALL.map(StorageOperation::Metadata));
+        all.extend(operations.into_iter().map(|operation| {
+            let request = StorageRequest {
+                header,
+                operation,
+                object: 1 << 40,
+                offset: 2 << 40 | 1,
+                bytes,
+            };
+            Payload::Request { server, request }
         }));
-        all.push(Payload::IoRemove {
-            client,
-            server,
-            owner,
-            operation: 10,
-            object: SplitU64::from(1 << 40),
-        });
-        all.push(Payload::IoStage {
-            client,
-            server,
-            owner,
-            operation: 10,
-            object: SplitU64::from(1 << 40),
-            offset: SplitU64::from(2 << 40 | 1),
-            bytes,
-        });
-        all.push(Payload::MetadataResponse {
-            server,
-            rank: 7,
-            owner,
-            operation: 10,
-        });
-        all.extend(MetadataCall::ALL.map(|call| Payload::MetadataRequest {
-            rank: 7,
-            server,
-            call,
-            owner,
-            operation: 10,
-            directory: SplitU64::from(3 << 32 | 9),
-        }));
-        all.extend(JobSignal::ALL.map(|signal| Payload::JobControl { from, to, signal }));
+        let signals = [
+            JobSignal::RanksEnded,
+            JobSignal::JobEnded,
+            JobSignal::Start,
+            JobSignal::Stop,
+            JobSignal::RanksStaged,
+            JobSignal::Staged,
+        ];
+        all.extend(signals.map(|signal| Payload::JobControl { from, to, signal }));
         all
     }
 
     #[test]
     fn payloads_come_out_as_they_went_in() {
         let mut stream = Vec::new();
-        for payload in each_kind() {
+        for payload in samples() {
             let mut bytes = Vec::new();
             payload.write(&mut bytes);
             stream.extend_from_slice(&bytes);
             let mut rest = &bytes[..];
             assert_eq!(Payload::read(&mut rest), Some(payload));
             assert!(rest.is_empty(), "{payload:?}");
-            // None of its beginnings is a payload.
+            // A prefix is no payload.
             for cut in 0..bytes.len() {
                 assert_eq!(Payload::read(&mut &bytes[..cut]), None, "{payload:?} cut to {cut}");
             }
         }
         let mut rest = &stream[..];
-        for payload in each_kind() {
+        for payload in samples() {
             assert_eq!(Payload::read(&mut rest), Some(payload));
         }
         assert!(rest.is_empty());
     }
 
     #[test]
-    fn an_unknown_kind_is_no_payload() {
-        let known: std::collections::BTreeSet<u8> = each_kind()
+    fn an_unknown_kind_is_refused() {
+        let known: std::collections::BTreeSet<u8> = samples()
             .iter()
             .map(|payload| {
                 let mut bytes = Vec::new();
@@ -313,30 +152,29 @@ mod tests {
                 bytes[0]
             })
             .collect();
-        assert_eq!(known.len(), 19);
-        for kind in 0..=u8::MAX {
+        assert_eq!(known.len(), 14);
+        // From 128 on the number of the kind has a second byte.
+        for kind in 0..128 {
             let bytes = [&[kind][..], &[0; 40]].concat();
-            assert_eq!(
-                Payload::read(&mut &bytes[..]).is_some(),
-                known.contains(&kind),
-                "{kind}"
-            );
+            let payload = Payload::read(&mut &bytes[..]);
+            assert_eq!(payload.is_some(), known.contains(&kind), "{kind}");
+            let bytes = [&[kind | 128, 1][..], &[0; 40]].concat();
+            assert_eq!(Payload::read(&mut &bytes[..]), None, "{kind} + 128");
         }
     }
 
     #[test]
-    fn unknown_values_of_flags_and_signals_are_no_payload() {
-        for payload in each_kind() {
+    fn unknown_values_of_flags_and_signals_are_refused() {
+        let mut checked = 0;
+        for payload in samples() {
             let mut bytes = Vec::new();
             payload.write(&mut bytes);
-            let at = match payload {
-                Payload::IoRequest { .. } => 9,
-                Payload::MetadataRequest { .. } => 9,
-                Payload::IoSync { .. } | Payload::JobControl { .. } => bytes.len() - 1,
-                _ => continue,
-            };
-            bytes[at] = 8;
-            assert_eq!(Payload::read(&mut &bytes[..]), None, "{payload:?}");
+            if let Payload::Response { .. } | Payload::JobControl { .. } = payload {
+                *bytes.last_mut().unwrap() = 8;
+                assert_eq!(Payload::read(&mut &bytes[..]), None, "{payload:?}");
+                checked += 1;
+            }
         }
+        assert_eq!(checked, 8);
     }
 }

@@ -204,7 +204,7 @@ fn drains(outage: Option<Outage>, on_failure: OnFailure, outside: Option<Outside
         layout: odonata_storage::FileLayout::Assigned,
         homes: homes.into(),
         outside,
-        told: false,
+        drains_at_job_end: false,
     };
     setup.params.tiers = [tier(0, &[], None), tier(2, &[0, 1], outside)].into();
     setup.params.client = Some(Client {
@@ -260,7 +260,7 @@ fn what_drains_goes_to_another_server_of_the_tier_or_waits() {
         // The ranks have noticed nothing of the write; what they read comes from below.
         let rows = machine.hosts.io_records();
         assert!(rows.iter().all(|row| row.timeouts == 0), "{rows:?}");
-        let (jobs, servers) = machine.hosts.io.clients.retries.counts();
+        let (jobs, servers) = machine.hosts.io.client.counts();
         assert!(
             jobs[0].timeouts > 0 && servers[2].timeouts == jobs[0].timeouts,
             "{servers:?}"
@@ -364,7 +364,7 @@ fn random_faults(seed: u64) -> Setup {
             layout: odonata_storage::FileLayout::Assigned,
             homes: homes.into(),
             outside: None,
-            told: false,
+            drains_at_job_end: false,
         };
         setup.params.tiers = [tier(0, 3, &[]), tier(3, 2, &[0, 0, 1])].into();
         setup.outages.push(outage(3, None));

@@ -121,13 +121,13 @@ fn every_event_of_rendezvous_with_progress_in_calls_can_be_taken_back_and_redone
 /// [`everything`] with a buffer that drains through an I/O node into two object servers, and reads from there what it has not.
 fn tiers(drain: DrainPolicy) -> Setup {
     let mut setup = everything().server(7, 5_000).server(7, 1 << 40).server(7, 1 << 40);
-    let tier = |first, servers, layout, homes: &[u32], outside, told| StorageTier {
+    let tier = |first, servers, layout, homes: &[u32], outside, drains_at_job_end| StorageTier {
         first,
         servers,
         layout,
         homes: homes.into(),
         outside,
-        told,
+        drains_at_job_end,
     };
     let outside = Outside {
         link: Bandwidth(1e9),
@@ -137,9 +137,9 @@ fn tiers(drain: DrainPolicy) -> Setup {
         stripe: Bytes(700),
         ..Striped::default()
     });
-    let told = drain == DrainPolicy::JobEnd;
+    let at_job_end = drain == DrainPolicy::JobEnd;
     setup.params.tiers = [
-        tier(0, 1, FileLayout::Assigned, &[], None, told),
+        tier(0, 1, FileLayout::Assigned, &[], None, at_job_end),
         tier(1, 1, FileLayout::Assigned, &[0], None, false),
         tier(2, 2, FileLayout::new(striped, 2, 1, "below"), &[], Some(outside), false),
     ]

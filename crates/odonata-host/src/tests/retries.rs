@@ -72,7 +72,7 @@ fn a_call_to_a_server_that_is_away_ends_after_all_timeouts_and_waits() {
         );
         let (at, _) = machine.hosts.first_failure().unwrap();
         assert_eq!(at, Time::from_ns(123) + in_vain(client), "{retries} retries");
-        let (jobs, servers) = machine.hosts.io.clients.retries.counts();
+        let (jobs, servers) = machine.hosts.io.client.counts();
         let tries = u64::from(retries);
         assert_eq!(
             (jobs[0].timeouts, jobs[0].retries, jobs[0].rerouted),
@@ -107,7 +107,7 @@ fn a_rank_goes_to_the_next_server_and_remembers_it() {
             "it knows now"
         );
         assert_eq!((rows[0].timeouts, rows[1].timeouts), (3, 0));
-        let (jobs, servers) = machine.hosts.io.clients.retries.counts();
+        let (jobs, servers) = machine.hosts.io.client.counts();
         assert_eq!((jobs[0].timeouts, jobs[0].retries, jobs[0].rerouted), (3, 2, 6_000));
         assert_eq!(servers[1], Default::default());
         assert_eq!(losses(&machine).reads, 0, "it reads what it has written there");

@@ -9,7 +9,7 @@ use odonata_units::Time;
 
 use crate::contents::count;
 use crate::extents::Place;
-use crate::request::{Piece, PieceKind};
+use crate::open_request::{Piece, PieceKind};
 use crate::settings::{Eviction, ReadPolicy};
 use crate::{Actions, Servers};
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::{RequestHeader, Requester, StorageOperation};
 use odonata_engine::random::Purpose;
 use odonata_engine::{Digest, Journalled, Plain, Savepoint, Speculative, Stream};
 
@@ -10,24 +11,38 @@ fn locks(granularity: u64) -> ExtentLocks {
     ExtentLocks::new(2, Some(settings))
 }
 
-fn access(write: bool, client: u32, offset: u64, bytes: u64) -> NewRequest {
-    NewRequest {
-        write,
-        client,
-        token: 0,
-        file: 9,
+fn access(write: bool, client: u32, offset: u64, bytes: u64) -> StorageRequest {
+    StorageRequest {
+        header: RequestHeader {
+            client: rank(client),
+            token: 0,
+            owner: 0,
+        },
+        operation: match write {
+            true => StorageOperation::Write,
+            false => StorageOperation::READ,
+        },
+        object: 9,
         offset,
         bytes,
-        owner: 0,
-        elsewhere: false,
-        told: false,
+    }
+}
+
+fn rank(number: u32) -> ClientId {
+    ClientId::from(Requester::Rank(number))
+}
+
+fn for_job(owner: u16, what: StorageRequest) -> StorageRequest {
+    StorageRequest {
+        header: RequestHeader { owner, ..what.header },
+        ..what
     }
 }
 
 /// Asks for a lock at time 0 of a client that is the only rank of its node; whom it waits for.
-fn ask(locks: &mut ExtentLocks, what: NewRequest) -> (u32, Vec<u32>) {
+fn ask(locks: &mut ExtentLocks, what: StorageRequest) -> (u32, Vec<ClientId>) {
     let mut asked = Vec::new();
-    let holder = locks.request::<Plain>(Time::ZERO, 0, what, what.client, &mut asked);
+    let holder = locks.request::<Plain>(Time::ZERO, 0, what, what.header.client.number(), &mut asked);
     (holder, asked)
 }
 
@@ -43,12 +58,12 @@ fn ranges_that_do_not_overlap_and_readers_do_not_meet() {
         let (holder, asked) = ask(&mut locks, what);
         assert_eq!((locks.waits(holder), asked), (false, vec![]), "{what:?}");
     }
-    let elsewhere = access(true, 4, 0, 100);
-    let other = NewRequest { file: 8, ..elsewhere };
+    let access = access(true, 4, 0, 100);
+    let other = StorageRequest { object: 8, ..access };
     let (holder, asked) = ask(&mut locks, other);
     assert_eq!((locks.waits(holder), asked), (false, vec![]), "another object");
     let mut asked = Vec::new();
-    let holder = locks.request::<Plain>(Time::ZERO, 1, elsewhere, 4, &mut asked);
+    let holder = locks.request::<Plain>(Time::ZERO, 1, access, 4, &mut asked);
     assert_eq!((locks.waits(holder), asked), (false, vec![]), "another server");
 }
 
@@ -59,7 +74,7 @@ fn a_conflict_waits_for_the_lock_and_for_its_user() {
         let mut locks = locks(1);
         let (first, _) = ask(&mut locks, access(true, 7, 0, 100));
         let (second, asked) = ask(&mut locks, access(false, 8, 99, 1));
-        assert_eq!((locks.waits(second), asked), (true, vec![7]));
+        assert_eq!((locks.waits(second), asked), (true, vec![rank(7)]));
         let (at, mut next) = (Time::from_ns(5), Vec::new());
         if lock_first {
             assert!(!locks.revoked::<Plain>(at, second, 0));
@@ -74,7 +89,7 @@ fn a_conflict_waits_for_the_lock_and_for_its_user() {
         // It has gone: the next one asks the reader.
         locks.finished::<Plain>(at, second, &mut next);
         let (_, asked) = ask(&mut locks, access(true, 7, 0, 100));
-        assert_eq!(asked, [8]);
+        assert_eq!(asked, [rank(8)]);
     }
 }
 
@@ -91,7 +106,7 @@ fn a_lock_that_is_kept_costs_its_node_nothing_again() {
     }
     // One lock, one message.
     let (_, asked) = ask(&mut locks, access(true, 8, 150, 1));
-    assert_eq!(asked, [7]);
+    assert_eq!(asked, [rank(7)]);
 }
 
 /// Writes of 47,008 B side by side share pages of 4 KiB, and none of 1 B.
@@ -116,17 +131,12 @@ fn step<M: Mode>(locks: &mut ExtentLocks, stream: &mut Stream, state: &mut Vec<(
             1 + u64::from(stream.below(20)),
         );
         let mut ask = Vec::new();
-        let holder = locks.request::<M>(
-            now,
-            1,
-            NewRequest {
-                file: stream.below(2).into(),
-                owner: stream.below(3) as u16,
-                ..what
-            },
-            what.client,
-            &mut ask,
-        );
+        let what = StorageRequest {
+            object: stream.below(2).into(),
+            ..what
+        };
+        let what = for_job(stream.below(3) as u16, what);
+        let holder = locks.request::<M>(now, 1, what, what.header.client.number(), &mut ask);
         state.push((holder, ask.len() as u32));
     } else if !state.is_empty() {
         let at = stream.below(state.len() as u32) as usize;
@@ -186,10 +196,7 @@ fn random_histories_keep_conflicts_apart_and_can_be_undone() {
 /// A wait is charged to whose lock comes back, then to whose request ends; a run that ends before says that nobody is known.
 #[test]
 fn waits_for_locks_are_charged_to_those_who_have_them() {
-    let of = |owner, client| NewRequest {
-        owner,
-        ..access(true, client, 0, 100)
-    };
+    let of = |owner, client| for_job(owner, access(true, client, 0, 100));
     let build = || locks(1).with_blame(3, None);
     let charges = |locks: &ExtentLocks| -> Vec<_> {
         let charges = locks.blame().map(|c| (c.server, c.victim, c.culprit, c.time.0 / 1_000));
@@ -235,7 +242,7 @@ fn locks_go_with_their_server() {
     let (idle, _) = ask(&mut locks, access(true, 8, 200, 100));
     locks.finished::<Plain>(ns(5), idle, &mut Vec::new());
     let (waiter, asked) = ask(&mut locks, access(true, 9, 50, 200));
-    assert_eq!((asked, locks.waits(waiter)), (vec![7, 8], true));
+    assert_eq!((asked, locks.waits(waiter)), (vec![rank(7), rank(8)], true));
     assert!(!locks.revoked::<Plain>(ns(10), waiter, 0));
     let print = |locks: &ExtentLocks| {
         let mut digest = Digest::new();

@@ -157,11 +157,10 @@ impl Books {
             return;
         }
         let (what, losses) = (call.what, &mut self.losses);
-        let unknown = (what.owner, cause);
+        let unknown = (what.header.owner, cause);
         (self.histories).leave::<M>(line, call.place, now, unknown, |(culprit, cause), (from, to)| {
             losses.push(RequestLoss {
-                client: what.client,
-                token: what.token.into(),
+                header: what.header,
                 server: call.server,
                 culprit,
                 resource: crate::THREAD + cause,

@@ -62,7 +62,7 @@ impl MetadataServers {
         let last = all
             .iter()
             .filter(serving)
-            .map(|&slot| self.calls.get(slot).what.owner)
+            .map(|&slot| self.calls.get(slot).what.header.owner)
             .min();
         let last = last.unwrap_or(0);
         for index in server * BUCKETS..(server + 1) * BUCKETS {
@@ -74,7 +74,7 @@ impl MetadataServers {
         }
         for &slot in &queued {
             let call = *self.calls.get(slot);
-            self.books.has_thread::<M>(at, server, call.what.owner);
+            self.books.has_thread::<M>(at, server, call.what.header.owner);
             self.books.leaves::<M>(at, (server, THREAD), &call);
             self.metrics.edit::<M>(server).thread_wait_ps += u128::from((at - call.since).0);
         }
@@ -100,7 +100,7 @@ impl MetadataServers {
         for &slot in &waiting {
             let call: Call = *self.calls.get(slot);
             self.books
-                .directory_waits::<M>(at, &mut directory, call.what.owner, false);
+                .directory_waits::<M>(at, &mut directory, call.what.header.owner, false);
             self.books.leaves::<M>(at, (line, DIRECTORY), &call);
             self.metrics.edit::<M>(server).directory_wait_ps += u128::from((at - call.since).0);
         }

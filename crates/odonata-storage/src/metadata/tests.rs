@@ -1,4 +1,5 @@
 use super::*;
+use crate::{ClientId, Requester};
 use odonata_engine::random::Purpose;
 use odonata_engine::{Digest, Journalled, Plain, Savepoint, Speculative, Stream};
 use std::collections::BTreeMap;
@@ -17,12 +18,18 @@ fn servers(threads: u32, serial_directories: bool) -> MetadataServers {
 
 fn call(call: MetadataCall, owner: u16, directory: u64) -> MetadataRequest {
     MetadataRequest {
-        client: 0,
-        token: 0,
-        owner,
+        header: RequestHeader {
+            client: ClientId::from(Requester::Rank(0)),
+            token: 0,
+            owner,
+        },
         call,
         directory,
     }
+}
+
+fn arrive<M: Mode>(servers: &mut MetadataServers, now: Time, what: MetadataRequest) -> Option<Begun> {
+    servers.request::<M>(now, 0, what.header, (what.call, what.directory))
 }
 
 /// Lets calls arrive at these times, which ascend; when each was answered, in the order of their arrival.
@@ -35,14 +42,14 @@ fn answers(servers: &mut MetadataServers, arrivals: &[(Time, MetadataRequest)]) 
         match (coming.peek(), next_end) {
             (Some(&(token, &(at, what))), end) if end.is_none_or(|(end, _)| at < end) => {
                 coming.next();
-                let what = MetadataRequest { token, ..what };
-                let begun = servers.request::<Plain>(at, 0, what);
+                let header = RequestHeader { token, ..what.header };
+                let begun = arrive::<Plain>(servers, at, MetadataRequest { header, ..what });
                 due.extend(begun.map(|begun| ((begun.at, begun.slot), ())));
             }
             (_, Some((end, slot))) => {
                 due.remove(&(end, slot));
-                let (_, what, begun) = servers.done::<Plain>(end, slot).unwrap();
-                ends[what.token as usize] = end;
+                let (_, header, begun) = servers.done::<Plain>(end, slot).unwrap();
+                ends[header.token as usize] = end;
                 due.extend(begun.map(|begun| ((begun.at, begun.slot), ())));
             }
             _ => return ends,
@@ -208,7 +215,7 @@ fn a_server_that_fails_answers_nobody_and_begins_anew() {
     let at = |at: u64, owner| (Time::from_ns(at), call(MetadataCall::Create, owner, 1));
     let mut due = Vec::new();
     for (now, what) in [at(100, 0), at(110, 1), at(200, 0), at(400, 1)] {
-        due.extend(servers.request::<Plain>(now, 0, what));
+        due.extend(arrive::<Plain>(&mut servers, now, what));
     }
     let answered: Vec<bool> = due
         .iter()
@@ -235,7 +242,7 @@ fn step<M: Mode>(servers: &mut MetadataServers, random: &mut Stream, due: &mut B
                 call: MetadataCall::ALL[random.below(8) as usize],
                 ..call(MetadataCall::Open, random.below(3) as u16, random.below(3).into())
             };
-            servers.request::<M>(now, 0, what)
+            arrive::<M>(servers, now, what)
         }
     };
     due.extend(begun.map(|begun| ((begun.at, begun.slot), ())));
@@ -285,7 +292,7 @@ fn waits_that_have_not_ended_are_in_the_books() {
         (1, MetadataCall::Create),
         (1, MetadataCall::Open),
     ] {
-        servers.request::<Plain>(Time::ZERO, 0, call(kind, owner, 0));
+        arrive::<Plain>(&mut servers, Time::ZERO, call(kind, owner, 0));
     }
     servers.close_books(Time::from_ns(30));
     let charges: Vec<_> = servers

@@ -18,7 +18,7 @@ use super::Phase;
 use crate::Servers;
 use crate::blame::{DEVICE, LOST, RESERVE, Waiter, line};
 use crate::extents::Place;
-use crate::request::{Piece, Request};
+use crate::open_request::{OpenRequest, Piece};
 
 /// What a synchronisation waits for; only where waits are booked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -70,7 +70,7 @@ impl Servers {
         let sync = self.syncs.cells.get(slot);
         match sync.phase {
             Phase::Writes(_) if sync.oldest != NIL => {
-                let Request {
+                let OpenRequest {
                     device,
                     at_device,
                     in_service,
@@ -92,7 +92,7 @@ impl Servers {
                     device,
                 } = sync.blocks;
                 let stays = || {
-                    let first = self.contents.extents.first(sync.server, sync.what.file, from..end);
+                    let first = self.contents.extents.first(sync.server, sync.what.object, from..end);
                     first.is_some_and(|extent| matches!(extent.place, Place::Device(_)))
                 };
                 match (served, queued, below) {
@@ -136,11 +136,11 @@ impl Servers {
         if !self.books.is_on() || sync.wait == wait {
             return;
         }
-        let owner = sync.what.owner;
+        let owner = sync.what.header.owner;
         let waiter = Waiter {
             place: sync.place,
             owner,
-            name: Some((sync.what.client, sync.what.token)),
+            name: Some(sync.what.header),
         };
         match sync.wait {
             SyncWait::Nothing => {}
@@ -216,7 +216,7 @@ impl Servers {
         self.for_syncs(piece.server, |servers, slot| {
             let sync = servers.syncs.cells.get(slot);
             let Phase::Drain { end, .. } = sync.phase else { return };
-            if sync.what.file != piece.object || piece.offset >= end || piece.number < sync.first {
+            if sync.what.object != piece.object || piece.offset >= end || piece.number < sync.first {
                 return;
             }
             let blocks = &mut servers.syncs.cells.edit::<M>(slot).blocks;
@@ -235,7 +235,7 @@ impl Servers {
     pub(crate) fn close_books_of_syncs(&mut self, now: Time) {
         for slot in self.syncs.cells.slots() {
             let sync = *self.syncs.cells.get(slot);
-            self.charge_cache::<Plain>(now, sync.wait, sync.what.owner);
+            self.charge_cache::<Plain>(now, sync.wait, sync.what.header.owner);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Full devices: who waits, in which order, and that nothing is lost.
 
-use crate::rig::{MB, Rig, delay, drain, ms, plain_device, transfer};
+use crate::rig::{MB, Rig, delay, drain, header, ms, plain_device, transfer};
 use odonata_engine::Plain;
 use odonata_storage::{BlockedWrite, Drain, ServerParams};
 use odonata_units::{Bandwidth, Bytes, Time};
@@ -19,9 +19,7 @@ fn a_full_server_without_a_drain_holds_its_writers_in_order_and_names_them() {
     let blocked: Vec<_> = rig.servers.blocked_writes().collect();
     let waiting = |token: u64, since, needed| BlockedWrite {
         server: 1,
-        client: token as u32,
-        token,
-        owner: 0,
+        header: header(token, 0),
         since,
         needed,
         free: 4 * MB,

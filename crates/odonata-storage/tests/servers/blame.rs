@@ -2,15 +2,12 @@
 
 use crate::rig::*;
 use odonata_engine::Plain;
-use odonata_storage::{NewRequest, RESOURCES};
+use odonata_storage::{RESOURCES, StorageRequest};
 use odonata_units::Time;
 
 /// A write of `bytes` by job `owner`.
-fn of(owner: u16, token: u64, bytes: u64) -> NewRequest {
-    NewRequest {
-        owner,
-        ..transfer(true, token, bytes)
-    }
+fn of(owner: u16, token: u64, bytes: u64) -> StorageRequest {
+    for_job(owner, transfer(true, token, bytes))
 }
 
 /// (resource, victim, culprit, milliseconds).

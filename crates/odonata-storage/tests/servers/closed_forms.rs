@@ -2,7 +2,7 @@
 
 use crate::rig::{MB, Rig, burst_buffer, delay, ms, pipelined, plain_device, transfer};
 use odonata_engine::Plain;
-use odonata_storage::{NewRequest, ServerParams};
+use odonata_storage::{ServerParams, StorageRequest};
 use odonata_units::{Bandwidth, Bytes, Time};
 
 /// A full piece at 5,700 MiB/s, with 20 us per access, in ps.
@@ -11,7 +11,7 @@ const PIECE: u64 = 187_311_284;
 const PIECE_AFTER_SEEK: u64 = 2_687_311_284;
 
 /// The time of one request on an empty server.
-fn alone(params: ServerParams, network: Time, request: NewRequest) -> Time {
+fn alone(params: ServerParams, network: Time, request: StorageRequest) -> Time {
     let mut rig = Rig::new(vec![params], delay(network));
     rig.request(Time::ZERO, 0, request);
     rig.run::<Plain>();
@@ -28,8 +28,8 @@ fn a_piece_takes_187_3_us_and_2_687_3_us_after_a_seek() {
         alone(
             burst_buffer(),
             Time::ZERO,
-            NewRequest {
-                file,
+            StorageRequest {
+                object: file,
                 ..transfer(true, 1, MB)
             },
         )

@@ -4,7 +4,7 @@ use crate::rig::{MB, Rig, delay, drain, ms, pipelined, plain_device, transfer};
 use odonata_device::Rules;
 use odonata_engine::Plain;
 use odonata_storage::settings::{Acknowledge, Unwritten};
-use odonata_storage::{Extent, NewRequest, Place, ServerParams};
+use odonata_storage::{Extent, Place, ServerParams, StorageRequest};
 use odonata_units::{Bytes, Time};
 
 fn indexed(mut params: ServerParams) -> ServerParams {
@@ -13,9 +13,9 @@ fn indexed(mut params: ServerParams) -> ServerParams {
 }
 
 /// A request for a range of a file.
-fn range(write: bool, token: u64, file: u64, (offset, bytes): (u64, u64)) -> NewRequest {
-    NewRequest {
-        file,
+fn range(write: bool, token: u64, file: u64, (offset, bytes): (u64, u64)) -> StorageRequest {
+    StorageRequest {
+        object: file,
         offset,
         ..transfer(write, token, bytes)
     }
@@ -66,7 +66,7 @@ fn capacity_is_counted_to_the_byte() {
     let blocked: Vec<_> = rig
         .servers
         .blocked_writes()
-        .map(|write| (write.token, write.free))
+        .map(|write| (write.header.token, write.free))
         .collect();
     assert_eq!(blocked, [(4, 0)]);
 }

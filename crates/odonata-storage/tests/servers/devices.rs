@@ -1,9 +1,9 @@
 //! Servers with devices that have a queue of their own: closed forms, who takes what, and whom others wait for.
 
-use crate::rig::{MB, Rig, delay, drain, ms, plain_device, transfer};
+use crate::rig::{MB, Rig, delay, drain, for_job, ms, plain_device, transfer};
 use odonata_device::{DeviceModel, Hdd, Nvme, Rules, Ssd};
 use odonata_engine::Plain;
-use odonata_storage::{DeviceParams, NewRequest, RESOURCES, ServerParams};
+use odonata_storage::{DeviceParams, RESOURCES, ServerParams, StorageRequest};
 use odonata_units::{Bandwidth, Bytes, Time};
 
 const MIB: u64 = 1 << 20;
@@ -127,7 +127,7 @@ fn who_waits_within_the_device_waits_for_the_access_that_ends_next() {
     let mut rig = Rig::new(vec![params], delay(Time::from_ps(1)));
     for owner in [1, 2] {
         let request = transfer(true, u64::from(owner), 3 * MB);
-        rig.request(ms(1), 0, NewRequest { owner, ..request });
+        rig.request(ms(1), 0, for_job(owner, request));
     }
     rig.run::<Plain>();
     // Job 2 waits for the three pieces of job 1, of 1 ms and 1 ps each.
@@ -139,14 +139,8 @@ fn who_waits_within_the_device_waits_for_the_access_that_ends_next() {
 #[test]
 fn who_waits_for_what_a_disk_has_put_off_waits_for_whose_turn_came_last() {
     let mut rig = Rig::new(vec![server(DeviceModel::Hdd(Hdd::default()), 32)], delay(Time::ZERO));
-    let write = NewRequest {
-        owner: 1,
-        ..transfer(true, 1, 8 * MIB)
-    };
-    let read = NewRequest {
-        owner: 2,
-        ..transfer(false, 2, MIB)
-    };
+    let write = for_job(1, transfer(true, 1, 8 * MIB));
+    let read = for_job(2, transfer(false, 2, MIB));
     rig.request(Time::ZERO, 0, write);
     rig.request(ms(60), 0, read);
     rig.run::<Plain>();

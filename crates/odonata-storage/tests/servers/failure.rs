@@ -1,11 +1,11 @@
 //! Servers that fail: what is lost, what is not, and that all of it adds up.
 
 use crate::random_operations;
-use crate::rig::{MB, Rig, delay, drain, ms, plain_device, transfer};
+use crate::rig::{MB, Rig, delay, drain, header, ms, plain_device, transfer};
 use crate::tiers;
 use odonata_engine::Plain;
 use odonata_storage::settings::{Acknowledge, LostReads, Policy, ReadPolicy, WritePolicy};
-use odonata_storage::{Losses, NewRequest, Outage, Place, ServerParams};
+use odonata_storage::{Losses, Outage, Place, RequestHeader, ServerParams, StorageOperation, StorageRequest};
 use odonata_units::Time;
 
 fn indexed() -> ServerParams {
@@ -31,6 +31,20 @@ pub(crate) fn losses(rig: &Rig) -> Losses {
     let mut sum = Losses::default();
     rig.servers.losses().for_each(|(_, _, losses)| sum.absorb(&losses));
     sum
+}
+
+/// A read of a range of another server.
+const REROUTED: StorageOperation = StorageOperation::Read {
+    rerouted: true,
+    tolerates_loss: false,
+};
+
+/// A read whose reader accepts lost bytes.
+fn tolerant(rerouted: bool) -> StorageOperation {
+    StorageOperation::Read {
+        rerouted,
+        tolerates_loss: true,
+    }
 }
 
 fn tokens(rig: &Rig) -> Vec<u64> {
@@ -134,7 +148,7 @@ fn back(lost_reads: LostReads) -> Rig {
     rig.request(ms(0), 0, transfer(true, 1, 4 * MB));
     rig.request(ms(110), 0, transfer(true, 1, MB));
     rig.request(ms(150), 0, transfer(false, 1, MB));
-    let rest = NewRequest {
+    let rest = StorageRequest {
         offset: MB / 2,
         ..transfer(false, 1, MB)
     };
@@ -161,11 +175,11 @@ fn a_read_of_what_another_server_had_is_one_of_lost_bytes_unless_all_is_here() {
         let mut rig = Rig::new(vec![indexed()], delay(Time::ZERO)).failing(|_| Vec::new(), lost_reads);
         rig.request(ms(0), 0, transfer(true, 1, 2 * MB));
         for (at, bytes) in [(50, 2 * MB), (60, 3 * MB)] {
-            let elsewhere = NewRequest {
-                elsewhere: true,
+            let read = StorageRequest {
+                operation: REROUTED,
                 ..transfer(false, 1, bytes)
             };
-            rig.request(ms(at), 0, elsewhere);
+            rig.request(ms(at), 0, read);
         }
         rig.run::<Plain>();
         (rig.answers.len(), rig.lost.len(), losses(&rig).reads)
@@ -180,12 +194,11 @@ fn a_reader_who_wants_to_know_is_told_what_is_lost_whatever_others_get() {
         let mut rig = failing(indexed(), 20, 100, lost_reads);
         rig.request(ms(0), 0, transfer(true, 1, 4 * MB));
         rig.request(ms(110), 0, transfer(true, 1, MB));
-        for (token, offset, elsewhere) in [(7, 0, false), (8, MB / 2, false), (9, 3 * MB, true)] {
-            let read = NewRequest {
-                token,
+        for (token, offset, rerouted) in [(7, 0, false), (8, MB / 2, false), (9, 3 * MB, true)] {
+            let read = StorageRequest {
+                header: RequestHeader { token, ..header(1, 0) },
+                operation: tolerant(rerouted),
                 offset,
-                elsewhere,
-                told: true,
                 ..transfer(false, 1, MB)
             };
             rig.request(ms(300), 0, read);
@@ -203,7 +216,7 @@ fn a_reader_who_wants_to_know_is_told_what_is_lost_whatever_others_get() {
 /// copy is kept.
 #[test]
 fn a_reader_is_told_by_the_tier_below_what_that_has_lost() {
-    for (lost_below, elsewhere, told) in [(false, false, 0), (true, false, 1), (false, true, 1)] {
+    for (lost_below, rerouted, told) in [(false, false, 0), (true, false, 1), (false, true, 1)] {
         let policy = Policy {
             read: ReadPolicy::Cache,
             ..Policy::default()
@@ -213,9 +226,8 @@ fn a_reader_is_told_by_the_tier_below_what_that_has_lost() {
         let mut rig = failing(params, 200, 300, LostReads::Error);
         rig.lost_below = lost_below;
         rig.request(ms(0), 0, transfer(true, 1, 2 * MB));
-        let read = NewRequest {
-            elsewhere,
-            told: true,
+        let read = StorageRequest {
+            operation: tolerant(rerouted),
             ..transfer(false, 1, 2 * MB)
         };
         rig.request(ms(400), 0, read);
@@ -225,7 +237,7 @@ fn a_reader_is_told_by_the_tier_below_what_that_has_lost() {
             .servers
             .contents(0)
             .any(|(_, extent)| matches!(extent.place, Place::Clean(_)));
-        assert_eq!(copies, told == 0, "{lost_below} {elsewhere}");
+        assert_eq!(copies, told == 0, "{lost_below} {rerouted}");
         rig.servers.audit().unwrap();
     }
 }

@@ -1,13 +1,13 @@
 //! Random inputs: what must always hold, and that every input can be taken back.
 
-use crate::rig::{MB, Network, Rig, drain, ms, transfer};
+use crate::rig::{MB, Network, Rig, drain, for_job, ms, transfer};
 use crate::{device_failure, failure, tiers};
 use odonata_device::{DeviceModel, Hdd, Nvme, Rate, Rules, Ssd};
 use odonata_engine::saved::{from_bytes, to_bytes};
 use odonata_engine::{Journalled, Plain, Savepoint, Speculative};
 use odonata_engine::{Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, Manager, Sharing, Unwritten};
-use odonata_storage::{DeviceParams, NewRequest, ServerParams};
+use odonata_storage::{DeviceParams, ServerParams, StorageRequest};
 use odonata_units::{Bandwidth, Bytes, Time};
 
 const SERVERS: u32 = 5;
@@ -84,12 +84,14 @@ pub(crate) fn scene(seed: u64) -> Rig {
             1 => 9 * MB + u64::from(stream.below(12_000_000)),
             _ => u64::from(stream.below(6_000_000)),
         };
-        let request = NewRequest {
-            file: u64::from(stream.below(5)),
-            // Some ranges that overlap, some that continue each other.
-            offset: u64::from(stream.below(8)) * MB / 2,
-            owner: stream.below(3) as u16,
-            ..transfer(stream.below(3) > 0, token, bytes)
+        let object = u64::from(stream.below(5));
+        // Some ranges that overlap, some that continue each other.
+        let offset = u64::from(stream.below(8)) * MB / 2;
+        let owner = stream.below(3) as u16;
+        let request = StorageRequest {
+            object,
+            offset,
+            ..for_job(owner, transfer(stream.below(3) > 0, token, bytes))
         };
         rig.request(
             Time::from_ns(u64::from(stream.below(400_000_000))),
@@ -113,7 +115,7 @@ fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
         let mut ends: Vec<u64> = rig.answers.iter().map(|&(_, token, _)| token).collect();
         ends.extend(rig.impossible.iter().chain(&rig.unwritten));
         let blocked: Vec<_> = rig.servers.blocked_writes().collect();
-        ends.extend(blocked.iter().map(|s| s.token));
+        ends.extend(blocked.iter().map(|write| u64::from(write.header.token)));
         ends.sort_unstable();
         assert_eq!(ends, (0..TOKENS).collect::<Vec<_>>(), "seed {seed}");
         for &(_, token, bytes) in &rig.answers {

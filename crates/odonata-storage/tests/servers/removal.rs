@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::rig::{MB, Network, Rig, delay, ms, pipelined, plain_device, transfer};
+use crate::rig::{MB, Network, Rig, delay, for_job, header, ms, pipelined, plain_device, removal, transfer};
 use odonata_engine::{Plain, Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, DrainPolicy, Policy, ReadPolicy, Unwritten, WritePolicy};
-use odonata_storage::{Action, NewRequest, Place, ServerParams};
+use odonata_storage::{Action, Place, ServerParams, StorageRequest};
 use odonata_units::Time;
 
 /// A network that takes no time, and a tier below that takes so long.
@@ -27,9 +27,9 @@ fn above(megabytes: u64, policy: Policy) -> ServerParams {
     }
 }
 
-fn write(token: u64, file: u64, (offset, bytes): (u64, u64)) -> NewRequest {
-    NewRequest {
-        file,
+fn write(token: u64, file: u64, (offset, bytes): (u64, u64)) -> StorageRequest {
+    StorageRequest {
+        object: file,
         offset,
         ..transfer(true, token, bytes)
     }
@@ -189,7 +189,7 @@ fn a_removed_file_is_nowhere() {
             rig.request(
                 ms(300),
                 0,
-                NewRequest {
+                StorageRequest {
                     offset: 2 * MB,
                     ..transfer(false, 1, 4 * MB)
                 },
@@ -223,14 +223,10 @@ fn the_tier_below_is_asked_at_once_and_again_behind_blocks_on_their_way() {
     // The block is below at 20 ms, the second question is answered 20 ms later; the other file has nothing to wait for.
     assert_eq!(rig.removals, [(ms(26), 1), (ms(40), 0)]);
     let mut actions = Vec::new();
-    let what = odonata_storage::RemoveRequest {
-        client: 0,
-        token: 1,
-        owner: 0,
-        file: 9,
-    };
-    rig.servers.remove::<Plain>(ms(100), 0, what, &mut actions);
-    assert!(matches!(actions[..], [Action::RemoveBelow { server: 0, .. }]));
+    let what = removal(header(1, 0), 9);
+    rig.servers.request::<Plain>(ms(100), 0, (what, None), &mut actions);
+    let asks = |action: &Action| matches!(action, Action::AskLowerTier { server: 0, operation, .. } if *operation == what.operation);
+    assert!(actions.len() == 1 && asks(&actions[0]), "{actions:?}");
 }
 
 /// Bytes of half a MB each, by server, file and place in it: whose they are.
@@ -261,10 +257,7 @@ fn the_books_are_those_of_a_map_of_bytes() {
             } else {
                 let (first, count) = (u64::from(random.below(20)), 1 + u64::from(random.below(8)));
                 let owner = random.below(3) as u16;
-                let what = NewRequest {
-                    owner,
-                    ..write(step, file, (first * HALF, count * HALF))
-                };
+                let what = for_job(owner, write(step, file, (first * HALF, count * HALF)));
                 rig.request(at, server, what);
                 map.extend((first..first + count).map(|half| ((server, file, half), owner)));
             }

@@ -3,7 +3,10 @@
 use odonata_device::{DeviceModel, Rate};
 use odonata_engine::{Digest, Journalled, Mode, Savepoint, Speculative};
 use odonata_storage::settings::LostReads;
-use odonata_storage::{Action, Actions, Drain, NewRequest, Outage, RemoveRequest, ServerParams, Servers, SyncRequest};
+use odonata_storage::{
+    Action, Actions, ClientId, Drain, Origin, Outage, RequestHeader, Requester, ServerParams, Servers,
+    StorageOperation, StorageRequest,
+};
 use odonata_units::{Bandwidth, Bytes, Time};
 use std::collections::BTreeMap;
 
@@ -12,26 +15,24 @@ pub(crate) const MB: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Request(u32, NewRequest),
+    Request(u32, StorageRequest),
     Arrived(u32, u64),
     Sent(u32),
     Begins(u32),
     Done(u32),
     Drain(u32),
-    /// Piece, and whether it is lost below.
-    Below(u32, bool),
+    /// What was asked for, and whether it is lost in the lower tier.
+    LowerTier(Origin, bool),
     JobEnded(u32, u16),
-    Sync(u32, SyncRequest),
-    Remove(u32, RemoveRequest),
-    StageIn(u32, NewRequest),
     CachesWritten(u32),
-    SyncedBelow(u32),
-    RemovedBelow(u32),
     DeviceFails(u32),
 }
 
 /// The first token of a removal.
-const REMOVALS: u64 = 1 << 40;
+const REMOVALS: u32 = 1 << 30;
+
+/// The number of the client of requests to the lower tier.
+pub(crate) const LOWER_TIER: u32 = u32::MAX;
 
 /// When a piece that is asked for, or sent, at a time arrives: (now, server, client, bytes).
 pub(crate) type Network = Box<dyn FnMut(Time, u32, u32, u64) -> Time>;
@@ -128,7 +129,7 @@ impl Rig {
         self.sequence += 1;
     }
 
-    pub(crate) fn request(&mut self, at: Time, server: u32, what: NewRequest) {
+    pub(crate) fn request(&mut self, at: Time, server: u32, what: StorageRequest) {
         self.schedule(at, Event::Request(server, what));
     }
 
@@ -138,55 +139,58 @@ impl Rig {
     }
 
     /// `what` shall be brought to `server` from below.
-    pub(crate) fn stage_in(&mut self, at: Time, server: u32, what: NewRequest) {
-        self.schedule(at, Event::StageIn(server, what));
+    pub(crate) fn stage_in(&mut self, at: Time, server: u32, what: StorageRequest) {
+        let what = StorageRequest {
+            operation: StorageOperation::Stage,
+            ..what
+        };
+        self.schedule(at, Event::Request(server, what));
     }
 
     /// A synchronisation of `file` arrives at `server`.
-    pub(crate) fn sync(&mut self, at: Time, server: u32, name: (u64, u64), below: bool) {
-        self.sync_of(0, at, server, name, below);
+    pub(crate) fn sync(&mut self, at: Time, server: u32, name: (u64, u64), to_last_tier: bool) {
+        self.sync_of(0, at, server, name, to_last_tier);
     }
 
     /// The same, which job `owner` asks for.
-    pub(crate) fn sync_of(&mut self, owner: u16, at: Time, server: u32, (token, file): (u64, u64), below: bool) {
-        let what = SyncRequest {
-            client: token as u32,
-            token,
-            owner,
-            file,
-            below,
+    pub(crate) fn sync_of(&mut self, owner: u16, at: Time, server: u32, (token, file): (u64, u64), to_last_tier: bool) {
+        let what = StorageRequest {
+            header: header(token, owner),
+            operation: StorageOperation::Sync { to_last_tier },
+            object: file,
+            offset: 0,
+            bytes: 0,
         };
-        self.schedule(at, Event::Sync(server, what));
+        self.schedule(at, Event::Request(server, what));
     }
 
     /// Removal number `number`, of `file`, arrives at `server`.
     pub(crate) fn remove(&mut self, at: Time, server: u32, (number, file): (u64, u64)) {
-        let what = RemoveRequest {
-            client: number as u32,
-            token: REMOVALS + number,
-            owner: 0,
+        let token = REMOVALS + number as u32;
+        let client = ClientId::from(Requester::Rank(number as u32));
+        let what = removal(
+            RequestHeader {
+                client,
+                token,
+                owner: 0,
+            },
             file,
-        };
-        self.schedule(at, Event::Remove(server, what));
+        );
+        self.schedule(at, Event::Request(server, what));
     }
 
     fn input<M: Mode>(servers: &mut Servers, now: Time, event: Event, actions: &mut Actions) {
         match event {
-            Event::Request(server, what) => servers.request::<M>(now, server, what, actions),
+            Event::Request(server, what) => servers.request::<M>(now, server, (what, None), actions),
             Event::Arrived(slot, bytes) => servers.piece_arrived::<M>(now, slot, bytes, actions),
             Event::Sent(slot) => servers.piece_sent::<M>(now, slot, actions),
             Event::Begins(slot) => servers.device_begins::<M>(now, slot),
             Event::Done(slot) => servers.device_done::<M>(now, slot, actions),
             Event::Drain(server) => servers.drain_done::<M>(now, server, actions),
-            Event::Below(slot, lost) => servers.below_done::<M>(now, slot, lost, actions),
+            Event::LowerTier(origin, lost) => servers.lower_tier_answered::<M>(now, origin, lost, actions),
             Event::JobEnded(server, job) => servers.job_ended::<M>(now, server, job, actions),
-            Event::StageIn(server, what) => servers.stage_in::<M>(now, server, what, actions),
-            Event::Sync(server, what) => servers.sync::<M>(now, server, what, actions),
-            Event::Remove(server, what) => servers.remove::<M>(now, server, what, actions),
-            Event::RemovedBelow(slot) => servers.removed_below::<M>(now, slot, actions),
             Event::CachesWritten(slot) => servers.caches_written::<M>(now, slot, actions),
             Event::DeviceFails(server) => servers.device_fails::<M>(now, server, actions),
-            Event::SyncedBelow(slot) => servers.synced_below::<M>(now, slot, actions),
         }
     }
 
@@ -195,20 +199,17 @@ impl Rig {
             Action::Pull {
                 server,
                 slot,
-                client,
-                token,
+                header,
                 bytes,
-                ..
             }
             | Action::Push {
                 server,
                 slot,
-                client,
-                token,
+                header,
                 bytes,
-                ..
             } => {
-                let at = (self.network)(self.now, server, client, bytes);
+                let token = u64::from(header.token);
+                let at = (self.network)(self.now, server, header.client.number(), bytes);
                 let outstanding = self.outstanding.entry(token).or_default();
                 *outstanding += 1;
                 self.most_outstanding = self.most_outstanding.max(*outstanding);
@@ -236,45 +237,39 @@ impl Rig {
                 assert!(at > self.now);
                 self.schedule(at, Event::Drain(server));
             }
-            Action::Below {
+            Action::AskLowerTier {
                 server,
-                slot,
-                write,
-                told,
-                elsewhere,
+                origin,
+                operation,
                 object,
                 offset,
                 bytes,
                 ..
             } => {
-                self.below.push((self.now, write, object, offset, bytes));
-                // Nobody's client.
-                let at = (self.network)(self.now, server, u32::MAX, bytes);
-                self.schedule(
-                    at.max(self.now + Time::from_ps(1)),
-                    Event::Below(slot, told && (elsewhere || self.lost_below)),
-                );
+                if let Origin::Piece(_) = origin {
+                    self.below.push((self.now, operation.is_write(), object, offset, bytes));
+                }
+                let at = (self.network)(self.now, server, LOWER_TIER, bytes);
+                let lost = operation.tolerates_loss() && (operation.is_rerouted() || self.lost_below);
+                self.schedule(at.max(self.now + Time::from_ps(1)), Event::LowerTier(origin, lost));
             }
             Action::CachesWritten { slot, at, .. } => {
                 assert!(at > self.now);
                 self.schedule(at, Event::CachesWritten(slot));
             }
-            Action::SyncBelow { server, slot, .. } => {
-                let at = (self.network)(self.now, server, u32::MAX, 0);
-                self.schedule(at.max(self.now + Time::from_ps(1)), Event::SyncedBelow(slot));
+            Action::Respond { header, .. } if header.token >= REMOVALS => {
+                self.removals.push((self.now, (header.token - REMOVALS).into()));
             }
-            Action::RemoveBelow { server, slot, .. } => {
-                let at = (self.network)(self.now, server, u32::MAX, 0);
-                self.schedule(at.max(self.now + Time::from_ps(1)), Event::RemovedBelow(slot));
-            }
-            Action::Respond { token, .. } if token >= REMOVALS => self.removals.push((self.now, token - REMOVALS)),
-            Action::Respond { token, bytes, lost, .. } => {
+            Action::Respond {
+                header, bytes, lost, ..
+            } => {
+                let token = u64::from(header.token);
                 self.answers.push((self.now, token, bytes));
                 self.told.extend(lost.then_some(token));
             }
-            Action::Impossible { token, .. } => self.impossible.push(token),
-            Action::Unwritten { token, .. } => self.unwritten.push(token),
-            Action::GivenUp { token, .. } => self.given_up.push(token),
+            Action::Impossible { header, .. } => self.impossible.push(header.token.into()),
+            Action::Unwritten { header, .. } => self.unwritten.push(header.token.into()),
+            Action::GivenUp { header, .. } => self.given_up.push(header.token.into()),
             Action::Lost { offset, bytes, .. } => self.lost.push((offset, bytes)),
         }
     }
@@ -383,17 +378,47 @@ pub(crate) const fn ms(n: u64) -> Time {
 }
 
 /// A request of client and file `token`, from its beginning.
-pub(crate) fn transfer(write: bool, token: u64, bytes: u64) -> NewRequest {
-    NewRequest {
-        write,
-        client: token as u32,
-        token,
-        file: token,
+pub(crate) fn transfer(write: bool, token: u64, bytes: u64) -> StorageRequest {
+    StorageRequest {
+        header: header(token, 0),
+        operation: match write {
+            true => StorageOperation::Write,
+            false => StorageOperation::READ,
+        },
+        object: token,
         offset: 0,
         bytes,
-        owner: 0,
-        elsewhere: false,
-        told: false,
+    }
+}
+
+/// The header of a request of client `token`, for job `owner`.
+pub(crate) fn header(token: u64, owner: u16) -> RequestHeader {
+    RequestHeader {
+        client: ClientId::from(Requester::Rank(token as u32)),
+        token: token as u32,
+        owner,
+    }
+}
+
+/// `request`, for job `owner`.
+pub(crate) fn for_job(owner: u16, request: StorageRequest) -> StorageRequest {
+    StorageRequest {
+        header: RequestHeader {
+            owner,
+            ..request.header
+        },
+        ..request
+    }
+}
+
+/// The removal of `object`.
+pub(crate) fn removal(header: RequestHeader, object: u64) -> StorageRequest {
+    StorageRequest {
+        header,
+        operation: StorageOperation::Remove,
+        object,
+        offset: 0,
+        bytes: 0,
     }
 }
 

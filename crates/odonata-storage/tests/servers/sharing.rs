@@ -1,10 +1,10 @@
 //! Whose turn it is, and when a write is acknowledged and committed.
 
-use crate::rig::{MB, Rig, delay, ms, pipelined, plain_device, transfer};
+use crate::rig::{MB, Rig, delay, for_job, ms, pipelined, plain_device, transfer};
 use odonata_device::{DeviceModel, Rate};
 use odonata_engine::Plain;
 use odonata_storage::settings::{Acknowledge, Sharing};
-use odonata_storage::{NewRequest, ServerParams};
+use odonata_storage::{ServerParams, StorageRequest};
 use odonata_units::Time;
 
 fn shared(sharing: Sharing, mut params: ServerParams) -> ServerParams {
@@ -21,10 +21,7 @@ fn ends(sharing: Sharing) -> [u64; 2] {
     );
     for (owner, pieces) in [(0, 8), (1, 2)] {
         let request = transfer(true, owner, pieces * MB);
-        let request = NewRequest {
-            owner: owner as u16,
-            ..request
-        };
+        let request = for_job(owner as u16, request);
         rig.request(Time::from_ps(owner), 0, request);
     }
     rig.run::<Plain>();
@@ -49,7 +46,7 @@ fn jobs_take_turns_for_memory_too() {
     let mut rig = Rig::new(vec![params], delay(ms(2)));
     for (token, owner, pieces) in [(0, 0, 4), (1, 0, 4), (2, 1, 2)] {
         let request = transfer(true, token, pieces * MB);
-        rig.request(Time::ZERO, 0, NewRequest { owner, ..request });
+        rig.request(Time::ZERO, 0, for_job(owner, request));
     }
     rig.run::<Plain>();
     // Its two pieces are the second and the fourth of all.
@@ -67,7 +64,7 @@ fn a_job_for_which_there_is_space_does_not_wait_for_the_large_request_of_another
         let mut rig = Rig::new(vec![params], delay(Time::ZERO));
         for (token, owner, bytes) in [(0, 0, 9 * MB), (1, 0, 9 * MB), (2, 1, MB)] {
             let request = transfer(true, token, bytes);
-            rig.request(Time::from_ps(token), 0, NewRequest { owner, ..request });
+            rig.request(Time::from_ps(token), 0, for_job(owner, request));
         }
         rig.run::<Plain>();
         rig.servers.audit().unwrap();

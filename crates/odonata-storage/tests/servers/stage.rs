@@ -1,9 +1,9 @@
 //! Stage-in, read-ahead and stage-out: closed forms.
 
-use crate::rig::{MB, Network, Rig, ms, pipelined, plain_device, transfer};
+use crate::rig::{MB, Network, Rig, for_job, ms, pipelined, plain_device, transfer};
 use odonata_engine::Plain;
 use odonata_storage::settings::{DrainPolicy, Policy, ReadPolicy};
-use odonata_storage::{NewRequest, Place, ServerParams, StageMetrics};
+use odonata_storage::{Place, ServerParams, StageMetrics, StorageRequest};
 use odonata_units::{Bytes, Time};
 
 /// A network that takes no time, and a tier below that takes 9 ms.
@@ -19,9 +19,9 @@ fn above(megabytes: u64, pieces: u32, policy: Policy) -> ServerParams {
     params
 }
 
-fn read(token: u64, file: u64, (offset, bytes): (u64, u64)) -> NewRequest {
-    NewRequest {
-        file,
+fn read(token: u64, file: u64, (offset, bytes): (u64, u64)) -> StorageRequest {
+    StorageRequest {
+        object: file,
         offset,
         ..transfer(false, token, bytes)
     }
@@ -113,8 +113,8 @@ fn nothing_is_read_ahead_behind_the_end_of_a_file() {
     rig.request(
         ms(0),
         0,
-        NewRequest {
-            file: 7,
+        StorageRequest {
+            object: 7,
             ..transfer(true, 100, 8 * MB)
         },
     );
@@ -158,10 +158,7 @@ fn what_a_job_stages_out_goes_down_at_its_end_whatever_the_policy_says() {
     };
     let mut rig = Rig::new(vec![above(100, 4, policy)], below());
     for owner in [0, 5] {
-        let what = NewRequest {
-            owner,
-            ..transfer(true, owner.into(), 4 * MB)
-        };
+        let what = for_job(owner, transfer(true, owner.into(), 4 * MB));
         rig.request(Time::ZERO, 0, what);
         rig.job_ends(ms(50), 0, owner);
     }

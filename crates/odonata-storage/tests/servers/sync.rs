@@ -1,10 +1,10 @@
 //! Synchronisation of files: closed forms of what it waits for.
 
-use crate::rig::{MB, Network, Rig, delay, ms, pipelined, plain_device, transfer};
+use crate::rig::{MB, Network, Rig, delay, for_job, ms, pipelined, plain_device, transfer};
 use odonata_device::{Device, DeviceModel, Hdd, HddState};
 use odonata_engine::{Plain, Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, DrainPolicy, Policy, WritePolicy};
-use odonata_storage::{NewRequest, Place, SERVER_RESOURCES, ServerParams};
+use odonata_storage::{Place, SERVER_RESOURCES, ServerParams, StorageRequest};
 use odonata_units::Time;
 
 /// A network that takes no time, and a tier below that takes so long.
@@ -51,8 +51,8 @@ fn a_sync_does_not_wait_for_what_was_not_acknowledged_when_it_came() {
     let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
     rig.request(Time::ZERO, 0, transfer(true, 1, 2 * MB));
     rig.sync(ms(1), 0, (11, 1), false);
-    let behind = NewRequest {
-        file: 1,
+    let behind = StorageRequest {
+        object: 1,
         offset: 50 * MB,
         ..transfer(true, 2, 5 * MB)
     };
@@ -153,8 +153,8 @@ fn a_sync_ends_though_the_file_is_written_on() {
     params.next = Some(policy);
     let mut rig = Rig::new(vec![params], below(ms(9)));
     for part in 0..60 {
-        let what = NewRequest {
-            file: 7,
+        let what = StorageRequest {
+            object: 7,
             offset: part % 4 * MB,
             ..transfer(true, part, MB)
         };
@@ -180,11 +180,8 @@ fn waits(rig: &Rig) -> Vec<(&'static str, u16, u16, u64)> {
 }
 
 /// A write of job `owner` to file `token`, 1 ms per MB.
-fn of(owner: u16, token: u64, bytes: u64) -> NewRequest {
-    NewRequest {
-        owner,
-        ..transfer(true, token, bytes)
-    }
+fn of(owner: u16, token: u64, bytes: u64) -> StorageRequest {
+    for_job(owner, transfer(true, token, bytes))
 }
 
 /// Jobs 1 and 2 write 4 MB each, which are acknowledged in memory at once. Job 1's go to the device first: who synchronises job 2's
@@ -212,8 +209,8 @@ fn a_sync_follows_one_write_after_the_other() {
     let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
     rig.request(Time::ZERO, 0, of(2, 1, 2 * MB));
     rig.request(Time::ZERO, 0, of(1, 2, 3 * MB));
-    let more = NewRequest {
-        file: 1,
+    let more = StorageRequest {
+        object: 1,
         offset: 10 * MB,
         ..of(2, 3, MB)
     };

@@ -1,10 +1,10 @@
 //! Servers above another tier: closed forms of each policy, eviction, and random inputs that can be taken back.
 
-use crate::rig::{MB, Network, Rig, ms, pipelined, plain_device, transfer};
+use crate::rig::{MB, Network, Rig, for_job, ms, pipelined, plain_device, transfer};
 use odonata_engine::Plain;
 use odonata_engine::{Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, DrainPolicy, Eviction, Policy, ReadPolicy, Sharing, WritePolicy};
-use odonata_storage::{FaultPeriod, NewRequest, Place, ServerParams, Servers, TierMetrics};
+use odonata_storage::{FaultPeriod, Place, ServerParams, Servers, StorageRequest, TierMetrics};
 use odonata_units::{Bytes, Time};
 
 /// A network that takes no time, and a tier below that takes so long.
@@ -19,9 +19,9 @@ fn above(params: ServerParams, policy: Policy) -> ServerParams {
     params
 }
 
-fn range(write: bool, token: u64, file: u64, (offset, bytes): (u64, u64)) -> NewRequest {
-    NewRequest {
-        file,
+fn range(write: bool, token: u64, file: u64, (offset, bytes): (u64, u64)) -> StorageRequest {
+    StorageRequest {
+        object: file,
         offset,
         ..transfer(write, token, bytes)
     }
@@ -257,11 +257,14 @@ pub(crate) fn scene(seed: u64) -> Rig {
     let network: Network = Box::new(move |now, _, _, _| now + Time::from_ns(u64::from(times.below(5_000_000))));
     let mut rig = Rig::new(params, network);
     for token in 0..TOKENS {
-        let request = NewRequest {
-            file: u64::from(stream.below(4)),
-            offset: u64::from(stream.below(8)) * MB / 2,
-            owner: [0, 1, 2, 5][stream.below(4) as usize],
-            ..transfer(stream.below(3) > 0, token, u64::from(stream.below(6_000_000)))
+        let object = u64::from(stream.below(4));
+        let offset = u64::from(stream.below(8)) * MB / 2;
+        let owner = [0, 1, 2, 5][stream.below(4) as usize];
+        let whole = transfer(stream.below(3) > 0, token, u64::from(stream.below(6_000_000)));
+        let request = StorageRequest {
+            object,
+            offset,
+            ..for_job(owner, whole)
         };
         let at = Time::from_ns(u64::from(stream.below(400_000_000)));
         rig.request(at, stream.below(SERVERS), request);
@@ -279,8 +282,8 @@ pub(crate) fn scene(seed: u64) -> Rig {
                 rig.sync_of(owner, at, server, (token, file), stream.below(2) == 0);
             }
             _ => {
-                let what = NewRequest {
-                    file,
+                let what = StorageRequest {
+                    object: file,
                     offset: u64::from(stream.below(8)) * MB / 2,
                     ..transfer(false, token, u64::from(stream.below(6_000_000)))
                 };
