@@ -1,16 +1,16 @@
-//! The NIC: messages in, packets out.
+//! The NIC: divides messages into packets and injects them.
 //!
-//! Messages are served first come, first served. Packets enter a short queue in front of the terminal
-//! link, at most one per packet time and only while it has room; packet latency counts from the start
-//! on the link. The queue needs no events of its own: when a packet starts it is known when it had
-//! entered, at
+//! Messages are served first come, first served. Packets enter a short queue in front of the terminal link, at most one
+//! per packet time and only while it has room. Packet latency counts from the start on the link. The queue needs no
+//! events: when packet `k` starts, its entry time is known,
 //!
 //! ```text
 //! entered[k] = max(message queued, entered[k-1] + serialisation[k-1], sent[k - queue])
 //! ```
 //!
-//! Each traffic class has these queues for itself, and for each output of the node if that is asked for ([`send_queues`]); which
-//! of them sends is in [`choice`]. Class c of q queues has the channels c q up to (c + 1) q of the terminal link, one for each queue.
+//! Each traffic class has its own queues, optionally one per output of the node ([`send_queues`]); [`choice`] selects
+//! the queue that sends. With q queues per class, class c has channels c q up to (c + 1) q of the terminal link, one
+//! per queue.
 
 mod choice;
 mod flits;
@@ -33,7 +33,8 @@ use odonata_topology::LinkClass;
 /// Longest packet queue.
 pub(crate) const MOST_QUEUED: usize = 16;
 
-/// State of a NIC's sending side for one queue of one traffic class; its link's state is an [`OutPort`](crate::flow::OutPort).
+/// State of a NIC's sending side for one queue of one traffic class. The state of its link is an
+/// [`OutPort`](crate::flow::OutPort).
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct SourceQueue {
     /// Messages in order of arrival.
@@ -42,21 +43,20 @@ pub(crate) struct SourceQueue {
     pub(crate) unsent: u64,
     /// Earliest time at which the next packet can enter the packet queue.
     pub(crate) next_entry: Time,
-    /// When the last packets started on the link, a ring by packet number.
+    /// Start times of the last packets on the link, a ring by packet number.
     started: [Time; MOST_QUEUED],
-    /// The place of the next packet in the ring.
+    /// The position of the next packet in the ring.
     place: u8,
-    /// In front of a pipelined router: flits of the packet on the link that have not been sent, and the virtual channel
-    /// of the last one.
+    /// With a pipelined router: unsent flits of the packet on the link, and the virtual channel of the last one.
     pub(crate) flits: u16,
     pub(crate) vc: u8,
-    /// The message of that packet, if it has more packets; else [`NIL`].
+    /// The message of that packet, if it has more packets; otherwise [`NIL`].
     pub(crate) goes_on: u32,
-    /// Of the queues of its class, the one that sent last; kept with the first of them.
+    /// The queue of its class that sent last; stored in the first queue of the class.
     turn: u8,
-    /// Messages so far, of all classes; kept with the first.
+    /// Number of messages so far, over all classes; stored in the first queue.
     count: u32,
-    /// Those of them that wait here, wholly or in part, of all classes; kept with the first.
+    /// Number of messages that wait here, wholly or in part, over all classes; stored in the first queue.
     pub(crate) waiting: u32,
 }
 
@@ -82,9 +82,9 @@ pub(crate) struct Nics {
     /// One per NIC, traffic class and queue of the class.
     lanes: Store<SourceQueue>,
     classes: u8,
-    /// Queues of each class.
+    /// Queues per class.
     queues: u8,
-    /// When more messages than may came to wait at a NIC, and at which.
+    /// Times and nodes at which the bound on waiting messages was exceeded.
     overflows: Rows<Overflow>,
 }
 odonata_engine::journalled!(Nics { lanes, overflows });
@@ -100,14 +100,14 @@ impl Nics {
         }
     }
 
-    /// Bytes of a queue.
+    /// Bytes per queue.
     pub(crate) const OF_A_LANE: usize = size_of::<SourceQueue>();
 
     pub(crate) fn memory(&self) -> usize {
         self.lanes.memory()
     }
 
-    /// Queues of a NIC, of all classes: as many channels its link has, where routers do not work cycle by cycle.
+    /// Queues per NIC, over all classes: equal to the channels of its link unless routers are pipelined.
     #[inline(always)]
     fn lanes_of_a_nic(&self) -> u8 {
         self.classes * self.queues
@@ -119,7 +119,7 @@ impl Nics {
         nic * u32::from(self.lanes_of_a_nic()) + u32::from(channel)
     }
 
-    /// Fetches the first queue of `nic` into the cache.
+    /// Prefetches the first queue of `nic`.
     #[inline(always)]
     pub(crate) fn prefetch(&self, nic: u32) {
         self.lanes.prefetch(self.lane(nic, 0));
@@ -252,8 +252,9 @@ impl Nics {
         (cell.queue, cell.unsent) = (queue, unsent);
     }
 
-    /// Sends a packet of `message`, which is of traffic class `class`, on `channel`, and whether its flow is limited, now: of so many
-    /// bytes, in so many flits, being the first of so many bytes that are not sent. Returns when the link is free again.
+    /// Sends a packet of `message`, of traffic class `class`, on `channel` now. The arguments give whether congestion
+    /// control limits its flow, the packet's bytes and flits, and the unsent bytes of the message before it. Returns
+    /// when the link is free again.
     #[inline]
     pub(crate) fn send<C: HandlerContext>(
         &mut self,
@@ -268,7 +269,7 @@ impl Nics {
         let number = shared.flow.links.ports + nic;
         let link = shared.flow.link(number);
         let last = unsent == u64::from(bytes);
-        // A NIC that may not send as fast as its link can does so in whole packets.
+        // A NIC that is slower than its link spaces whole packets.
         let rate = C::EXTRAS.then(|| shared.setup.params.nic_rate(shared.flow.links.node(nic)));
         let slowed = rate
             .flatten()
@@ -318,8 +319,8 @@ impl Nics {
         let entered = queued.max(cell.next_entry).max(room_since);
         cell.next_entry = entered + serialisation;
         cell.started[place] = now;
-        // The packet queue was full from this packet's entry until the next start: that of the
-        // packet `length - 1` before it.
+        // The packet queue was full from this packet's entry until the next start: that of the packet `length - 1`
+        // before it.
         let full_until = cell.started[usize::from(following)];
         cell.place = following;
         if last {
@@ -339,7 +340,8 @@ impl Nics {
         }
         let buffer = link.far
             + match self.has_choice::<C>() {
-                // All of the node's port: there may be more channels than the port has buffers, which only the port is known by.
+                // All channels of the node's port: there may be more channels than the port has buffers, and only the
+                // port identifies it.
                 true => u32::from(channel),
                 false => u32::from(class) * u32::from(shared.setup.vcs.width(LinkClass::Terminal)),
             };
@@ -359,9 +361,8 @@ impl Nics {
         free_at
     }
 
-    /// Schedules the wake-up at which the next packet of `nic` can go: when the link is free, or later if
-    /// the credits on the way come later. Spares an idle wake-up per packet of a NIC that waits for
-    /// its router.
+    /// Schedules the wake-up at which the next packet of `nic` can start: when the link is free, or when later credits
+    /// arrive. This saves an idle wake-up per packet of a NIC that waits for its router.
     fn wake_up_ahead<C: HandlerContext>(
         &mut self,
         ctx: &mut C,

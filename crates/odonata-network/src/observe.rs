@@ -91,7 +91,7 @@ pass_on! {
 }
 
 impl Observers {
-    /// Gives a credit of `owner` that counts from `due` on its tag: what goes beside the credit.
+    /// Gives a credit of `owner`, which counts from `due`, the tag that travels with it.
     #[inline(always)]
     pub(crate) fn credit_departs<M: Uses>(
         &mut self,
@@ -103,7 +103,7 @@ impl Observers {
         self.contention.credit_departs::<M>(channel, owner, due, tag)
     }
 
-    /// The tag of the credit for the buffer that a packet leaves which has taken `link` just now.
+    /// The tag of the credit for the buffer left by the packet that has just taken `link`.
     #[inline(always)]
     pub(crate) fn tag_of_last<M: Uses>(&self, link: u32) -> Tag {
         match self.contention.lost.is_on::<M>() {
@@ -126,7 +126,7 @@ impl Observers {
         Tag(self.contention.lost.share_of_front::<M>(front))
     }
 
-    /// A tag of a flit is not needed any more: its credit has one of its own.
+    /// Releases the tag of a flit, whose credit has its own tag.
     #[inline(always)]
     pub(crate) fn release_tag<M: Uses>(&mut self, tag: Tag) {
         if self.contention.lost.is_on::<M>() {
@@ -134,7 +134,7 @@ impl Observers {
         }
     }
 
-    /// Gives the credit of a flit of `owner` that counts from `due` on its tag.
+    /// Gives the credit of a flit of `owner`, which counts from `due`, its tag.
     #[inline(always)]
     pub(crate) fn flit_credit_departs<M: Uses>(
         &mut self,
@@ -148,7 +148,7 @@ impl Observers {
         }
     }
 
-    /// The front packet of input virtual channel `at`, of `owner`, has left at `until`, where others wait.
+    /// The front packet of input virtual channel `at`, of `owner`, has left at `until`, while others wait.
     pub(crate) fn front_is_left<M: Uses>(&mut self, (at, owner): (u32, Traffic), until: Time, tag: Tag) {
         if self.contention.lost.is_on::<M>() {
             let line = self.contention.blame.line_of_buffer(at);
@@ -156,7 +156,8 @@ impl Observers {
         }
     }
 
-    /// The flit at `front`, a NIC's, goes as the head of `packet`, and is the last one there of its packet if it `ends` that.
+    /// The flit at `front`, a NIC's, departs as the head of `packet`. With `ends`, it is the last flit of its packet
+    /// there.
     #[inline]
     pub(crate) fn head_starts<M: Uses>(&mut self, front: u32, packet: u32, ends: bool) {
         if self.contention.lost.is_on::<M>() {
@@ -164,7 +165,7 @@ impl Observers {
         }
     }
 
-    /// The flit at `front`, a body flit of a NIC, goes to front `to`, where it comes at `came`.
+    /// The flit at `front`, a body flit of a NIC, departs for front `to`, where it arrives at `came`.
     #[inline]
     pub(crate) fn body_flit_starts<M: Uses>(&mut self, (front, ends): (u32, bool), to: u32, came: Time) {
         if self.contention.lost.is_on::<M>() {
@@ -172,7 +173,7 @@ impl Observers {
         }
     }
 
-    /// A body flit comes from another part to input buffer `to`.
+    /// A body flit arrives from another part at input buffer `to`.
     #[inline]
     pub(crate) fn body_flit_enters_part<M: Uses>(&mut self, to: u32, came: Time) {
         if self.contention.lost.is_on::<M>() {
@@ -180,7 +181,7 @@ impl Observers {
         }
     }
 
-    /// `packet` of `message` leaves for another part from slot `slot`: what goes there ahead of it.
+    /// `packet` of `message`, in slot `slot`, leaves for another part. Returns the losses to send ahead of it.
     pub(crate) fn packet_leaves_part<M: Mode, P>(
         &mut self,
         slot: u32,
@@ -193,14 +194,15 @@ impl Observers {
         }
     }
 
-    /// `packet` of `message` comes from another part, into slot `slot`.
+    /// `packet` of `message` arrives from another part, into slot `slot`.
     pub(crate) fn packet_enters_part<M: Mode, P>(&mut self, slot: u32, packet: &Packet, message: &Message<P>) {
         if self.contention.lost.is_kept() {
             self.contention.lost.arrives::<M, P>(slot, packet, message);
         }
     }
 
-    /// What goes to another part with the credit of `owner` for virtual channel `vc` of `link` that is due then.
+    /// The losses that travel to another part with the credit of `owner` for virtual channel `vc` of `link`, due at
+    /// that time.
     pub(crate) fn tag_leaves_part(
         &self,
         credit: (u32, u8, Traffic),
@@ -210,7 +212,7 @@ impl Observers {
         self.contention.lost.frees_remote(credit, due, tag.0)
     }
 
-    /// The slot of a message is free.
+    /// The slot of a message becomes free.
     #[inline]
     pub(crate) fn message_is_freed<M: Mode>(&mut self, slot: u32) {
         if self.contention.lost.is_kept() {
@@ -218,12 +220,12 @@ impl Observers {
         }
     }
 
-    /// The message in slot `slot`, of `owner`, had these losses before it was sent.
+    /// Sets the losses of the message in slot `slot`, of `owner`, from before its submission.
     pub(crate) fn set_losses<M: Mode>(&mut self, slot: u32, owner: Traffic, losses: &Carried) {
         self.contention.lost.set_message::<M>(slot, owner, losses);
     }
 
-    /// What the message in slot `slot`, of `owner`, has lost so far.
+    /// The losses of the message in slot `slot`, of `owner`, so far.
     pub(crate) fn losses(&self, slot: u32, owner: Traffic) -> Carried {
         match self.contention.lost.is_kept() {
             true => self.contention.lost.of_message(slot, owner),

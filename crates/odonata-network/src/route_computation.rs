@@ -1,4 +1,4 @@
-//! Route computation: what a routing sees of a router, and what it decides upon a packet.
+//! Route computation: the view that a routing has of a router, and its decision for a packet.
 
 use crate::Payload;
 use crate::fabric::{Setup, Shared};
@@ -16,7 +16,7 @@ use odonata_units::SplitMix64;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The routing, and the random streams that its choices draw from, one per router.
+/// The routing, and one random stream per router for its choices.
 #[derive(Debug)]
 pub(crate) struct RouteComputation {
     pub(crate) routing: Arc<Routing>,
@@ -33,7 +33,7 @@ impl RouteComputation {
         }
     }
 
-    /// The logical process that node `node` belongs to.
+    /// The logical process of node `node`.
     #[inline]
     pub(crate) fn process_of(&self, node: u32) -> u32 {
         self.routing.topology().node_router(node)
@@ -49,7 +49,7 @@ struct View<'a, M, A> {
     available: &'a A,
     router: u32,
     now: Time,
-    /// Flits of the packet that is decided upon.
+    /// Flits of the packet to route.
     flits: u32,
     /// Its traffic class.
     class: u8,
@@ -58,8 +58,8 @@ struct View<'a, M, A> {
     mode: std::marker::PhantomData<M>,
 }
 
-/// Draws that are the same whenever a packet is decided upon again at the same router: an idle wake-up must
-/// change nothing.
+/// Random draws that repeat whenever a packet is routed again at the same router: an idle wake-up must not change the
+/// result.
 #[derive(Clone, Copy)]
 pub(crate) struct RepeatableDraws(SplitMix64);
 
@@ -72,7 +72,7 @@ impl RepeatableDraws {
     }
 }
 
-/// Of a packet that finds no room anywhere: where it waits.
+/// The answers for a packet that finds no room at any port: the result is where it waits.
 impl Choice for RepeatableDraws {
     fn pick(&mut self, n: u32) -> u32 {
         self.0.below(n)
@@ -89,13 +89,13 @@ impl Choice for RepeatableDraws {
 }
 
 impl<M: Uses, A> View<'_, M, A> {
-    /// The load of router port `port` of the machine.
+    /// The load of the machine's router port `port`.
     fn load(&mut self, port: u32) -> u64 {
         let port = self.flow.links.port(port);
         u64::from(self.flow.load_counted_by::<M>(self.count, port, self.now)) * self.setup.params.flit
     }
 
-    /// What is known of the load of `path`.
+    /// The known load of `path`.
     fn path_load(&mut self, path: Path) -> u64 {
         let beyond = match path.remote {
             NOWHERE => 0,
@@ -104,7 +104,7 @@ impl<M: Uses, A> View<'_, M, A> {
         self.load(path.port) + beyond
     }
 
-    /// Whether the global port that `path` goes over in this group is known to be congested.
+    /// Whether the global port of `path` in this group is known to be congested.
     fn is_congested(&mut self, path: Path) -> bool {
         match path.remote {
             NOWHERE => {
@@ -162,8 +162,9 @@ impl<M: Uses, A: VcAvailability> Choice for View<'_, M, A> {
 }
 
 impl<P: Payload> Shared<P> {
-    /// Routes `packet`, of so many `flits`, at `router`: the own number of its output port, the virtual channel that it asks for,
-    /// see [`channel`](Self::channel), and on what terms it waits if it has to. It is at so many more routers.
+    /// Routes `packet`, of the given flits, at `router`, and adds the given number of visited routers. Returns the
+    /// local number of its output port, the virtual channel that it requests (see [`channel`](Self::channel)), and the
+    /// terms on which it waits if necessary.
     #[inline(always)]
     pub(crate) fn route<M: Uses>(
         &mut self,
@@ -179,7 +180,8 @@ impl<P: Payload> Shared<P> {
             true => self.packets.get(packet.0).class,
             false => 0,
         };
-        // By the topology, which the decision was made on, so that nobody waits for the port.
+        // The class comes from the topology, which the decision has just used, so that the prefetch does not wait for
+        // the port.
         let kind = self.routes.routing.topology().class(decision.port);
         if kind == LinkClass::Terminal {
             self.messages.prefetch(self.packets.get(packet.0).message);
@@ -191,7 +193,7 @@ impl<P: Payload> Shared<P> {
         )
     }
 
-    /// Decides for `packet` at `router` for good: it has the header behind the port from now on, and has been at `hops` more
+    /// Decides for `packet` at `router` once and for all: sets its header behind the port and adds `hops` visited
     /// routers.
     #[inline(always)]
     pub(crate) fn decide_once<M: Uses>(
@@ -291,9 +293,9 @@ impl<P: Payload> Shared<P> {
         (decision, header)
     }
 
-    /// The virtual channel of `level` on router port `port` that a packet of traffic class `class` asks for. Where whoever comes
-    /// first goes first, that is for good: of several the one for which nobody waits, then the one with the most room. Else the
-    /// first, which stands for all of them.
+    /// The virtual channel of `level` on router port `port` that a packet of traffic class `class` requests. With
+    /// first-come arbitration the choice is final: a channel without waiting packets if possible, then the one with the
+    /// most room. Otherwise it is the first, which stands for all of them.
     #[inline(always)]
     fn channel(&self, (port, kind): (u32, LinkClass), level: u8, class: u8) -> u8 {
         let first = self.setup.vcs.first(kind, level, class);
@@ -303,7 +305,7 @@ impl<P: Payload> Shared<P> {
         self.emptiest(port, level, class)
     }
 
-    /// The virtual channel of `level` for which nobody waits, and of those the one with the most room.
+    /// The virtual channel of `level` without waiting packets and with the most room.
     #[inline(never)]
     fn emptiest(&self, port: u32, level: u8, class: u8) -> u8 {
         let link = self.flow.link(port);
@@ -315,7 +317,8 @@ impl<P: Payload> Shared<P> {
         span.clone().min_by_key(state).unwrap_or(span.start)
     }
 
-    /// Of the channels of router port `port` for which `asked` stands, the one with the most room, if `flits` fit into it.
+    /// The channel with the most room among those of router port `port` for which `asked` stands, if `flits` fit into
+    /// it.
     #[inline(always)]
     pub(crate) fn room_for<M: Uses>(&mut self, port: u32, asked: u8, flits: u32, now: Time) -> Option<u8> {
         if !self.setup.params.takes_any_channel(&self.setup.vcs)

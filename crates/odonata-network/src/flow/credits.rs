@@ -1,6 +1,6 @@
-//! Credits in flight: how they come back, and when they are counted.
+//! Credits in flight: how they return, and when they are counted.
 //!
-//! Credits of packets have places beside each other, those of single flits a queue of their own ([`FlitCredits`]).
+//! Credits of packets have fixed places beside each other, credits of single flits a queue ([`FlitCredits`]).
 //!
 //! [`FlitCredits`]: super::FlitCredits
 
@@ -13,16 +13,16 @@ use crate::observe::{Observer, PackedTag, Tag};
 use odonata_engine::{Mode, NIL, Slot, Time};
 use odonata_topology::LinkClass;
 
-/// Space in a buffer that is given back.
+/// Buffer space to give back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Space {
     pub(crate) flits: u16,
-    /// The owner of the packet that held it.
+    /// The owner of the packet that held the space.
     pub(crate) owner: Traffic,
     pub(crate) tag: Tag,
 }
 
-/// Flits of a buffer that will be free again at `due`.
+/// Flits of a buffer that become free at `due`.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Credit {
     due: Time,
@@ -45,15 +45,14 @@ impl Slot for Credit {
     }
 }
 
-/// Credits on their way to one port, side by side, with what has to be known of the port when another one comes: two cache
-/// lines, of which a credit that comes touches one or both. Few buffers hold more packets than there are places; the rest
-/// goes to the list.
+/// The credits in flight to one port, with the port state that a new credit needs. It takes two cache lines, of which a
+/// new credit touches one or both. Few buffers hold more packets than there are places; further credits go to the list.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(C, align(64))]
 pub(super) struct CreditsInFlight {
-    /// When the first of them counts, those of the list too; [`Time::NEVER`] if none is on its way.
+    /// Due time of the earliest credit, those of the list included; [`Time::NEVER`] if none is in flight.
     earliest: Time,
-    /// Those that have no place.
+    /// The credits that have no place.
     listed: u32,
     len: u8,
     /// Whether the port [awaits credits](super::OutPort::awaits_credit).
@@ -65,7 +64,7 @@ pub(super) struct CreditsInFlight {
 
 const _: () = assert!(size_of::<CreditsInFlight>() == 128);
 
-/// A credit on its way.
+/// A credit in flight.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Place {
     due: Time,
@@ -99,7 +98,8 @@ impl CreditsInFlight {
 }
 
 impl Flow {
-    /// Gives `space` of virtual channel `vc` back to the sender of `link`, from `due` on. Not where routers are pipelined, see [`flits`](Self::flits).
+    /// Returns `space` of virtual channel `vc` to the sender of `link` at `due`. Not with pipelined routers, see
+    /// [`flits`](Self::flits).
     #[inline(always)]
     pub(crate) fn return_credit<C: HandlerContext>(&mut self, ctx: &mut C, link: u32, vc: u8, space: Space, due: Time) {
         let Space { flits, owner, tag } = space;
@@ -135,7 +135,7 @@ impl Flow {
         }
     }
 
-    /// A credit for which there is no place.
+    /// Adds a credit to the list because all places are taken.
     #[inline(never)]
     fn list_credit<M: Mode>(&mut self, link: u32, credit: Place) {
         let Place {
@@ -157,7 +157,7 @@ impl Flow {
         self.in_flight.edit::<M>(link).listed = slot;
     }
 
-    /// Whether `link`'s port wants an event for each credit from now on.
+    /// Sets whether the port of `link` gets an event for each credit from now on.
     #[inline]
     pub(crate) fn set_awaits_credit<M: Uses>(&mut self, link: u32, awaits: bool) {
         if self.ports.get(link).awaits_credit() != awaits {
@@ -169,7 +169,7 @@ impl Flow {
         }
     }
 
-    /// Counts the credits of `link` that are due.
+    /// Counts the due credits of `link`.
     #[inline(always)]
     pub(crate) fn count_credits<M: Uses>(&mut self, link: u32, now: Time) {
         if self.flits.are_used() {
@@ -188,7 +188,7 @@ impl Flow {
         }
     }
 
-    /// Counts the credits of `link` that are due, of which there are some.
+    /// Counts the due credits of `link`; at least one is due.
     #[inline(never)]
     fn count_due_credits<M: Uses>(&mut self, link: u32, now: Time) {
         if self.ports.get(link).is_exhausted() {
@@ -222,7 +222,7 @@ impl Flow {
         self.ports.edit::<M>(link).used -= flits;
     }
 
-    /// Counts the due credits of `link`'s list, and returns their flits.
+    /// Counts the due credits in the list of `link`, and returns their flits.
     fn count_listed_credits<M: Uses>(&mut self, link: u32, (first_vc, is_awaited): (u32, bool), now: Time) -> u32 {
         let mut at = self.in_flight.get(link).listed;
         let mut earliest = self.in_flight.get(link).earliest;
@@ -251,7 +251,7 @@ impl Flow {
         flits
     }
 
-    /// Calls `see` with the time, the virtual channel and the flits of each credit on its way to `link`.
+    /// Calls `see` with the due time, virtual channel and flits of each credit in flight to `link`.
     pub(crate) fn each_credit(&self, link: u32, mut see: impl FnMut(Time, u8, u16)) {
         if self.flits.are_used() {
             return self.flits.each(link, |vc, due| see(due, vc, 1));
@@ -268,7 +268,7 @@ impl Flow {
         }
     }
 
-    /// Flits of `link` whose credits are due at `now` and have not been counted. Counts none: for who must leave no trace.
+    /// Flits of `link` whose credits are due at `now` but not counted. Changes no state.
     pub(crate) fn due_flits(&self, link: u32, now: Time) -> u32 {
         if self.flits.are_used() {
             return self.flits.due(link, now);
@@ -280,7 +280,7 @@ impl Flow {
         due
     }
 
-    /// When the next credit of `link` comes that is not due yet, if one is on its way.
+    /// Due time of the next credit of `link` after `now`, if one is in flight.
     pub(crate) fn earliest_credit(&self, link: u32, now: Time) -> Option<Time> {
         if self.flits.are_used() {
             return self.flits.earliest(link, now);
@@ -307,7 +307,7 @@ impl Flow {
 pub(crate) type CountCredits = fn(&mut Flow, u32, Time);
 
 impl Flow {
-    /// Counts the credits of single flits of `link` that are due.
+    /// Counts the due credits of single flits of `link`.
     #[inline]
     pub(crate) fn count_flit_credits<M: Uses>(&mut self, link: u32, now: Time) {
         if self.flits.next_due(link) > now {
@@ -320,7 +320,7 @@ impl Flow {
         }
     }
 
-    /// The same of a router port whose channels have had no room.
+    /// The same for a router port with exhausted channels.
     #[inline(never)]
     fn count_flit_credits_of_exhausted<M: Uses>(&mut self, link: u32, now: Time) {
         let of = self.link(link);
@@ -329,8 +329,8 @@ impl Flow {
         });
     }
 
-    /// Counts the credits of single flits of `link`, of which some are due, and calls `see` with the channel of each, the flits that its
-    /// buffer still has, and the time.
+    /// Counts the due credits of single flits of `link`, at least one. Calls `see` with the channel of each, the flits
+    /// still in its buffer, and the due time.
     #[inline(always)]
     fn take_flit_credits<M: Uses>(
         &mut self,
@@ -352,8 +352,8 @@ impl Flow {
         self.ports.edit::<M>(link).used -= count;
     }
 
-    /// Counts the credits of single flits of `link` if the first of them has been due at `overdue` already: looked at one by
-    /// one, they cost more than the flits that they stand for.
+    /// Counts the due credits of single flits of `link` if the first was due by `overdue`. Counting them one by one
+    /// would cost more than the flits themselves.
     #[inline(always)]
     pub(crate) fn count_overdue_flits<M: Uses>(&mut self, link: u32, overdue: Time, now: Time) {
         if self.flits.next_due(link) <= overdue {
@@ -361,8 +361,8 @@ impl Flow {
         }
     }
 
-    /// A flit leaves on virtual channel `at` of `link`, at `ready` or as soon as the link is free; when it does, and since when
-    /// packets had found no buffer ([`Time::NEVER`]: they had).
+    /// A flit departs on virtual channel `at` of `link`, at `ready` or when the link is free. Returns its departure
+    /// time, and since when packets have lacked a buffer ([`Time::NEVER`]: none has).
     #[inline(always)]
     pub(crate) fn send_flit<M: Uses>(&mut self, link: u32, at: u32, ready: Time, flit: Time) -> (Time, Time) {
         self.vcs.edit::<M>(at).used += 1;
@@ -373,7 +373,7 @@ impl Flow {
         (departure, std::mem::replace(&mut sender.stalled_since, Time::NEVER))
     }
 
-    /// The space of a flit of `owner` in virtual channel `vc` of `link` is free again from `due` on.
+    /// Returns the space of a flit of `owner` in virtual channel `vc` of `link` at `due`.
     #[inline(always)]
     pub(crate) fn return_flit_credit<M: Uses>(&mut self, link: u32, (vc, owner): (u8, Traffic), tag: Tag, due: Time) {
         self.flits.put::<M>(link, (vc, owner), due);
@@ -382,7 +382,7 @@ impl Flow {
         observers.flit_credit_departs::<M>(channel, owner, due, tag);
     }
 
-    /// When the next credit of a single flit of `link` comes that is not due yet; those that are get counted.
+    /// Due time of the next credit of a single flit of `link` after `now`; counts those that are due.
     pub(crate) fn next_flit_credit<M: Uses>(&mut self, link: u32, now: Time) -> Option<Time> {
         self.count_flit_credits::<M>(link, now);
         Some(self.flits.next_due(link)).filter(|&due| due != Time::NEVER)

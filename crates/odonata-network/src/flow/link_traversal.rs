@@ -1,4 +1,4 @@
-//! Link traversal: a packet that has its output and the buffer space behind it leaves, packet by packet.
+//! Link traversal: a packet with a granted output and downstream credits departs.
 
 use super::Space;
 use super::coupling::LinkPart;
@@ -16,24 +16,24 @@ use crate::settings::Switching;
 use crate::{FabricEvent, Payload};
 use odonata_engine::Time;
 
-/// When a packet that has started on a link lets go of what it holds.
+/// When a packet that has started on a link releases its resources.
 #[derive(Clone, Copy)]
 pub(crate) struct Release {
     /// The port may start the next packet.
     pub(crate) port: Time,
-    /// The tail has left, and with it the buffer of the input.
+    /// The tail has left, which frees the input buffer.
     pub(crate) buffer: Time,
 }
 
 impl<P: Payload> Shared<P> {
-    /// Starts sending `packet` on virtual channel `vc` of router port `port` now, and claims `flits` of the buffer behind it: none
-    /// if it has its place there. `waited`: the virtual channel for which it has waited, if it has. `queued`: bytes that wait for
-    /// the port, where congestion control asks for them.
+    /// Starts to send `packet` on virtual channel `vc` of router port `port` now, and takes credits for `flits` flits;
+    /// none if it already has its place downstream. `waited`: the virtual channel for which it has waited, if any.
+    /// `queued`: bytes that wait for the port, if congestion control needs them.
     ///
-    /// The packet occupies the port for `L/b`. Its tail leaves at `max(now + L/b, tail_in + pipeline + flit/b)`: not before it has
-    /// come in and gone through the pipeline. If it comes over a slower link, its flits leave gaps, which the flits of the next
-    /// packets fill: virtual channels interleave them. The link never carries more than `b`, because occupied times do not overlap
-    /// and no flit leaves before its part of them.
+    /// The packet occupies the port for `L/b`. Its tail leaves at `max(now + L/b, tail_in + pipeline + flit/b)`: not
+    /// before it has arrived and passed the pipeline. If it arrives over a slower link, its flits leave gaps, which
+    /// flits of the next packets fill: virtual channels interleave them. The link never carries more than `b`, because
+    /// occupied times do not overlap and no flit leaves before its part of them.
     #[inline(always)]
     pub(crate) fn transmit<C: HandlerContext>(
         &mut self,
@@ -65,12 +65,12 @@ impl<P: Payload> Shared<P> {
             head_out = now + flit;
             tail_out = tail_out.max(tail_in + setup.delay_before_routing + flit);
             if alone < link.flit {
-                // It may have come in while the last flit of the packet before it goes out.
+                // The packet may have arrived while the last flit of the packet ahead was departing.
                 tail_out = tail_out.max(self.flow.late_tails.before(buffer, port) + alone);
             }
         }
-        // An empty packet takes no time on the wire, but no two leave in the same instant: else it would
-        // matter how often a port is looked at.
+        // An empty packet takes no time on the wire, but no two packets leave at the same instant: otherwise results
+        // would depend on how often a port is evaluated.
         let free_at = (now + serialisation).max(Time(now.0 + 1));
         if tail_out > free_at {
             self.flow.late_tails.leaves::<C>(buffer, port, tail_out);
@@ -109,7 +109,7 @@ impl<P: Payload> Shared<P> {
         }
         if link.to_node {
             let flits = self.setup.flits(bytes) as u16;
-            // Nobody waits for what nodes have to spare.
+            // No packet waits for space that the node frees.
             let space = Space {
                 flits,
                 owner: observed.owner,
@@ -137,9 +137,9 @@ impl<P: Payload> Shared<P> {
         }
     }
 
-    /// How long `packet`, which starts on a virtual channel of `link` now and would take `alone`, takes beside the flows there, and how
-    /// long it waits behind what they have in the buffers.
-    // Not compiled into those who send where there are none.
+    /// The transmission time of `packet`, which starts on a virtual channel of `link` now and would take `alone`,
+    /// beside the flows there; and its wait behind their backlog in the buffers.
+    // Not compiled into senders without flows.
     #[inline(never)]
     fn beside_flows<C: HandlerContext>(
         &mut self,
@@ -156,12 +156,12 @@ impl<P: Payload> Shared<P> {
         (time, coupling.waits.packet(ctx, buffer, (link, channel), time))
     }
 
-    /// Packets wait so long behind flows from now on; `port` is an own one.
+    /// Sets the wait of packets behind flows from now on; `port` is local.
     pub(crate) fn wait_behind_flows<M: Uses>(&mut self, of: FlowWait) {
         let (link, router) = (self.flow.link(of.port), self.flow.links.sender(of.port));
         let ports = self.routes.routing.topology().ports_of_routers(router..router + 1);
         let output = self.flow.links.own_number(ports.start) + u32::from(of.output) / OUTPUTS as u32;
-        // A port's input buffers have the numbers of its channels.
+        // A port's input buffers have the same numbers as its channels.
         for vc in self.setup.vcs.of(link.class, of.level, 0) {
             let (channel, waits) = (link.first_vc + u32::from(vc), &mut self.flow.coupling.waits);
             match of.output {
@@ -171,14 +171,15 @@ impl<P: Payload> Shared<P> {
         }
     }
 
-    /// What the links of `router` have carried in an interval goes to where rates of flows are kept.
+    /// Sends the packet loads of the links of `router` in the last interval to the part that computes the rates of
+    /// flows.
     pub(crate) fn report_links<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, delay: Time) {
         let (flow, boundary) = (&mut self.flow, &mut self.boundary);
         let (here, at) = (self.setup.routers.contains(&KEEPER), ctx.now() + delay);
         let (ports, blamed) = (&flow.ports, C::BLAME && self.setup.params.blame);
         (flow.coupling).report(ctx, &flow.links, router, |ctx, used, own| {
             let LinkPart { link, part, note } = used;
-            // Who has had the link last stands for all.
+            // The last owner on the link stands for all.
             let owner = blamed.then(|| ports.get(own).holder);
             if here {
                 ctx.send(KEEPER, at, FabricEvent::LinkUse { link, part, note }.into());
@@ -193,9 +194,10 @@ impl<P: Payload> Shared<P> {
         });
     }
 
-    /// Books the delivery of `packet`, whose tail will be at its node at `arrival`. Known when its
-    /// last link starts to send, since nothing can delay it any more: no event is needed per packet. The packet that starts last
-    /// need not arrive last: a packet from a slower link `may_be_overtaken`. A message is there when all its packets are.
+    /// Records the delivery of `packet`, whose tail arrives at its node at `arrival`. The time is known when its last
+    /// link starts to send, because nothing can delay it after that: delivery needs no event per packet. The packet
+    /// that starts last may not arrive last: a packet from a slower link `may_be_overtaken`. A message is complete when
+    /// all its packets have arrived.
     pub(crate) fn deliver<C: HandlerContext>(
         &mut self,
         ctx: &mut C,

@@ -1,8 +1,9 @@
-//! The NIC in front of a pipelined router: a flit per flit time, as long as there is a credit.
+//! The NIC of a pipelined router: it sends a flit per flit time, as long as it has credits.
 //!
-//! A packet takes the next virtual channel of the terminal link, in turn, that has room for a flit, or one that is drawn
-//! (`injection_vc`); with several traffic classes, of those of its class. Among classes whose packets find one the [`ClassScheduler`](crate::control::ClassScheduler) of the link
-//! decides, packet by packet; inside a class, which flows congestion control has limited ([`choice`](super::choice)).
+//! A packet takes a virtual channel of its class on the terminal link: round-robin the next with room for a flit, or a
+//! random one (`injection_vc`). The [`ClassScheduler`](crate::control::ClassScheduler) of the link decides packet by
+//! packet among classes whose packets find a channel. In a class, flows with and without a rate limit take turns
+//! ([`choice`](super::choice)).
 
 use super::Nics;
 use crate::fabric::Shared;
@@ -16,16 +17,16 @@ use odonata_topology::LinkClass;
 use odonata_units::SplitMix64;
 use std::ops::Range;
 
-/// A flit that a NIC may send: the next one of the packet that is being sent, or the head of the next packet.
+/// The next flit that a NIC may send: of the packet that is being sent, or the head of the next packet.
 struct NextFlit {
     class: u8,
-    /// Its message; of one behind a head [`NIL`] where its packet is the last one.
+    /// Its message. Of a body flit: [`NIL`] if its packet is the last of the message.
     message: u32,
-    /// Bytes of that which are not yet in packets, if it is a head.
+    /// For a head: bytes of the message that are not yet in packets.
     unsent: u64,
-    /// The limit of its flow, or [`NIL`].
+    /// The rate limit of its flow, or [`NIL`].
     limit: u32,
-    /// The classes with packets that find no room, bits.
+    /// The classes whose packets lack room, as bits.
     blocked: u8,
 }
 
@@ -86,7 +87,7 @@ impl Nics {
             }
             shared.flow.await_credits(ctx, number);
             if head && pipelined.draws_injection_vc {
-                // Another one is drawn with the next cycle, and may have room now.
+                // The next cycle draws another channel, which may have room now.
                 let room = pipelined.room(flits).max(1);
                 let mut vcs = Self::channels(shared, class);
                 let has_room = |vc| shared.flow.has_room::<C>(number, vc, room, now);
@@ -97,7 +98,7 @@ impl Nics {
             return None;
         };
         let last = flits == 1;
-        // A NIC that may not send as fast as its link can rests after a packet.
+        // A NIC that is slower than its link pauses after each packet.
         let rate = C::EXTRAS.then(|| shared.setup.params.nic_rate(shared.flow.links.node(nic)));
         let rate = rate.flatten();
         if let (true, Some(rate)) = (head, rate) {
@@ -110,13 +111,13 @@ impl Nics {
             false => sent_at,
         };
         let front = shared.flow.front_of_nic(number);
-        // The packet on the link has the owner who holds it.
+        // The packet on the link is of the link's current holder.
         let owner = match head {
             true => shared.messages.get(message).traffic,
             false => shared.flow.port(number).holder,
         };
         if C::BLAME && shared.setup.params.blame {
-            // Else credits are counted when they are needed.
+            // Otherwise credits are counted when they are needed.
             shared.flow.count_flit_credits::<C>(number, now);
         }
         let port = *shared.flow.port(number);
@@ -147,7 +148,7 @@ impl Nics {
         (port.free_at, port.holder) = (free_at, owner);
         let since = std::mem::replace(&mut port.stalled_since, Time::NEVER);
         let sent = Transmission {
-            // All bytes of a packet are counted with its head.
+            // All bytes of a packet count with its head.
             packets: u64::from(head),
             bytes,
             busy: link.flit,
@@ -175,7 +176,7 @@ impl Nics {
                 let limits = &mut shared.congestion.limits;
                 limits.note_turn::<C>(lane, limit != NIL);
                 if limit != NIL {
-                    // What the packet takes on the link, if it lacks no credit.
+                    // The packet's time on the link if it lacks no credit.
                     let occupied = Time(u64::from(flits) * link.flit.0);
                     limits.sent::<C>(&shared.messages, limit, bytes, now, occupied);
                     limits.prune::<C>(lane, now);
@@ -204,7 +205,7 @@ impl Nics {
         notice
     }
 
-    /// Whether `nic` has something that has not been sent.
+    /// Whether `nic` has unsent flits.
     #[inline]
     fn has_flits<U: Uses>(&self, shared: &Shared<impl Payload>, nic: u32) -> bool {
         let first = self.lane(nic, 0);
@@ -216,7 +217,7 @@ impl Nics {
         })
     }
 
-    /// The next flit of a NIC whose messages are all in one line.
+    /// The next flit of a NIC whose messages are all in one queue.
     #[inline]
     fn next_of_lane(&self, nic: u32) -> Option<NextFlit> {
         let cell = self.lanes.get(nic);
@@ -230,8 +231,8 @@ impl Nics {
         })
     }
 
-    /// The next flit: of the packet that is being sent; if there is none, that of the class whose turn it is among those with a packet that may go and
-    /// finds room, or else may go at all.
+    /// The next flit: of the packet that is being sent. Otherwise the head for the class whose turn it is among those
+    /// whose packet finds room, or, if none does, among those with an eligible packet.
     fn choose_flit<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -289,8 +290,8 @@ impl Nics {
         class * width..(class + 1) * width
     }
 
-    /// The virtual channel of link `number` for a packet of traffic class `class` of so many flits, if it has room: from the one after the `last`
-    /// on, around, the first that has, or one that is drawn.
+    /// The virtual channel of link `number` for a packet of traffic class `class` with this many flits, if it has room:
+    /// the first with room after `last`, or a random one.
     fn free_channel<M: Uses>(
         shared: &mut Shared<impl Payload>,
         pipelined: &Pipelined,
@@ -302,7 +303,7 @@ impl Nics {
         let Range { start: first, end } = Self::channels(shared, class);
         if pipelined.draws_injection_vc {
             let node = shared.flow.links.node(number - shared.flow.links.ports);
-            // Once in a cycle, however often it is asked.
+            // One draw per cycle, however often it is evaluated.
             let cycle = now.0 / shared.setup.params.clock.0.max(1);
             let drawn =
                 SplitMix64::named(shared.setup.params.seed, [u64::from(node), cycle]).below(u32::from(end - first));

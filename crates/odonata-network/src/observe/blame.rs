@@ -1,20 +1,20 @@
-//! Blame: the ledger of who holds up whose packets ([`odonata_blame`]).
+//! Blame: the ledger of delays between traffics ([`odonata_blame`]).
 //!
-//! A packet that waits at a router waits for one of three things, and a message at its NIC for the first two:
+//! A packet waits at a router for one of three resources, a message at its NIC for one of the first two:
 //!
-//! | waits while | for | charged to the owner of |
+//! | state | resource | charged to the owner of |
 //! |---|---|---|
-//! | the link transmits | [`LINK`] | the packet on it |
-//! | the link is idle, the far buffer has no room | [`CREDIT`] | the packet that made the room with which the next one goes |
-//! | its FIFO has a packet in front (input FIFOs, pipelined routers) | [`INPUT`] | that packet |
+//! | the link transmits | [`LINK`] | the packet on the link |
+//! | the link is idle, the downstream buffer is full | [`CREDIT`] | the packet whose departure freed the buffer |
+//! | another packet is ahead in its FIFO (input FIFOs, pipelined routers) | [`INPUT`] | the packet ahead |
 //!
-//! An owner is a [`Traffic`]: a job's MPI or its I/O. The rule is the same for all router models; with output queues
-//! room is room in the queue, which covers what is in flight behind it. Pipelined routers, where packets hold virtual channels and
-//! flits compete for the crossbar, say the same of each flit: see `waits.rs` there.
+//! An owner is a [`Traffic`]: a job's MPI or its I/O. The rule is the same for all router models. With output queues,
+//! `CREDIT` is room in the queue, which includes flits in flight downstream. Pipelined routers apply the rule to each
+//! flit: see `waits.rs` there.
 //!
-//! A message waits at its NIC from its submission until its first packet starts, and again while its next packet lacks
-//! room; not while its own packets are on the link. While congestion control holds it back, that is its own traffic's doing:
-//! it is charged to itself, as [`CREDIT`].
+//! A message waits at its NIC from its submission until its first packet starts, and whenever its next packet lacks a
+//! credit; not while its own packets occupy the link. Delays by congestion control are charged to the message's own
+//! traffic, as [`CREDIT`].
 
 use crate::fabric::has_fifos;
 use crate::features::Uses;
@@ -31,36 +31,36 @@ use odonata_topology::LinkClass;
 pub(crate) const LINK: Cause = 0;
 /// The buffer behind the link was full.
 pub(crate) const CREDIT: Cause = 1;
-/// A packet in front in the same FIFO.
+/// Another packet was ahead in the same FIFO.
 pub(crate) const INPUT: Cause = 2;
 
-/// Names of what is waited for, by number.
+/// Names of the resources, by number.
 pub const RESOURCES: [&str; 3] = ["link", "credit", "input"];
 
-/// Names of the places where packets wait, by number: the routers' ports by the class of their link, then the NICs.
+/// Names of the places where packets wait, by number: router ports by link class, then NICs.
 pub const PLACES: [&str; 5] = ["terminal", "local", "global", "column", "nic"];
 pub(crate) const NIC: u8 = 4;
 
-/// The blame ledger of the fabric; empty where none is kept.
+/// The blame ledger of the fabric; empty if blame is off.
 ///
-/// Lines: one per link, those of NICs included; then, with FIFOs, one per input buffer.
+/// Lines: one per link, NICs included; then, with FIFOs, one per input buffer.
 #[derive(Debug)]
 pub(crate) struct BlameLedger {
     pub(super) ledger: Ledger,
-    /// The owner of the packet that each input FIFO had read last.
+    /// The owner of the packet last read from each input FIFO.
     pub(super) heads: Store<Traffic>,
-    /// Per virtual channel of every sending port: the owner of the last packet that made room there.
+    /// Per virtual channel of every sending port: the owner of the last packet that freed buffer space downstream.
     pub(super) freed: Store<Freed>,
-    /// Lines of links.
+    /// Number of lines for links.
     outputs: u32,
-    /// Whether packets wait for room where their port does not count them: in output queues.
+    /// Whether packets wait for room that their port does not count: with output queues.
     uncounted: bool,
-    /// One packet of this many is sampled: its waits at routers are booked.
+    /// Sampling factor: the waits at routers of one in this many packets are recorded.
     sampling: u32,
 }
 odonata_engine::journalled!(BlameLedger { ledger, heads, freed });
 
-/// Room in a buffer: since when it is there, and the owner of the packet that made it.
+/// Free space in a buffer: since when, and the owner of the packet that freed it.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Freed {
     pub(super) at: Time,
@@ -68,41 +68,42 @@ pub(super) struct Freed {
 }
 
 impl Freed {
-    /// The owner of the room until then, and the cause, for the packets that lacked it.
+    /// The owner and the cause to charge for the wait of packets that lacked this space.
     pub(super) fn lacked(&self) -> (Traffic, Cause) {
         (self.by, CREDIT)
     }
 }
 
-/// What packets of one traffic have waited for those of another at one link.
+/// Waits of one traffic's packets behind another's at one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct LinkCharge {
-    /// The link that was waited for, or whose far buffer was; as in [`Fabric::link_stats`](crate::Fabric::link_stats).
+    /// The contended link, or the link whose downstream buffer was full; numbered as in
+    /// [`Fabric::link_stats`](crate::Fabric::link_stats).
     pub link: u32,
-    /// What was waited for: an index into [`RESOURCES`].
+    /// The resource: an index into [`RESOURCES`].
     pub resource: u8,
-    /// Whose packets waited.
+    /// The owner of the waiting packets.
     pub victim: Traffic,
-    /// Whose packets held the resource; `None` where the run ended before that was known.
+    /// The owner of the packets that held the resource; `None` if the run ended before it was known.
     pub culprit: Option<Traffic>,
-    /// How long, summed over packets (at a NIC: messages).
+    /// Waiting time, summed over packets (at a NIC: messages).
     pub time: Time,
 }
 
-/// The same over time, for all links of a place.
+/// Waits over time, summed over all links of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitSeries {
     /// Start of the interval.
     pub start: Time,
-    /// Where: an index into [`PLACES`].
+    /// The place: an index into [`PLACES`].
     pub place: u8,
-    /// What was waited for: an index into [`RESOURCES`].
+    /// The resource: an index into [`RESOURCES`].
     pub resource: u8,
-    /// Whose packets waited.
+    /// The owner of the waiting packets.
     pub victim: Traffic,
-    /// Whose packets held the resource.
+    /// The owner of the packets that held the resource.
     pub culprit: Traffic,
-    /// How long, summed over packets.
+    /// Waiting time, summed over packets.
     pub time: Time,
 }
 
@@ -129,7 +130,7 @@ impl BlameLedger {
             true => links.get(link).class as u8,
             false => NIC,
         };
-        // What comes to a router over a terminal link comes from a NIC.
+        // The upstream of a router's terminal link is a NIC.
         let of_buffer = |buffer| match links.upstream_link(buffer) {
             None | Some((_, LinkClass::Terminal)) => NIC,
             Some((_, class)) => class as u8,
@@ -152,8 +153,8 @@ impl BlameLedger {
         }
     }
 
-    /// What is booked at a place for waits for a resource stands for: as much at NICs, where messages wait, of which none is left out;
-    /// and of packets, as often as many are.
+    /// The time that a recorded wait represents: all messages at NICs are recorded, but only a sample of the packets at
+    /// routers.
     fn stands_for(&self, at_nic: bool, time: Time) -> Time {
         match at_nic {
             true => time,
@@ -169,12 +170,12 @@ impl BlameLedger {
             resource: charge.cause,
             victim: charge.victim,
             culprit: charge.culprit,
-            // Who waits behind others in a buffer that a NIC feeds is a packet.
+            // In a buffer fed by a NIC, packets wait, not messages.
             time: self.stands_for(charge.place == NIC && charge.cause != INPUT, charge.time),
         })
     }
 
-    /// Bytes of the ledger of so many links, sending channels and input buffers of FIFOs, in which nobody has waited yet.
+    /// Bytes of a ledger without charges, for this many links, sending channels and input buffers of FIFOs.
     pub(crate) fn bytes(links: u64, channels: u64, buffers: u64) -> u64 {
         Ledger::bytes(links + buffers) + buffers * size_of::<Traffic>() as u64 + channels * size_of::<Freed>() as u64
     }
@@ -184,12 +185,12 @@ impl BlameLedger {
         U::BLAME && self.outputs > 0
     }
 
-    /// Lines of the ledger.
+    /// Number of lines in the ledger.
     pub(crate) fn lines(&self) -> usize {
         self.outputs as usize + self.heads.len()
     }
 
-    /// Where each line is.
+    /// The place of each line.
     pub(crate) fn places(&self, links: &Links) -> Vec<LostAt> {
         let of_links = (0..self.outputs).map(|link| links.number(link));
         let of_buffers =
@@ -205,35 +206,36 @@ impl BlameLedger {
         self.ledger.memory() + self.heads.memory() + self.freed.memory()
     }
 
-    /// Whether the owner of a credit is booked, which a packet awaits or not: no wait is ever charged to room that no packet awaits.
+    /// Whether the owner of a credit is recorded. A wait is charged only to credits that a waiting packet needs.
     #[inline(always)]
     pub(super) fn is_asked<U: Uses>(&self, is_awaited: bool) -> bool {
         self.is_on::<U>() && (is_awaited || self.uncounted)
     }
 
-    /// The owner of the room that a packet waiting for `channel` has lacked, now that there is some; and the cause.
+    /// The owner and cause to charge for the wait of a packet for `channel`, now that it has room.
     pub(super) fn lacked(&self, channel: u32) -> (Traffic, Cause) {
         self.freed.get(channel).lacked()
     }
 
-    /// The room for which a packet of `owner` has waited in `channel` of a link that is idle since `free_at`: the channel, and when
-    /// the room was made, if a packet of the same owner made it since then.
+    /// The channel and the time of the credit that a packet of `owner` has waited for, in `channel` of a link idle
+    /// since `free_at`, if a packet of the same owner freed the buffer since then.
     pub(super) fn room(&self, channel: u32, owner: Traffic, free_at: Time) -> Option<(u32, Time)> {
         let Freed { at: made, by } = *self.freed.get(channel);
         (by == owner && made > free_at).then_some((channel, made))
     }
 
-    /// The owner of the flit that made room last in `channel`.
+    /// The owner of the last flit that freed buffer space behind `channel`.
     pub(crate) fn last_freed(&self, channel: u32) -> Traffic {
         self.freed.get(channel).by
     }
 
-    /// The line of packets that wait in input buffer `buffer`.
+    /// The line for packets that wait in input buffer `buffer`.
     pub(crate) fn line_of_buffer(&self, buffer: u32) -> u32 {
         self.outputs + buffer
     }
 
-    /// A flit of `owner`, in a pipelined router, has waited at `line` from `from` to `until`, if that is later, for `by`.
+    /// Charges to `by` the wait of a flit of `owner` in a pipelined router at `line`, from `from` to `until`, if it is
+    /// not empty.
     pub(crate) fn charge_wait<M: Uses>(
         &mut self,
         line: u32,
@@ -245,7 +247,7 @@ impl BlameLedger {
         self.ledger.charge_time::<M>(line, until, owner, time, by);
     }
 
-    /// Such a flit has waited from `from` to `until` in all, if it has.
+    /// Adds the total wait of such a flit, from `from` to `until`.
     pub(crate) fn waited<M: Uses>(&mut self, owner: Traffic, (from, until): (Time, Time)) {
         if until > from {
             self.ledger.wait_begins::<M>(from, owner);
@@ -253,7 +255,7 @@ impl BlameLedger {
         }
     }
 
-    /// Such a flit has waited `time` at `link` for room that no packet had made when the run ended.
+    /// Adds the wait `time` of such a flit at `link` for a credit that was still missing at the end of the run.
     pub(crate) fn lacked_room(&mut self, link: u32, owner: Traffic, time: Time) {
         self.ledger.defer_time::<Plain>(link, owner, time);
     }
@@ -268,7 +270,7 @@ impl BlameLedger {
             let at_nic = (links.ports..self.outputs).contains(&charge.line);
             LinkCharge {
                 link,
-                // A culprit that is not known yet lacks room.
+                // A charge without culprit is a wait for a credit that did not arrive.
                 resource: if charge.culprit.is_some() { charge.cause } else { CREDIT },
                 victim: charge.victim,
                 culprit: charge.culprit,
@@ -280,9 +282,8 @@ impl BlameLedger {
         charges
     }
 
-    /// A packet of `owner` has made room in virtual channel `at`, since `due`. Of several at the same time the lowest
-    /// owner counts, because the order in which credits are counted says nothing.
-    /// Returns whether it is this one.
+    /// A packet of `owner` has freed space in virtual channel `at` at `due`. Among several at the same time the lowest
+    /// owner counts, because the order in which credits are counted is arbitrary. Returns whether it is this one.
     #[inline]
     pub(crate) fn freed<M: Uses>(&mut self, at: u32, owner: Traffic, due: Time) -> bool {
         let last = *self.freed.get(at);
@@ -294,7 +295,7 @@ impl BlameLedger {
     }
 }
 
-/// Sorts charges, and adds up those of the same link, resource, victim and culprit.
+/// Sorts charges and merges those with the same link, resource, victim and culprit.
 pub(crate) fn merge(charges: &mut Vec<LinkCharge>) {
     let name = |c: &LinkCharge| (c.link, c.resource, c.victim, c.culprit);
     charges.sort_by_key(name);

@@ -1,4 +1,5 @@
-//! Contention: which traffic delays which, as a ledger of all waits ([`blame`]) and carried along with each message ([`lost`]).
+//! Contention: which traffic delays which, as a ledger of all waits ([`blame`]) and as losses that each message carries
+//! ([`lost`]).
 //!
 //! [`blame`]: super::blame
 //! [`lost`]: super::lost
@@ -16,7 +17,7 @@ use odonata_blame::lost::Vector;
 use odonata_blame::{Cause, Hold, Taker};
 use odonata_engine::{Plain, Time};
 
-/// The blame ledger, and lost time where that is kept.
+/// The blame ledger, and the lost time of messages if it is on.
 #[derive(Debug)]
 pub(crate) struct Contention {
     pub(crate) blame: BlameLedger,
@@ -25,7 +26,7 @@ pub(crate) struct Contention {
 odonata_engine::journalled!(Contention { blame, lost });
 
 impl OutPort {
-    /// Whose packet is on the link, or was last, and until when.
+    /// The owner of the packet on the link, or of the last one, and the end of its transmission.
     fn hold(&self) -> Hold {
         Hold {
             free_at: self.free_at,
@@ -177,7 +178,7 @@ impl Observer for Contention {
 }
 
 impl Contention {
-    /// What a credit of `owner` for `channel` takes along that counts from `due` on: the tag, if it fits beside the credit.
+    /// The tag for a credit of `owner` for `channel` that counts from `due`, if it fits beside the credit.
     #[inline(always)]
     pub(super) fn credit_departs<M: Uses>(
         &mut self,
@@ -308,7 +309,7 @@ impl Contention {
                 self.lost.leave::<M>(link, (who, owner), (now, now), lacked, room);
                 self.lost.message_to_front::<M>(front, message);
             } else {
-                // Its packet has the link: it can have waited for room alone.
+                // Its packet holds the link, so the flit can have waited only for a credit.
                 let own = (lacked.0 == owner).then(|| self.room_vector(channel, owner));
                 (self.lost).flit_waits::<M>((front, link), owner, (free_at, now), lacked, own);
             }
@@ -321,8 +322,8 @@ impl Contention {
         }
     }
 
-    /// Books that a NIC's link is taken by a message that has waited and `returns` to wait. Returns the hold, and the owner of what the
-    /// message lacked: the message itself, if it is limited.
+    /// Records the departure from a NIC of a message that has waited; with `returns` it waits again. Returns the hold,
+    /// and the owner and cause to charge: the message itself, if congestion control throttles it.
     fn pass_nic<M: Uses>(&mut self, departure: &MessageDeparture<'_>, returns: bool) -> (Hold, (Traffic, Cause)) {
         let &MessageDeparture {
             link,
@@ -349,13 +350,13 @@ impl Contention {
         (next, lacked)
     }
 
-    /// What the flit of `owner` that made room in `channel` last had lost to others.
+    /// The losses to others of the flit of `owner` that last freed space behind `channel`.
     pub(crate) fn room_vector(&self, channel: u32, owner: Traffic) -> Vector {
         let made = self.blame.freed.get(channel).at;
         self.lost.room_made(channel, owner, made).unwrap_or(Vector::EMPTY)
     }
 
-    /// Books what waits until `now`, the end of a run. `ports` are the sending sides of all links.
+    /// Closes the waits that last until `now`, the end of a run. `ports` are the sending sides of all links.
     pub(crate) fn close<'a>(&mut self, ports: impl Iterator<Item = &'a OutPort>, now: Time) {
         if !self.blame.is_on::<Plain>() {
             return;
@@ -369,7 +370,7 @@ impl Contention {
         }
     }
 
-    /// All charges, in order of link, resource, victim, culprit.
+    /// All charges, sorted by link, resource, victim, culprit.
     pub(crate) fn charges(&self, links: &Links) -> Vec<LinkCharge> {
         self.blame.charges(links)
     }

@@ -9,24 +9,24 @@ use odonata_blame::lost::Vector;
 use odonata_engine::Time;
 use odonata_topology::LinkClass;
 
-/// What a credit carries for the instrument that gave it.
+/// Data that a credit carries for the instrument that created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag(pub(in crate::observe) Vector);
 
-/// A [`Tag`] beside a credit, in three bytes.
+/// A [`Tag`] stored beside a credit, in three bytes.
 pub(crate) type PackedTag = [u8; 3];
 
 impl Tag {
     /// No tag.
     pub(crate) const NONE: Tag = Tag(Vector::EMPTY);
 
-    /// In three bytes, if it fits.
+    /// The tag in three bytes, if it fits.
     #[inline(always)]
     pub(crate) fn packed(self) -> Option<PackedTag> {
         self.0.packed()
     }
 
-    /// The tag of these bytes.
+    /// The tag from its three bytes.
     #[inline(always)]
     pub(crate) fn unpacked(bytes: PackedTag) -> Tag {
         Tag(Vector::unpacked(bytes))
@@ -38,9 +38,9 @@ impl Tag {
 pub(crate) struct Observed {
     /// Its slot.
     pub(crate) packet: u32,
-    /// Whose traffic it is.
+    /// Its owner.
     pub(crate) owner: Traffic,
-    /// Whether its waits at routers are among those that are sampled.
+    /// Whether the waits of this packet at routers are in the sample.
     pub(crate) is_sampled: bool,
 }
 
@@ -58,43 +58,43 @@ impl Observed {
 
 /// A packet that departs from a router on a link. Stated before the port changes.
 pub(crate) struct LinkDeparture<'a> {
-    /// The link, and the state of its port before.
+    /// The link, and the state of its port before the departure.
     pub(crate) link: u32,
     pub(crate) port: &'a OutPort,
     pub(crate) class: LinkClass,
     pub(crate) packet: Observed,
-    /// From when to when the packet occupies the link.
+    /// Start and end of the transmission.
     pub(crate) now: Time,
     pub(crate) until: Time,
-    /// The channel for which it has waited, counted over all links; `None` if it has not waited.
+    /// The channel for which the packet has waited, numbered over all links; `None` without a wait.
     pub(crate) waited: Option<u32>,
     pub(crate) sent: Transmission,
 }
 
 /// A packet of a message that departs from its NIC. Stated before the port changes.
 pub(crate) struct MessageDeparture<'a> {
-    /// The link, the state of its port before, and the channel, counted over all links.
+    /// The link, the state of its port before the departure, and the channel, numbered over all links.
     pub(crate) link: u32,
     pub(crate) port: &'a OutPort,
     pub(crate) channel: u32,
     pub(crate) message: u32,
     pub(crate) owner: Traffic,
-    /// From when to when the packet occupies the link.
+    /// Start and end of the transmission.
     pub(crate) now: Time,
     pub(crate) until: Time,
     /// Whether it is the last packet of the message.
     pub(crate) is_last: bool,
-    /// Whether congestion control has held it back.
+    /// Whether congestion control has delayed it.
     pub(crate) is_limited: bool,
 }
 
-/// A flit that departs from its NIC, in front of a pipelined router. Stated before the port changes.
+/// A flit that departs from its NIC to a pipelined router. Stated before the port changes.
 pub(crate) struct FlitDeparture<'a> {
-    /// The packet that it belongs to, which is the last one of its message or not.
+    /// Its packet.
     pub(crate) of: MessageDeparture<'a>,
-    /// Where flits of this NIC wait, among all [fronts](super::lost).
+    /// The [front](super::lost) of this NIC.
     pub(crate) front: u32,
-    /// Whether it is the head of its packet, and the tail.
+    /// Whether the flit is the head of its packet, and the tail.
     pub(crate) is_head: bool,
     pub(crate) is_tail: bool,
 }
@@ -102,27 +102,27 @@ pub(crate) struct FlitDeparture<'a> {
 /// A packet that is delivered to its node.
 #[derive(Clone, Copy)]
 pub(crate) struct PacketDelivery {
-    /// When its message was created, and when its tail is at the node.
+    /// Creation time of the message, and arrival time of the packet's tail at the node.
     pub(crate) created: Time,
     pub(crate) arrival: Time,
-    /// Whether it has left its minimal path.
+    /// Whether the packet has left its minimal path.
     pub(crate) is_detour: bool,
-    /// Whether no packet of the message that was delivered before arrives later.
+    /// Whether no packet of the message delivered earlier arrives later.
     pub(crate) is_latest: bool,
-    /// Whether packets that start later may arrive earlier: it comes over a slower link.
+    /// Whether packets that start later may arrive earlier, because this packet arrives over a slower link.
     pub(crate) may_be_overtaken: bool,
-    /// Whether it is the last packet of a message whose losses are asked for.
+    /// Whether it is the last packet of a message whose losses are recorded.
     pub(crate) completes: bool,
 }
 
 /// An instrument. Each method is a fact; an instrument implements those that it records.
 #[allow(unused_variables)]
 pub(crate) trait Observer {
-    /// `message` has been handed to its NIC, which cuts it into packets of at most `packet` bytes.
+    /// `message` has been submitted to its NIC, which divides it into packets of at most `packet` bytes.
     #[inline(always)]
     fn message_submitted<M: Uses, P>(&mut self, message: &Message<P>, packet: u64) {}
 
-    /// The message in slot `slot`, of `owner`, begins to wait at its NIC for `link`, whose sending side is `port`.
+    /// The message in slot `slot`, of `owner`, begins to wait at its NIC for `link` with sending port `port`.
     #[inline(always)]
     fn message_waits<M: Uses>(&mut self, link: u32, port: &OutPort, (slot, owner): (u32, Traffic), now: Time) {}
 
@@ -134,15 +134,15 @@ pub(crate) trait Observer {
     #[inline(always)]
     fn flit_departs<M: Uses>(&mut self, departure: &FlitDeparture<'_>) {}
 
-    /// The packet in slot `packet` has been cut off the message in slot `message`.
+    /// The packet in slot `packet` has been created from the message in slot `message`.
     #[inline(always)]
     fn packet_starts<M: Uses>(&mut self, packet: u32, message: u32) {}
 
-    /// A packet begins to wait for `channel` of `link`, whose sending side is `port`.
+    /// A packet begins to wait for `channel` of `link` with sending port `port`.
     #[inline(always)]
     fn packet_waits<M: Uses>(&mut self, (link, channel): (u32, u32), port: &OutPort, packet: Observed, now: Time) {}
 
-    /// A packet that has waited for `channel` of `link`, which is idle, is routed again.
+    /// A packet that has waited for `channel` of the idle link `link` is routed again.
     #[inline(always)]
     fn packet_is_rerouted<M: Uses>(
         &mut self,
@@ -157,35 +157,36 @@ pub(crate) trait Observer {
     #[inline(always)]
     fn packet_departs<M: Uses>(&mut self, departure: &LinkDeparture<'_>) {}
 
-    /// A packet is delivered. Its slot is free, what is left of it is `packet`.
+    /// A packet is delivered. Its slot is free; `packet` is a copy.
     #[inline(always)]
     fn packet_delivered<M: Uses>(&mut self, slot: u32, packet: &Packet, delivery: &PacketDelivery) {}
 
-    /// A message of `owner` has been delivered in packets.
+    /// All packets of a message of `owner` have been delivered.
     #[inline(always)]
     fn message_delivered<M: Uses>(&mut self, owner: Traffic) {}
 
-    /// A message that went without packets is delivered at `arrival`.
+    /// A message sent without packets is delivered at `arrival`.
     #[inline(always)]
     fn message_delivered_whole<M: Uses, P>(&mut self, message: &Message<P>, arrival: Time) {}
 
-    /// A packet comes to wait in input FIFO `buffer`.
+    /// A packet begins to wait in input FIFO `buffer`.
     #[inline(always)]
     fn packet_joins_fifo<M: Uses>(&mut self, buffer: u32, packet: Observed, now: Time) {}
 
-    /// A packet that has waited in input FIFO `buffer` has come to its head.
+    /// A packet that has waited in input FIFO `buffer` has reached its head.
     #[inline(always)]
     fn packet_leads_fifo<M: Uses>(&mut self, buffer: u32, packet: Observed, now: Time) {}
 
-    /// A packet of `owner` is at the head of input FIFO `buffer` from now on.
+    /// A packet of `owner` becomes the head of input FIFO `buffer`.
     #[inline(always)]
     fn fifo_is_held<M: Uses>(&mut self, buffer: u32, owner: Traffic) {}
 
-    /// A sender takes credits for so many `flits` of virtual channel `channel`, counted over all links.
+    /// A sender takes credits for `flits` flits of virtual channel `channel`, numbered over all links.
     #[inline(always)]
     fn credits_are_taken<M: Uses>(&mut self, channel: u32, flits: u32, now: Time) {}
 
-    /// A credit of `owner` for so many `flits` of virtual channel `channel` counts since `due`; whether a packet waits for it.
+    /// A credit of `owner` for `flits` flits of virtual channel `channel` counts since `due`; the flag is whether a
+    /// packet waits for it.
     #[inline(always)]
     fn credit_arrives<M: Uses>(
         &mut self,
@@ -197,19 +198,19 @@ pub(crate) trait Observer {
     ) {
     }
 
-    /// A packet finds no room in the buffers behind `link`.
+    /// A packet lacks credits for all buffers behind `link`.
     #[inline(always)]
     fn port_stalls<M: Uses>(&mut self, link: u32) {}
 
-    /// A packet goes on `link` at `now`, which has been without room since `since`.
+    /// A packet departs on `link` at `now`; the link has lacked credits since `since`.
     #[inline(always)]
     fn port_resumes<M: Uses>(&mut self, link: u32, since: Time, now: Time) {}
 
-    /// A router sends on `link`, which is of `class`, from `at` on.
+    /// A router starts to send on `link`, of class `class`, at `at`.
     #[inline(always)]
     fn port_sends<M: Uses>(&mut self, (link, class): (u32, LinkClass), at: Time, sent: Transmission) {}
 
-    /// A NIC sends on `link`.
+    /// A NIC starts to send on `link`.
     #[inline(always)]
     fn nic_sends<M: Uses>(&mut self, link: u32, sent: Transmission) {}
 }

@@ -1,20 +1,20 @@
-//! Lost time of messages: for whom each of their packets has waited on its way ([`odonata_blame::lost`]).
+//! Lost time of messages: how long the packets of a message have waited for each traffic ([`odonata_blame::lost`]).
 //!
-//! The [ledger](super::blame) adds up the waits of all packets of a traffic. Here every message has what was lost before it was
-//! sent (its host says so) and what it waits at its NIC; a packet takes that along when it starts, and adds what it waits at
-//! routers. What the packet has that arrives last is what the message has lost when it arrives.
+//! The [ledger](super::blame) sums the waits of all packets of a traffic. Here each message carries its losses from
+//! before its submission, which its host provides, and those at its NIC. A packet inherits them when it starts, and
+//! adds its waits at routers. A message's losses at delivery are those of its last packet to arrive.
 //!
-//! A packet that waits behind one of its own traffic waits for the others that held up that one: a long message's packets
-//! follow each other, and what the first have lost to others the last have, too ([`wait`]).
+//! A packet that waits behind its own traffic waits for the traffics that delayed the packets ahead: it inherits their
+//! losses to others ([`wait`]). A wait for a credit from its own traffic works alike: the losses of the packet that
+//! freed the buffer return with the credit ([`rooms`]).
 //!
-//! So is one that waits for room which one of its own traffic has made: what that one had lost comes back with the credit ([`rooms`]).
+//! A packet in another part is identified by its message's source and number and by its creation time. Its losses
+//! travel ahead of it as updates. They are merged with its local losses when it leaves or arrives ([`remote`]).
 //!
-//! A packet that goes to another part is named by its message's source and number and by its creation. What it has lost goes
-//! there ahead of it, as updates, and is put together with what it loses there when it leaves or arrives ([`remote`]).
-//!
-//! **Cost.** Most packets have lost nothing to others, or what the one of their own traffic before has: that is kept once ([`Vectors`])
-//! and goes by its number, from message to packet, from packet to link and credit. What their own traffic has cost them is two
-//! times in their own cache line ([`Account`]). Who has lost nothing, on a link where nobody waits, is asked for that and no more.
+//! **Cost.** Most packets have lost nothing to others, or as much as the packet of their traffic ahead. So loss vectors
+//! are shared ([`Vectors`]) and passed by number from message to packet to link and credit. The losses to its own
+//! traffic are two times in the packet's cache line ([`Account`]). A packet without losses on an uncontended link takes
+//! one check.
 
 mod flits;
 mod remote;
@@ -34,12 +34,12 @@ use remote::Name;
 use rooms::{PendingRoom, Room};
 use wait::{Own, Scratch, Wait};
 
-/// Who waits: a packet at a router, a message at its NIC; by its slot.
+/// The waiting object, by its slot: a packet at a router, or a message at its NIC.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Waiter {
     Packet(u32),
     Message(u32),
-    /// The packet of an incomplete message that arrives last so far, by the message's slot. It waits no more.
+    /// The latest packet to arrive of an incomplete message, by the message's slot. It waits no more.
     Arrived(u32),
 }
 
@@ -51,23 +51,23 @@ fn kind_of(cause: Cause) -> Kind {
     }
 }
 
-/// What a packet or a message has lost, and where it waits; a cache line.
+/// The losses of a packet or a message, and its place in the queue; one cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[repr(align(64))]
 struct Account {
     lost: Lost,
     place: Place,
-    /// When it would have asked alone for the link that it has waited for; [`Time::ZERO`] if it has not waited.
+    /// When it would have requested the link if it had been alone; [`Time::ZERO`] if it has not waited.
     asked: Time,
 }
 
-/// What one of some owner has lost.
+/// The losses of a packet or message of one owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Lost {
     to_others: Vector,
-    /// By the fault of its own traffic, but for what is counted below; with its origin.
+    /// Losses to its own traffic, except those counted below, with their origin.
     own: Vector,
-    /// By the fault of its own traffic, where places are not asked for: in waits for links, and for room.
+    /// Losses to its own traffic if places are not recorded: in waits for links, and for credits.
     own_link: Time,
     own_buffer: Time,
 }
@@ -83,22 +83,23 @@ impl Lost {
 
 const _: () = assert!(size_of::<Account>() == 64);
 
-/// What is known of a link.
+/// The last use of a link.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Taken {
-    /// What the packet that had it last had lost to others.
+    /// The losses to others of the last packet on the link.
     last: Vector,
-    /// When that would have asked for it alone.
+    /// When that packet would have requested the link if it had been alone.
     asked: Time,
-    /// While somebody waits: the last packets of each traffic that have had it since.
+    /// While packets wait: the last packet of each traffic on the link since then.
     owners: u32,
 }
 
-/// The last packet of `owner` on a link: until when it had that, and what it had lost to others.
+/// The last packet of `owner` on a link: the end of its transmission, and its losses to others.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct LastOf {
     until: Time,
-    /// When it would have asked for the link alone; [`Time::ZERO`] where the order of requests is not looked at.
+    /// When it would have requested the link if it had been alone; [`Time::ZERO`] if the order of requests does not
+    /// matter.
     asked: Time,
     to_others: Vector,
     next: u32,
@@ -107,30 +108,30 @@ struct LastOf {
 
 odonata_engine::slots!(LastOf);
 
-/// What packets and messages of a part have lost; empty where that is not kept.
+/// The losses of the packets and messages of a part; empty if lost time is off.
 #[derive(Debug)]
 pub(crate) struct LostTime {
-    /// Who had which link, or stood in front in which buffer; by the lines of the ledger.
+    /// The past holders of each link and input buffer, by ledger line.
     histories: Histories,
     vectors: Vectors,
     packets: GrowableStore<Account>,
     messages: GrowableStore<Account>,
-    /// Of packets that have arrived, by the slot of their incomplete message.
+    /// The losses of arrived packets, by the slot of their incomplete message.
     arrived: GrowableStore<Account>,
-    /// By the lines of the ledger.
+    /// Links, by ledger line.
     links: Store<Taken>,
     owners: Pool<LastOf>,
-    /// By the virtual channels of all links.
+    /// Buffer space, by virtual channel of all links.
     rooms: GrowableStore<Room>,
     pending: Pool<PendingRoom>,
-    /// What single flits have lost, where routers are pipelined.
+    /// The losses of single flits, with pipelined routers.
     flits: Flits,
-    /// Of packets that have come from other parts, whose losses there are not yet put together with those here; and these.
+    /// Names of packets from other parts whose losses there are not yet merged with local ones, and those losses.
     names: GrowableStore<Name>,
     incoming: Stamps,
-    /// What each line is, where that is asked for.
+    /// The place of each ledger line, if places are recorded.
     places: Vec<LostAt>,
-    /// Empty between events.
+    /// Buffers for temporary values; empty between events.
     scratch: Scratch,
 }
 odonata_engine::journalled!(LostTime {
@@ -149,10 +150,10 @@ odonata_engine::journalled!(LostTime {
 });
 
 impl LostTime {
-    /// Of a part with so many lines in its ledger; with none, nothing is kept. With `places`, of all lines, it is known where
-    /// something was lost.
+    /// The losses of a part with `lines` ledger lines; off without lines. With the `places` of all lines, losses carry
+    /// their place.
     ///
-    /// `fronts`: where flits wait one by one, the input virtual channels and NICs.
+    /// `fronts`: number of places where flits wait one by one, the input virtual channels and NICs.
     pub(crate) fn new(lines: usize, places: Vec<LostAt>, fronts: usize) -> LostTime {
         let nobody = Taken {
             last: Vector::EMPTY,
@@ -177,7 +178,7 @@ impl LostTime {
         }
     }
 
-    /// Whether it is kept, asked where features are not known.
+    /// Whether lost time is on, for callers that do not know the feature set.
     pub(crate) fn is_kept(&self) -> bool {
         self.histories.is_on()
     }
@@ -213,12 +214,12 @@ impl LostTime {
         }
     }
 
-    /// `who` waits at `line` from `since` on, which is now or later, for whoever has the resource now.
+    /// `who` waits at `line` from `since`, which is now or later, for the current holder of the resource.
     pub(super) fn join<M: Mode>(&mut self, line: u32, who: Waiter, (now, since): (Time, Time), hold: Option<Hold>) {
         let first = !self.histories.is_waited_for(line);
         let held = hold.filter(|hold| hold.free_at > now);
         let held = held.map(|hold| (hold.free_at, hold.holder, hold.cause));
-        // Others may come before `since`: of them it counts who has it until then.
+        // Others may arrive before `since`: the holder until then counts for them.
         let mut place = self.histories.join::<M>(line, now, held);
         place.since = since;
         self.edit_account::<M>(who).place = place;
@@ -228,8 +229,8 @@ impl LostTime {
         }
     }
 
-    /// The resource of `line`, which was free since `free_at`, goes to another; `lacked`: those who wait have lacked
-    /// something in between, and had it from this one.
+    /// The resource of `line`, free since `free_at`, passes to another holder. `lacked`: the owner and cause to charge
+    /// for the time between, in which the waiting packets lacked a credit.
     #[inline]
     pub(super) fn idles<M: Mode>(&mut self, line: u32, (free_at, now): (Time, Time), lacked: Option<(Traffic, Cause)>) {
         if now > free_at {
@@ -240,7 +241,7 @@ impl LostTime {
         }
     }
 
-    /// The resource of `line` is held from `now` on, for those who still wait.
+    /// The resource of `line` is held from `now`, as seen by the packets that still wait.
     #[inline]
     pub(super) fn is_held<M: Mode>(&mut self, line: u32, now: Time, by: Hold) {
         if self.histories.is_waited_for(line) {
@@ -249,13 +250,13 @@ impl LostTime {
         }
     }
 
-    /// Whoever has the resource of `line` has had it without a break.
+    /// The resource of `line` was held without a break until now.
     pub(super) fn held_until<M: Mode>(&mut self, line: u32, now: Time, by: (Traffic, Cause)) {
         self.histories.held_until::<M>(line, now, Some(by));
     }
 
-    /// `who` of `owner` does not wait at `line` any more; what it has waited is lost. Since `idle` nobody had the resource, and
-    /// `who` lacked something: if it was room that its own traffic has made, `room` says at which virtual channel and when.
+    /// `who` of `owner` stops waiting at `line`; its wait becomes a loss. Since `idle` the resource was free and `who`
+    /// lacked a credit. If its own traffic freed that buffer, `room` gives the virtual channel and the time.
     pub(super) fn leave<M: Mode>(
         &mut self,
         line: u32,
@@ -271,8 +272,8 @@ impl LostTime {
         self.edit_account::<M>(who).place = Place::NONE;
         if place.since < now {
             self.put_together::<M>(who, owner);
-            // Without others, the one of its own traffic that came last would have come earlier; but if it would have asked for the link
-            // behind this one then, that one need not have waited for it.
+            // Without the other traffics, the last packet of its own traffic would have come earlier. But if that
+            // packet would then have requested the link after this one, this one would not have waited for it.
             let asked = place
                 .since
                 .saturating_sub(self.vectors.total(self.account(who).lost.to_others));
@@ -303,7 +304,7 @@ impl LostTime {
         }
     }
 
-    /// `who` of `owner` takes the link `line` from `now` until `until`.
+    /// `who` of `owner` takes link `line` from `now` until `until`.
     #[inline]
     pub(super) fn take_link<M: Mode>(
         &mut self,
@@ -320,7 +321,8 @@ impl LostTime {
         self.take_link_having::<M>(line, (lost.to_others, owner), (asked, until));
     }
 
-    /// The same of one of `owner` that has lost `to_others`, and would have asked for it then alone.
+    /// The same for a packet of `owner` with the losses `to_others`, which would have requested the link at `when.0` if
+    /// it had been alone.
     #[inline]
     fn take_link_having<M: Mode>(&mut self, line: u32, (to_others, owner): (Vector, Traffic), when: (Time, Time)) {
         let Taken { last: before, .. } = *self.links.get(line);
@@ -335,8 +337,8 @@ impl LostTime {
         }
     }
 
-    /// One of `owner`, who has lost that to others and would have asked for it then alone, has taken `line` until `until`, for
-    /// which somebody waits.
+    /// Records the last packet of `owner` on `line`, until `until`, for the packets that wait. It has lost `to_others`
+    /// and would have requested the link at `asked` if it had been alone.
     fn took<M: Mode>(&mut self, line: u32, owner: Traffic, (asked, until): (Time, Time), to_others: Vector) {
         self.vectors.share::<M>(to_others);
         match self.find_owner(line, owner) {
@@ -375,7 +377,7 @@ impl LostTime {
         }
     }
 
-    /// Nobody waits for `line` any more.
+    /// Clears the last packets per owner of `line`, for which no packet waits any more.
     fn forget_owners<M: Mode>(&mut self, line: u32) {
         let mut at = self.links.get(line).owners;
         if at == NIL {
@@ -390,19 +392,19 @@ impl LostTime {
         }
     }
 
-    /// What the packet that took link `line` last had lost to others.
+    /// The losses to others of the last packet on link `line`.
     #[inline]
     pub(crate) fn of_last(&self, line: u32) -> Vector {
         self.links.get(line).last
     }
 
-    /// What `packet` of `owner` has lost to others.
+    /// The losses of `packet` of `owner` to others.
     pub(crate) fn by_others<M: Mode>(&mut self, packet: u32, owner: Traffic) -> Vector {
         self.put_together::<M>(Waiter::Packet(packet), owner);
         self.account(Waiter::Packet(packet)).lost.to_others
     }
 
-    /// What message `slot` of `owner` has lost so far.
+    /// The losses of message `slot` of `owner` so far.
     pub(crate) fn of_message(&self, slot: u32, owner: Traffic) -> Carried {
         let lost = self.account(Waiter::Message(slot)).lost;
         let mut losses = Vec::new();
@@ -413,12 +415,12 @@ impl LostTime {
         }
     }
 
-    /// Message `slot` of `owner` has lost this.
+    /// Sets the losses of message `slot` of `owner`.
     pub(crate) fn set_message<M: Mode>(&mut self, slot: u32, owner: Traffic, carried: &Carried) {
         self.set::<M>(Waiter::Message(slot), owner, carried.origin, &carried.losses);
     }
 
-    /// Puts all that is `lost` of one of `owner` into `losses`, in order, in place of what is there.
+    /// Replaces `losses` with all of `lost`, sorted.
     fn read(&self, lost: Lost, owner: Traffic, losses: &mut Vec<Loss>) {
         self.vectors.read(lost.to_others, losses);
         if lost.own_link + lost.own_buffer == Time::ZERO && lost.own.is_empty() {
@@ -440,15 +442,15 @@ impl LostTime {
         losses[before..].rotate_left(after);
     }
 
-    /// Sets what `who` of `owner` has lost so far.
+    /// Sets the losses of `who` of `owner`.
     fn set<M: Mode>(&mut self, who: Waiter, owner: Traffic, origin: Origin, losses: &[Loss]) {
         let lost = self.keep::<M>(owner, origin, losses);
         self.replace::<M>(who, lost);
     }
 
-    /// Keeps what one of `owner` has lost so far.
+    /// Stores the losses of a packet or message of `owner`.
     fn keep<M: Mode>(&mut self, owner: Traffic, origin: Origin, losses: &[Loss]) -> Lost {
-        // In order of culprits.
+        // The losses are sorted by culprit.
         let first = losses.partition_point(|loss| loss.culprit < owner);
         let (before, rest) = losses.split_at(first);
         let (own, after) = rest.split_at(rest.partition_point(|loss| loss.culprit == owner));
@@ -464,7 +466,7 @@ impl LostTime {
         self.with_own::<M>(to_others, origin, own)
     }
 
-    /// What was lost to others, beside what was lost by the fault of the own traffic, in order of kinds.
+    /// Combines the losses to others with those to its own traffic, sorted by kind.
     fn with_own<M: Mode>(&mut self, to_others: Vector, origin: Origin, own: &[Loss]) -> Lost {
         if !self.places.is_empty() {
             return Lost {
@@ -487,14 +489,14 @@ impl LostTime {
         }
     }
 
-    /// `lost`, of which its vectors have a user for it, comes in place of what `who` had lost.
+    /// Replaces the losses of `who` with `lost`, which already counts it as a user of its vectors.
     fn replace<M: Mode>(&mut self, who: Waiter, lost: Lost) {
         let account = self.edit_account::<M>(who);
         let before = std::mem::replace(&mut account.lost, lost);
         self.release::<M>(before);
     }
 
-    /// One more who has lost the same.
+    /// Adds a user to the vectors of `lost`.
     #[inline]
     fn share_lost<M: Mode>(&mut self, lost: Lost) -> Lost {
         self.vectors.share::<M>(lost.to_others);
@@ -502,14 +504,14 @@ impl LostTime {
         lost
     }
 
-    /// One less.
+    /// Removes a user.
     #[inline]
     fn release<M: Mode>(&mut self, lost: Lost) {
         self.vectors.release::<M>(lost.to_others);
         self.vectors.release::<M>(lost.own);
     }
 
-    /// `who` has lost nothing any more.
+    /// Clears the losses of `who`.
     #[inline]
     fn clear<M: Mode>(&mut self, who: Waiter) {
         if self.account(who).lost != Lost::NOTHING {
@@ -517,7 +519,7 @@ impl LostTime {
         }
     }
 
-    /// `packet` starts: it takes along what its message has lost.
+    /// `packet` starts with the losses of its message.
     #[inline]
     pub(crate) fn start<M: Mode>(&mut self, packet: u32, message: u32) {
         let lost = self.account(Waiter::Message(message)).lost;
@@ -527,7 +529,7 @@ impl LostTime {
         }
     }
 
-    /// `packet` of `owner` is at its target, and its slot is free.
+    /// `packet` of `owner` has reached its destination, and its slot is free.
     #[inline]
     pub(super) fn deliver<M: Mode>(
         &mut self,
@@ -547,12 +549,12 @@ impl LostTime {
             ..
         } = delivery;
         if is_latest && may_be_overtaken && !completes {
-            // Kept for the message until a later packet arrives.
+            // Keep these losses for the message until a later packet arrives.
             self.exchange::<M>(who, Waiter::Arrived(message));
         }
         if completes {
             let latest = if is_latest { who } else { Waiter::Arrived(message) };
-            // Its own slot then has what that of the message had.
+            // Its slot then holds the previous losses of the message.
             self.exchange::<M>(latest, Waiter::Message(message));
         }
         if completes || (is_latest && !may_be_overtaken) {
@@ -561,7 +563,7 @@ impl LostTime {
         self.clear::<M>(who);
     }
 
-    /// Exchanges what two have lost.
+    /// Exchanges the losses of two waiters.
     fn exchange<M: Mode>(&mut self, a: Waiter, b: Waiter) {
         let (of_a, of_b) = (self.account(a).lost, self.account(b).lost);
         if of_a != of_b || of_a != Lost::NOTHING {
@@ -570,7 +572,7 @@ impl LostTime {
         }
     }
 
-    /// Nobody asks what message `slot` has lost any more.
+    /// Clears the losses of message `slot`, which are no longer needed.
     #[inline]
     pub(crate) fn forget_message<M: Mode>(&mut self, slot: u32) {
         self.clear::<M>(Waiter::Message(slot));

@@ -1,15 +1,16 @@
-//! Queues of chosen links over time: how full each buffer is, how many packets wait for it, how long the link stalls.
+//! Queues of chosen links over time: occupancy of each buffer, number of waiting packets, stall time of the link.
 //!
-//! The recorder keeps, per virtual channel and interval, the integral over time of two levels: the flits for which the sender has
-//! taken credits and not got them back, and the packets that wait for the channel. A level that changes by `d` at time `t` of an
-//! interval that ends at `e` adds `d (e - t)` to the integral of that interval, and `d` to the level at its end:
+//! The recorder keeps, per virtual channel and interval, the time integral of two levels: the flits whose credits the
+//! sender has taken and not got back, and the packets that wait for the channel. A level that changes by `d` at time
+//! `t` of an interval that ends at `e` adds `d (e - t)` to the integral of that interval, and `d` to the level at its
+//! end:
 //!
 //! ```text
 //! mean(k) = (level(k-1) T + integral(k)) / T        level(k) = level(k-1) + sum of d in interval k
 //! ```
 //!
-//! So the facts may come in any order: credits are counted late, with the time at which they were due. Times are in picoseconds,
-//! levels in flits and packets.
+//! So facts may be stated in any order: credits are counted late, with the time at which they were due. Times are in
+//! picoseconds, levels in flits and packets.
 
 use super::facts::{LinkDeparture, Observed, Observer, Tag};
 use crate::features::Uses;
@@ -17,25 +18,25 @@ use crate::flow::OutPort;
 use crate::message::Traffic;
 use odonata_engine::{GrowableStore, Mode, Time};
 
-/// Cells that a part keeps at most, 200 MB of them; later intervals are not recorded.
+/// Most cells that a part keeps, 200 MB; later intervals are not recorded.
 const MOST_CELLS: usize = 1 << 22;
 
-/// A link or channel that is not recorded.
+/// Marks a link or channel that is not recorded.
 const NONE: u32 = u32::MAX;
 
-/// Links to record, and the interval.
+/// The links to record, and the interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueRecording {
-    /// Numbers of the links in the machine, in rising order.
+    /// Numbers of the links in the machine, ascending.
     pub links: Vec<u32>,
     /// Length of an interval.
     pub interval: Time,
 }
 
-/// What happens to a level within an interval.
+/// Change of a level within an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LevelCell {
-    /// By how much the level changes.
+    /// Change of the level.
     pub change: i64,
     /// The integral of the changes over the rest of the interval, picoseconds times units of the level.
     pub integral: i128,
@@ -48,10 +49,10 @@ impl LevelCell {
     }
 }
 
-/// An interval of a virtual channel.
+/// One interval of a virtual channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct QueueCell {
-    /// Flits for which the sender has taken credits.
+    /// Flits whose credits the sender has taken.
     pub buffered: LevelCell,
     /// Packets that wait for the channel.
     pub waiting: LevelCell,
@@ -64,9 +65,9 @@ pub struct QueueSeries {
     pub link: u32,
     /// The virtual channel.
     pub vc: u8,
-    /// Per interval in which something happens: its number, and the cell.
+    /// Per interval with an event: its number, and the cell.
     pub cells: Vec<(u32, QueueCell)>,
-    /// Per interval in which the link stalls: its number, and for how long. Of channel 0 alone.
+    /// Per interval in which the link stalls: its number, and the stall time. Only with channel 0.
     pub stalls: Vec<(u32, Time)>,
 }
 
@@ -185,7 +186,7 @@ impl Recorder {
         recorder
     }
 
-    /// The cell of `channel` at `at`, and how long its interval still takes; nothing if it is not recorded.
+    /// The cell of `channel` at `at`, and the rest of its interval; `None` if it is not recorded.
     fn cell<M: Mode>(&mut self, channel: u32, at: Time) -> Option<(&mut QueueCell, Time)> {
         let column = *self.of_channel.get(channel as usize)?;
         if column == NONE || at > self.until || at >= self.end {
@@ -321,7 +322,7 @@ mod tests {
             links: vec![40],
             interval: Time(100),
         };
-        // Two links: only the second is chosen, with two channels from 3 on.
+        // Two links: only the second is recorded, with two channels starting at 3.
         queues.record(&recording, 3, [(39, 0, 3), (40, 3, 2)].into_iter());
         queues
     }
@@ -338,7 +339,8 @@ mod tests {
         sum
     }
 
-    /// 8 flits from 30 to 250, counted late: 8 * 220 in all, of which 8 * 70, 8 * 100 and 8 * 50 in the three intervals.
+    /// 8 flits from 30 to 250, counted late: 8 * 220 in total, of which 8 * 70, 8 * 100 and 8 * 50 in the three
+    /// intervals.
     #[test]
     fn levels_are_integrated_over_time_however_late_a_credit_is_counted() {
         let mut queues = recorder();
@@ -364,7 +366,7 @@ mod tests {
         );
     }
 
-    /// A link that stalls from 80 to 330 does for 20, 100, 100 and 30 of the four intervals.
+    /// A link that stalls from 80 to 330 stalls for 20, 100, 100 and 30 of the four intervals.
     #[test]
     fn stalls_are_divided_among_intervals() {
         let mut queues = recorder();

@@ -1,5 +1,4 @@
-//! Statistics: what is counted of links, nodes and traffic, over the whole run, over time and in sampling periods.
-//!
+//! Statistics: counters of links, nodes and traffic, for the whole run, over time and in sampling periods.
 mod counters;
 mod histogram;
 mod measured;
@@ -21,10 +20,10 @@ use odonata_topology::LinkClass;
 use sampling::{Delivery, Sampler};
 use std::ops::Range;
 
-/// Cells of the time series that are kept at most, 100 MB of them; what lies behind is not recorded.
+/// Most cells of the time series, 100 MB; later intervals are not recorded.
 const MOST_SERIES_CELLS: usize = 1 << 22;
 
-/// What a part of the fabric has counted.
+/// The counters of a part of the fabric.
 #[derive(Debug)]
 pub(crate) struct Statistics {
     /// Per link; per node as a receiver; per traffic.
@@ -37,11 +36,11 @@ pub(crate) struct Statistics {
     /// Per interval: one cell per traffic, then one per link class.
     series: GrowableStore<SeriesCell>,
     interval: Option<Time>,
-    /// The interval that was counted in last.
+    /// The last interval used.
     last: Interval,
-    /// Intervals that are kept.
+    /// Number of intervals that are recorded.
     kept: u64,
-    /// Per interval of the period that is recorded link by link: a cell per link.
+    /// Per interval of the period with a record of each link: a cell per link.
     link_series: GrowableStore<SeriesCell>,
     recorded_links: Option<LinkPeriod>,
     traffics: u16,
@@ -58,16 +57,16 @@ odonata_engine::journalled!(Statistics {
     sampler
 });
 
-/// The intervals of the time series in which links are counted one by one.
+/// The intervals of the time series in which links are counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkPeriod {
-    /// Number of the first.
+    /// Number of the first interval.
     pub first: u32,
-    /// How many.
+    /// Number of intervals.
     pub count: u32,
 }
 
-/// An interval of the time series: its number, when it begins, and its first cell.
+/// An interval of the time series: its number, start, and first cell.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
     number: u64,
@@ -75,18 +74,18 @@ struct Interval {
     first_cell: usize,
 }
 
-/// What a link sends: flits or packets that follow each other.
+/// A transmission on a link: a sequence of flits or packets.
 #[derive(Clone, Copy)]
 pub(crate) struct Transmission {
-    /// Packets that are counted with it, and their bytes.
+    /// Packets that count with it, and their bytes.
     pub(crate) packets: u64,
     pub(crate) bytes: u32,
-    /// Time on the link.
+    /// Transmission time.
     pub(crate) busy: Time,
 }
 
 impl Statistics {
-    /// Of a part with so many links, and `nodes`.
+    /// Statistics of a part with `links` links and `nodes`.
     pub(crate) fn new(params: &NetworkParams, links: usize, nodes: Range<u32>) -> Statistics {
         let traffics = usize::from(params.traffics);
         Statistics {
@@ -122,7 +121,7 @@ impl Statistics {
         self.links.prefetch(link);
     }
 
-    /// A packet arrives at its node at `arrival`; whether it has left its minimal path.
+    /// A packet arrives at its node at `arrival`; `is_detour`: it has left its minimal path.
     #[inline]
     fn delivered<M: Uses>(&mut self, p: &Packet, is_detour: bool, created: Time, arrival: Time) {
         let latency = arrival - p.injected;
@@ -162,7 +161,7 @@ impl Statistics {
         }
     }
 
-    /// Makes the interval that has `at` the last one, which it most often is.
+    /// Makes the interval of `at` the last one; usually it already is.
     #[inline(always)]
     fn go_to_interval(&mut self, at: Time, interval: Time) {
         if at.0.wrapping_sub(self.last.begin.0) >= interval.0 {
@@ -193,7 +192,7 @@ impl Statistics {
         cell.time += time;
     }
 
-    /// Counts what `link` sends from `at` on, if that is in the period that is recorded link by link.
+    /// Counts a transmission on `link` that starts at `at`, if it is in the period with a record of each link.
     fn count_of_link<M: Uses>(&mut self, link: u32, at: Time, sent: Transmission) {
         let (Some(interval), Some(period)) = (self.interval, self.recorded_links) else {
             return;
@@ -212,25 +211,25 @@ impl Statistics {
         cell.time += sent.busy;
     }
 
-    /// Counts router ports one by one in the intervals of `period`.
+    /// Records router ports separately in the intervals of `period`.
     pub(crate) fn record_links(&mut self, period: LinkPeriod) {
         self.recorded_links = Some(period);
     }
 
-    /// What links have sent in the intervals that are recorded link by link: number of the interval, link, counts; in the
-    /// order of intervals and links.
+    /// Transmissions in the intervals with a record of each link: number of the interval, link, counts; sorted by
+    /// interval and link.
     pub(crate) fn link_series(&self) -> impl Iterator<Item = (u32, u32, SeriesCell)> + '_ {
         let first = self.recorded_links.map_or(0, |period| period.first);
         let width = self.links.len().max(1);
         (self.link_series.iter()).map(move |(at, &cell)| (first + (at / width) as u32, (at % width) as u32, cell))
     }
 
-    /// Cells of an interval.
+    /// Number of cells per interval.
     fn series_width(&self) -> usize {
         usize::from(self.traffics) + LinkClass::ALL.len()
     }
 
-    /// Until when the time series is kept, if there is one.
+    /// The end of the time series, if there is one.
     pub(crate) fn series_end(&self) -> Option<Time> {
         self.interval.map(|interval| Time(interval.0.saturating_mul(self.kept)))
     }
@@ -256,7 +255,7 @@ impl Statistics {
         &self.series
     }
 
-    /// What was counted in sampling period `period`, and in all of them if there are any.
+    /// The counts of sampling period `period`, if sampling is on.
     pub(crate) fn sampled_in(&self, period: u32) -> Sample {
         self.sampler.sample(period)
     }
@@ -363,7 +362,7 @@ mod tests {
     use crate::settings::{Fidelity, Network, Nic};
     use odonata_engine::{NIL, Plain};
 
-    /// Of two ports and a NIC, two nodes and three kinds of traffic, with intervals of 10 ps.
+    /// Statistics of two ports and a NIC, two nodes and three traffics, with intervals of 10 ps.
     fn statistics() -> Statistics {
         let run = RunParams {
             fidelities: Fidelities::Same(Fidelity::Packet),

@@ -1,13 +1,12 @@
-//! The router of CODES' dragonflies, with which the stored MFNetSim runs were made.
+//! The router of CODES' dragonflies, used for the stored MFNetSim runs.
 //!
-//! A packet is routed on arrival. If the queue of its output and virtual channel has room, it joins the
-//! queue and its upstream credit returns at once; else it waits in an overflow list and holds the
-//! credit. Room is counted until the credit of the next stage comes back, so one budget covers
-//! "queued here" and "in flight or waiting there".
+//! A packet is routed on arrival. If the queue of its output and virtual channel has room, it joins the queue and its
+//! upstream credit returns at once. Otherwise it waits in an overflow list and holds the credit. Room is taken until
+//! the credit of the next stage returns, so one budget covers "queued here" and "in flight or waiting downstream".
 //!
-//! Inputs compete for room in a queue: of those in the overflow list of a virtual channel the [`Arbiter`] lets in whose turn it
-//! is. The queue itself keeps its order. Of several queues the lowest virtual channel goes first as in CODES, and where whoever
-//! comes first does; under round robin they take turns, and under age that goes first whose first packet is the oldest.
+//! Inputs compete for room in a queue: the [`Arbiter`] admits packets from the overflow list of a virtual channel. A
+//! queue keeps its order. Among several queues, first-come arbitration takes the lowest virtual channel, as in CODES;
+//! round robin takes turns; age takes the queue whose first packet is the oldest.
 
 use super::WholePackets;
 use super::arbiter::{Arbiter, age};
@@ -20,7 +19,7 @@ use crate::params::NetworkParams;
 use crate::settings::Arbitration;
 use odonata_engine::Time;
 
-/// Output-queued routers. What they know is in the queues of their output virtual channels.
+/// Output-queued routers. Their state is in the queues of their output virtual channels.
 #[derive(Debug)]
 pub(crate) struct OutputQueued {
     arbiter: Arbiter,
@@ -38,7 +37,7 @@ impl OutputQueued {
         }
     }
 
-    /// `packet` is in and has been through the pipeline of `router`.
+    /// `packet` has arrived and passed the pipeline of `router`.
     #[inline]
     pub(crate) fn arrive<C: HandlerContext>(
         &mut self,
@@ -52,7 +51,7 @@ impl OutputQueued {
         let (port, asked, _) = shared.route::<C>(&WholePackets, router, (packet, 1), flits, now);
         shared.remote.load_grows(ctx, &shared.flow.links, port, flits);
         let at = shared.flow.first_vc(port) + u32::from(asked);
-        // Room that comes at this very instant belongs to those who have waited for it.
+        // Room that becomes free at this instant goes to the packets that have waited for it.
         let room = match shared.flow.vc(at).overflow.is_empty() {
             true => shared.room_for::<C>(port, asked, flits, now),
             false => None,
@@ -85,7 +84,7 @@ impl OutputQueued {
         }
     }
 
-    /// `packet` gets its place in the queue and gives its upstream credit back.
+    /// `packet` joins the queue and returns its upstream credit.
     #[inline]
     fn admit<C: HandlerContext>(
         &mut self,
@@ -116,7 +115,7 @@ impl OutputQueued {
         shared.flow.edit_port::<M>(port).waiting += 1;
     }
 
-    /// A port became free or got a credit: lets overflow in, then sends.
+    /// A port became free or got a credit: admits packets from the overflow lists, then sends.
     pub(crate) fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
         if shared.flow.port(port).awaits_credit() {
@@ -156,7 +155,7 @@ impl OutputQueued {
         }
     }
 
-    /// Counts the credits that are due; each ends the port's saturation and lets waiting packets in.
+    /// Counts the due credits; each ends the port's saturation and admits waiting packets.
     fn admit_overflow<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
         let before = shared.flow.port(port).used;
@@ -176,7 +175,7 @@ impl OutputQueued {
                     shared.flow.set_exhausted::<C>(port, asked, false, now);
                     break;
                 }
-                // Asked before the packet is looked at: it has waited long and is far from the caches.
+                // Checked before the packet is read: it has waited long and is not in the caches.
                 let Some(vc) = shared.room_for::<C>(port, asked, flits, now) else {
                     shared.flow.set_exhausted::<C>(port, asked, true, now);
                     starving = true;
@@ -199,7 +198,8 @@ impl OutputQueued {
         }
     }
 
-    /// Sends `packet`, which has its place in the queue behind `port`, see [`Shared::transmit`]. Returns when the port is free again.
+    /// Sends `packet`, which has its place in the queue of `port`, see [`Shared::transmit`]. Returns when the port is
+    /// free again.
     #[inline]
     fn transmit<C: HandlerContext>(
         &mut self,

@@ -1,18 +1,20 @@
-//! What single flits have lost, where routers are pipelined: there flits of a packet wait one by one, in several routers at once.
+//! Losses of single flits in pipelined routers, where the flits of a packet wait one by one, in several routers at
+//! once.
 //!
-//! A *front* is where flits wait one by one: an input virtual channel, or a NIC. What the next flit there has lost lies there;
-//! that of a head comes from its packet and goes back to it, that of a body flit is in a line on its way to the next front. The next
-//! flit of a packet needs two things, itself and that the flit before it has gone:
+//! A *front* is where flits wait one by one: an input virtual channel or a NIC. It holds the losses of its next flit.
+//! The losses of a head flit come from its packet and return to it; a body flit carries its own in a queue to the next
+//! front. A flit can start once it has arrived (`came`) and the flit before it has left (`after`):
 //!
 //! ```text
-//! t = max(came, after)      u = max(came without waits, after - |v before|)      v: of what came last, cut down to t - u
+//! t = max(came, after)      u = max(came without waits, after - |v before|)      v: of the later one, cut down to t - u
 //! ```
 //!
-//! So what holds up a head is passed on to its tail, which completes the packet, as far as the tail would not have been late anyway;
-//! and what holds up two flits of a packet at a time, in two routers, is lost once.
+//! So a delay of the head passes on to the tail, which completes the packet, unless the tail would have been late
+//! anyway. A delay of two flits of a packet in two routers at the same time counts once.
 //!
-//! A wait for flits of the own traffic is a join with the last of these, whichever front it has passed. How often a
-//! router looks at such a wait must not matter, as rounding would tell: its spans are put together until something else comes.
+//! A wait for flits of its own traffic inherits from the last of these, whichever front it has passed. The result must
+//! not depend on how often a router evaluates such a wait, because of rounding: its spans are merged until a different
+//! wait follows.
 
 use super::remote::flit_name;
 use super::wait::{Own, Wait};
@@ -23,18 +25,18 @@ use odonata_blame::Cause;
 use odonata_blame::lost::{Vector, scale};
 use odonata_engine::{List, Mode, NIL, Pool, Store, Time};
 
-/// What is known of the next flit at a front.
+/// The state of the next flit at a front.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(align(64))]
 struct Front {
-    /// What it has lost; while it has not come, what the one before it had.
+    /// Its losses; before it arrives, those of the flit before it.
     lost: Lost,
-    /// A wait for its own traffic that is not in there yet, if it is not empty.
+    /// A wait for its own traffic that `lost` does not include yet, unless it is empty.
     since: Time,
     until: Time,
     /// When the flit before it lets it start.
     after: Time,
-    /// Body flits that have come or are on their way, those of all packets.
+    /// Body flits that have arrived or are in flight, of all packets.
     line: List,
     cause: Cause,
 }
@@ -52,19 +54,19 @@ impl Front {
     };
 }
 
-/// A body flit, and when it comes or has come.
+/// A body flit and its arrival time.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct BodyFlit {
     came: Time,
     lost: Lost,
     next: u32,
-    /// It has come from another part, and what its own traffic has cost it is not told apart yet.
+    /// Whether it comes from another part, so that the losses to its own traffic are not separated yet.
     mixed: bool,
 }
 
 odonata_engine::slots!(BodyFlit);
 
-/// Flits at all fronts and on their way there.
+/// Flits at all fronts and in flight to them.
 #[derive(Debug)]
 pub(super) struct Flits {
     fronts: Store<Front>,
@@ -90,7 +92,7 @@ impl Flits {
     }
 }
 
-/// A wait for the own traffic that is over.
+/// A completed wait for its own traffic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnWait {
     pub(crate) since: Time,
@@ -110,7 +112,7 @@ impl LostTime {
         }
     }
 
-    /// What the flit at `front` has, which is not next there any more if it `leaves`.
+    /// Takes the losses of the flit at `front`; with `leaves`, the front gives them up.
     fn of_front<M: Mode>(&mut self, front: u32, leaves: bool) -> Lost {
         let lost = self.flits.fronts.get(front).lost;
         if lost == Lost::NOTHING {
@@ -123,7 +125,8 @@ impl LostTime {
         lost
     }
 
-    /// The flit at `front` goes as the head of `packet`, or completes it, and is the last one there of its packet if it `ends` that.
+    /// The flit at `front` departs as the head of `packet`, or completes it. With `ends`, it is the last flit of its
+    /// packet there.
     pub(crate) fn front_to_packet<M: Mode>(&mut self, front: u32, packet: u32, ends: bool) {
         let lost = self.of_front::<M>(front, ends);
         if lost != Lost::NOTHING {
@@ -131,7 +134,7 @@ impl LostTime {
         }
     }
 
-    /// The flit at `front`, a body flit, goes to front `to`, where it comes at `came`; `ends` as above.
+    /// The body flit at `front` departs for front `to`, where it arrives at `came`; `ends` as above.
     pub(crate) fn body_goes<M: Mode>(&mut self, (front, ends): (u32, bool), to: u32, came: Time) {
         let lost = self.of_front::<M>(front, ends);
         self.push_body::<M>(to, came, (lost, false));
@@ -149,7 +152,7 @@ impl LostTime {
         self.flits.fronts.edit::<M>(to).line = line;
     }
 
-    /// The same to buffer `buffer` of another part, by its number in the machine: what goes there ahead of it.
+    /// The same for buffer `buffer` of another part, by its number in the machine. Returns the losses to send ahead.
     pub(crate) fn export_body<M: Mode>(
         &mut self,
         (front, ends): (u32, bool),
@@ -163,7 +166,7 @@ impl LostTime {
         told
     }
 
-    /// A body flit from another part comes to front `to`, an input buffer.
+    /// A body flit from another part arrives at front `to`, an input buffer.
     pub(crate) fn body_arrives<M: Mode>(&mut self, to: u32, came: Time) {
         let told = self.take_told::<M>(flit_name(to, came));
         let lost = Lost {
@@ -173,7 +176,7 @@ impl LostTime {
         self.push_body::<M>(to, came, (lost, lost != Lost::NOTHING));
     }
 
-    /// Tells apart what the own traffic of body flit `flit`, that of `owner`, has cost it.
+    /// Separates the losses of body flit `flit` to its own traffic, `owner`.
     fn sort_out<M: Mode>(&mut self, flit: u32, owner: Traffic) -> BodyFlit {
         let of = *self.flits.body.get(flit);
         if !of.mixed {
@@ -189,12 +192,12 @@ impl LostTime {
         *cell
     }
 
-    /// The next flit at `front` may start at `after`, as far as the one before it goes.
+    /// The next flit at `front` may start at `after`, when the flit before it has left.
     pub(crate) fn next_after<M: Mode>(&mut self, front: u32, after: Time) {
         self.flits.fronts.edit::<M>(front).after = after;
     }
 
-    /// The next flit at `front`, of `owner`, has come; `start` says when it could start that came at a time.
+    /// The next flit at `front`, of `owner`, has arrived. `start` maps an arrival time to the earliest start.
     pub(crate) fn body_to_front<M: Mode>(&mut self, front: u32, owner: Traffic, start: impl Fn(Time) -> Time) {
         let Front {
             lost: before,
@@ -211,7 +214,7 @@ impl LostTime {
         (cell.lost, cell.line) = (lost, line);
     }
 
-    /// All of the packet at `front`, of so many flits and of `owner`, has come, and its head needs its last flit.
+    /// The whole packet at `front`, with this many flits and of `owner`, has arrived; its head needs its last flit.
     pub(crate) fn whole_to_front<M: Mode>(
         &mut self,
         (front, flits): (u32, u16),
@@ -230,8 +233,8 @@ impl LostTime {
         self.flits.fronts.edit::<M>(front).lost = lost;
     }
 
-    /// What a flit of `owner` has lost that needs something else, which has lost `before` and lets it start at `after`, and to have come, at `came`
-    /// with this lost.
+    /// The losses of a flit of `owner` that needs two things: the flit before it, with losses `before`, which lets it
+    /// start at `after`; and its own arrival at `came`, with its own losses.
     fn needs_both<M: Mode>(
         &mut self,
         owner: Traffic,
@@ -251,8 +254,8 @@ impl LostTime {
         self.cut_down::<M>(owner, last, could.max(after).saturating_sub(undisturbed))
     }
 
-    /// Cuts down what `packet` of `owner`, whose head comes at `came`, has lost to what that costs it here: `start` says when that
-    /// can go on which comes at a time.
+    /// Reduces the losses of `packet` of `owner`, whose head arrives at `came`, to the delay that they cause here.
+    /// `start` maps an arrival time to the earliest start.
     pub(crate) fn head_comes<M: Mode>(
         &mut self,
         packet: u32,
@@ -287,8 +290,8 @@ impl LostTime {
         cut
     }
 
-    /// The flit at `front`, of `owner`, has waited at `line` during `span` for `by`: if that is its own traffic, for what one had gone through of which
-    /// `own` says what it had lost to others, if it is known.
+    /// The flit at `front`, of `owner`, has waited at `line` during `span` for `by`. If that is its own traffic, `own`
+    /// gives the losses to others of the flit that held the resource, if known.
     pub(crate) fn flit_waits<M: Mode>(
         &mut self,
         (front, line): (u32, u32),
@@ -307,7 +310,8 @@ impl LostTime {
         self.flits.fronts.edit::<M>(front).lost = lost;
     }
 
-    /// The flit at `front` has waited during `span` for its own traffic. Returns the wait before it, if that is another one.
+    /// The flit at `front` has waited during `span` for its own traffic. Returns the previous wait, if it was a
+    /// different one.
     pub(crate) fn waits_for_own<M: Mode>(
         &mut self,
         front: u32,
@@ -331,7 +335,7 @@ impl LostTime {
         (since < until).then_some(OwnWait { since, until, cause })
     }
 
-    /// The wait of the flit at `front` for its own traffic, which is over.
+    /// Ends and returns the wait of the flit at `front` for its own traffic.
     #[inline]
     pub(crate) fn end_own_wait<M: Mode>(&mut self, front: u32) -> Option<OwnWait> {
         let wait = Self::own_wait(self.flits.fronts.get(front))?;
@@ -339,36 +343,38 @@ impl LostTime {
         Some(wait)
     }
 
-    /// What the flit at `front` has lost to others, for one more user.
+    /// The losses to others of the flit at `front`, with one more user.
     pub(crate) fn share_of_front<M: Mode>(&mut self, front: u32) -> Vector {
         let to_others = self.flits.fronts.get(front).lost.to_others;
         self.vectors.share::<M>(to_others)
     }
 
-    /// A user of `vector` less.
+    /// Removes a user of `vector`.
     #[inline]
     pub(crate) fn unshare<M: Mode>(&mut self, vector: Vector) {
         self.vectors.release::<M>(vector);
     }
 
-    /// The flit at `front`, of `owner`, has link `line` until `until`. All of these are told, as who waits for a link is not known before.
+    /// The flit at `front`, of `owner`, holds link `line` until `until`. Every use is recorded, because the flits that
+    /// wait for a link are not known in advance.
     pub(crate) fn flit_takes_link<M: Mode>(&mut self, line: u32, front: u32, owner: Traffic, until: Time) {
         let to_others = self.flits.fronts.get(front).lost.to_others;
         self.took::<M>(line, owner, (Time::ZERO, until), to_others);
     }
 
-    /// One of `owner` that has lost this to others was in front at `line` until `until`, where others wait.
+    /// A flit of `owner` with the losses `to_others` was ahead at `line` until `until`, while others wait.
     pub(crate) fn was_in_front<M: Mode>(&mut self, line: u32, owner: Traffic, until: Time, to_others: Vector) {
         self.took::<M>(line, owner, (Time::ZERO, until), to_others);
     }
 
-    /// What the last one of `owner` on `line` had lost to others, if it had that later than `since`.
+    /// The losses to others of the last flit of `owner` on `line`, if it held the line after `since`.
     pub(crate) fn last_own(&self, line: u32, owner: Traffic, since: Time) -> Option<Vector> {
         let LastOf { until, to_others, .. } = self.last_of(line, owner)?;
         (until > since).then_some(to_others)
     }
 
-    /// Message `message` of `owner` is sent flit by flit at the NIC that is `front`: its next flits follow what it has lost.
+    /// Message `message` of `owner` is sent flit by flit at the NIC with front `front`: its next flits inherit its
+    /// losses.
     pub(crate) fn message_to_front<M: Mode>(&mut self, front: u32, message: u32) {
         let lost = self.account(Waiter::Message(message)).lost;
         if lost != Lost::NOTHING {
@@ -377,7 +383,8 @@ impl LostTime {
         }
     }
 
-    /// What the last flit of a packet has lost at the NIC that is `front`, `message` has, whose next packet follows it.
+    /// `message` inherits the losses of the last flit of a packet at the NIC with front `front`; its next packet
+    /// follows that flit.
     pub(crate) fn front_to_message<M: Mode>(&mut self, front: u32, message: u32) {
         let lost = self.of_front::<M>(front, false);
         if lost != self.account(Waiter::Message(message)).lost {
@@ -387,7 +394,7 @@ impl LostTime {
         }
     }
 
-    /// Link `line` is taken by the flit at `front`, a NIC's.
+    /// The flit at `front`, a NIC's, takes link `line`.
     pub(crate) fn front_takes_link<M: Mode>(&mut self, line: u32, front: u32, owner: Traffic, until: Time) {
         let to_others = self.flits.fronts.get(front).lost.to_others;
         self.take_link_having::<M>(line, (to_others, owner), (Time::ZERO, until));

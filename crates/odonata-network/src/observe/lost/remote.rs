@@ -1,4 +1,4 @@
-//! What packets have lost on their way from part to part, and what comes back from there with credits.
+//! Losses of packets and credits that cross from part to part.
 
 use super::{Lost, LostTime, Waiter};
 use crate::boundary::RemoteLoss;
@@ -7,7 +7,7 @@ use crate::packet::Packet;
 use odonata_blame::lost::{Key, Kind, Loss, LostAt, Origin, Stamp, Vector, add};
 use odonata_engine::{Mode, Time};
 
-/// The name of a packet in all parts.
+/// The identity of a packet in all parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Name {
     source: u32,
@@ -31,18 +31,19 @@ impl Name {
     }
 }
 
-/// The kind of a [`RemoteLoss`] that says where the packet's losses stem from: a rank, and the number of its wait.
+/// The kind of a [`RemoteLoss`] that carries the origin of the losses: a rank, and the number of its wait.
 const ORIGIN: u8 = u8::MAX;
 
-/// The number of a [`RemoteLoss`] of a credit for virtual channel `vc`, of a packet of `owner`: no message has one that large.
+/// The number of a [`RemoteLoss`] of a credit for virtual channel `vc`, of a packet of `owner`; above all message
+/// numbers.
 fn credit_number(vc: u8, owner: Traffic) -> u32 {
     1 << 31 | u32::from(vc) << 16 | u32::from(owner)
 }
 
-/// The number of a [`RemoteLoss`] of a body flit: no message has it, and no credit.
+/// The number of a [`RemoteLoss`] of a body flit; distinct from those of messages and credits.
 const FLIT: u32 = 3 << 30;
 
-/// The name of a body flit that comes to input buffer `buffer` at `came`, as no other does.
+/// The name of the body flit that arrives at input buffer `buffer` at `came`; it is unique.
 pub(super) fn flit_name(buffer: u32, came: Time) -> Name {
     Name {
         source: buffer,
@@ -66,7 +67,7 @@ impl RemoteLoss {
 }
 
 impl LostTime {
-    /// Puts what `who` of `owner`, if it is a packet from another part, has lost there together with what it has lost here.
+    /// Merges the losses of `who` of `owner` in other parts with its local ones, if it is a packet from another part.
     #[inline]
     pub(super) fn put_together<M: Mode>(&mut self, who: Waiter, owner: Traffic) {
         if let Waiter::Packet(slot) = who
@@ -88,7 +89,7 @@ impl LostTime {
         self.set::<M>(who, owner, before.origin, &losses);
     }
 
-    /// All that the packet in slot `slot` has lost, as what goes to another part; it is not kept any more.
+    /// Takes all losses of the packet in slot `slot`, in the form for another part.
     pub(crate) fn export<M: Mode, P>(&mut self, slot: u32, packet: &Packet, message: &Message<P>) -> Vec<RemoteLoss> {
         let who = Waiter::Packet(slot);
         self.put_together::<M>(who, packet.traffic);
@@ -98,7 +99,7 @@ impl LostTime {
         told
     }
 
-    /// What one of `owner` has lost, as what goes to another part under this name.
+    /// The losses of a packet or flit of `owner`, in the form for another part.
     pub(super) fn tell(&self, lost: Lost, owner: Traffic, name: Name) -> Vec<RemoteLoss> {
         let mut losses = Vec::new();
         self.read(lost, owner, &mut losses);
@@ -122,13 +123,13 @@ impl LostTime {
         stems.into_iter().chain(losses).collect()
     }
 
-    /// What has come from another part under this name.
+    /// Takes the losses received from another part for `name`.
     pub(super) fn take_told<M: Mode>(&mut self, name: Name) -> Stamp {
         self.incoming.take::<M>(name.key()).unwrap_or_default()
     }
 
-    /// What comes to another part with the credit of a packet of `owner`, which has lost this to others, for virtual channel `vc`
-    /// of `link`.
+    /// The losses that travel to another part with the credit of a packet of `owner`, which has lost `to_others`, for
+    /// virtual channel `vc` of `link`.
     pub(crate) fn frees_remote(
         &self,
         (link, vc, owner): (u32, u8, Traffic),
@@ -141,13 +142,13 @@ impl LostTime {
             .map(move |loss| RemoteLoss::of(name, loss))
     }
 
-    /// `packet` of `message` comes from another part, into slot `slot`.
+    /// `packet` of `message` arrives from another part, into slot `slot`.
     pub(crate) fn arrives<M: Mode, P>(&mut self, slot: u32, packet: &Packet, message: &Message<P>) {
         *self.names.edit::<M>(slot as usize) = Name::of(packet, message);
     }
 
-    /// It has lost this there, or a body flit has, or one that has made room. `first_vc` says of a link which is the first of its virtual
-    /// channels, `own_buffer` which buffer of this part one of the machine is.
+    /// Receives a loss of a packet, of a body flit, or of a credit from another part. `first_vc` gives the first
+    /// virtual channel of a link, `own_buffer` the local number of a buffer of the machine.
     pub(crate) fn import<M: Mode>(
         &mut self,
         remote: RemoteLoss,

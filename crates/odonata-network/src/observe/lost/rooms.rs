@@ -1,27 +1,28 @@
-//! Room in the buffers behind links: what the packets that made it had lost to others comes back with their credits.
+//! Buffer space behind links: the losses to others of the packets that freed it return with their credits.
 
 use super::LostTime;
 use crate::message::Traffic;
 use odonata_blame::lost::{Loss, Origin, Vector, add};
 use odonata_engine::{Mode, Time};
 
-/// The room that was made last in a virtual channel by a packet that had lost something to others, and what of that is still on its way.
+/// The space last freed in a virtual channel by a packet with losses to others, and the credits with losses that are
+/// still in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Room {
     at: Time,
     to_others: Vector,
-    /// The first credit and the last, by their slots and 1.
+    /// The first and the last credit, as slot + 1.
     pending: u32,
     last: u32,
     owner: Traffic,
 }
 
-/// A credit of a packet of `owner` that counts from `due` on.
+/// A credit of a packet of `owner` that counts from `due`.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct PendingRoom {
     due: Time,
     to_others: Vector,
-    /// The next one of the same virtual channel, by its slot and 1.
+    /// The next credit of the same virtual channel, as slot + 1.
     next: u32,
     owner: Traffic,
 }
@@ -29,7 +30,7 @@ pub(super) struct PendingRoom {
 odonata_engine::slots!(PendingRoom);
 
 impl LostTime {
-    /// The credit of `owner` that is due then for `vc`, and the one before it, each by its slot and 1.
+    /// The credit of `owner` due at `due` for `vc`, and the credit before it, each as slot + 1.
     fn find_credit(&self, vc: u32, owner: Traffic, due: Time) -> (u32, u32) {
         let (mut before, mut at) = (0, self.rooms.get(vc as usize).pending);
         while at > 0 {
@@ -42,14 +43,14 @@ impl LostTime {
         (at, before)
     }
 
-    /// One more user of `vector`, which a credit takes along.
+    /// Adds a user to `vector`, for a credit that carries it.
     #[inline(always)]
     pub(crate) fn share<M: Mode>(&mut self, vector: Vector) {
         self.vectors.share::<M>(vector);
     }
 
-    /// A packet of `owner` that has lost this to others makes room in virtual channel `vc`, from `due` on, of which its credit says
-    /// nothing.
+    /// A packet of `owner` with the losses `to_others` frees space in virtual channel `vc` at `due`; its credit does
+    /// not carry them.
     pub(crate) fn frees<M: Mode>(&mut self, (vc, owner): (u32, Traffic), due: Time, to_others: Vector) {
         if to_others.is_empty() {
             return;
@@ -69,8 +70,9 @@ impl LostTime {
         }
     }
 
-    /// What two have lost that make room at the same instant, in whatever order they are told of. Packets that end in the same instant
-    /// have gone different ways, and the next one waits for both; flits follow each other.
+    /// The combined losses of two packets or flits that free space at the same instant, independent of their order. Two
+    /// packets that end at the same instant took different paths, and the next one waits for both; flits follow each
+    /// other.
     fn together<M: Mode>(&mut self, one: Vector, other: Vector) -> Vector {
         let flits = self.flits.are_told_apart();
         let mut all: Vec<Loss> = self.vectors.losses(one).collect();
@@ -84,7 +86,7 @@ impl LostTime {
         self.vectors.keep::<M>(Origin::NONE, &all)
     }
 
-    /// The same of one that has lost `loss` to others, and maybe more that is told of beside it.
+    /// The same for a packet that has lost `loss` to others, one of possibly several losses.
     pub(super) fn frees_by<M: Mode>(&mut self, (vc, owner): (u32, Traffic), due: Time, loss: Loss) {
         let vector = self.vectors.keep::<M>(Origin::NONE, &[loss]);
         match self.find_credit(vc, owner, due) {
@@ -99,8 +101,8 @@ impl LostTime {
         self.vectors.release::<M>(vector);
     }
 
-    /// The credit of a packet of `owner`, which had lost `to_others`, is due and counts for virtual channel `vc`; if `last`, there is
-    /// none that is due later.
+    /// The credit of a packet of `owner` with the losses `to_others` counts for virtual channel `vc`. With `last`, no
+    /// later credit is in flight.
     #[inline]
     pub(crate) fn counts<M: Mode>(&mut self, of: (u32, Traffic), (due, last): (Time, bool), to_others: Vector) {
         if !to_others.is_empty() {
@@ -130,7 +132,7 @@ impl LostTime {
         self.makes::<M>((vc, owner), when, to_others);
     }
 
-    /// Room is made in `vc`, by one that had lost `to_others`, of which the credit was a user.
+    /// A packet with the losses `to_others`, of which the credit was a user, has freed space in `vc`.
     #[inline]
     fn makes<M: Mode>(&mut self, (vc, owner): (u32, Traffic), (due, last): (Time, bool), to_others: Vector) {
         if !last {
@@ -144,7 +146,7 @@ impl LostTime {
             ..
         } = self.rooms.get(vc as usize);
         let mut all = to_others;
-        // Of several at the same instant all count, in whatever order they come.
+        // Of several at the same instant all count, independent of their order.
         if (at, by) == (due, owner) && !before.is_empty() {
             all = self.together::<M>(before, to_others);
             self.vectors.release::<M>(to_others);
@@ -154,7 +156,7 @@ impl LostTime {
         self.vectors.release::<M>(before);
     }
 
-    /// What the packet of `owner` had lost to others that made room in `vc` at `at`, if anything.
+    /// The losses to others of the packet of `owner` that freed space in `vc` at `at`, if any.
     pub(crate) fn room_made(&self, vc: u32, owner: Traffic, at: Time) -> Option<Vector> {
         let room = self.rooms.get(vc as usize);
         ((room.at, room.owner) == (at, owner) && !room.to_others.is_empty()).then_some(room.to_others)

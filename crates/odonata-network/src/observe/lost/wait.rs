@@ -1,4 +1,4 @@
-//! What is lost with one wait.
+//! The losses caused by one wait.
 
 use super::{Lost, LostTime, Waiter, kind_of};
 use crate::message::Traffic;
@@ -6,42 +6,42 @@ use odonata_blame::lost::{Kind, Loss, LostAt, Origin, Vector, add, bound_places,
 use odonata_blame::{Cause, Place};
 use odonata_engine::{Mode, Time};
 
-/// Who had what was waited for, and from when to when.
+/// The holder of the resource, and the start and end of its hold.
 pub(super) type HeldSpan = ((Traffic, Cause), (Time, Time));
 
-/// Room for what is lost with a wait, which is not allocated anew for each.
+/// Reusable buffers for computing the losses of a wait without allocation.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// Who had what was waited for.
+    /// The holders of the resource.
     pub(super) spans: Vec<HeldSpan>,
-    /// What the one that waits had lost before.
+    /// The losses of the waiter before the wait.
     pub(super) before: Vec<Loss>,
-    /// What the last one of its own traffic had lost to others.
+    /// The losses to others of the last packet of its own traffic.
     pub(super) of_own: Vec<Loss>,
-    /// What it has lost after the wait.
+    /// Its losses after the wait.
     pub(super) losses: Vec<Loss>,
-    /// What it has lost to others: with the wait; of all of that, where places are asked for.
+    /// Its losses to others: in this wait; if places are recorded, in total.
     by_others: Vec<Loss>,
     pub(super) filtered: Vec<Loss>,
 }
 
-/// A wait that is over.
+/// A completed wait.
 pub(super) struct Wait {
     pub(super) owner: Traffic,
     pub(super) since: Time,
     pub(super) now: Time,
-    /// The last one of its own traffic that has had what it has waited for, if one has meanwhile.
+    /// The last packet of its own traffic that held the resource during the wait, if any.
     pub(super) own: Option<Own>,
 }
 
-/// One that has had what was waited for: until when, and what it had lost to others.
+/// A packet that held the resource: until when, and its losses to others.
 #[derive(Clone, Copy)]
 pub(super) struct Own {
     pub(super) at: Time,
     pub(super) to_others: Vector,
 }
 
-/// How long one has waited for its own traffic, by kind, and in all.
+/// Time waited for its own traffic, by kind and in total.
 #[derive(Default)]
 struct Sums {
     link: Time,
@@ -50,7 +50,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// Adds a span of `wait`; what another one has held since the own traffic last had it comes to `others`.
+    /// Adds a span of `wait`. Holds by other traffics since the last hold by its own traffic go to `others`.
     fn held(&mut self, others: &mut Vec<Loss>, wait: &Wait, ((culprit, cause), (begin, end)): HeldSpan) {
         let from = wait.own.map_or(wait.since, |own| own.at);
         let kind = kind_of(cause);
@@ -73,8 +73,8 @@ impl Sums {
 }
 
 impl LostTime {
-    /// `who` has lost what `wait` says at `line`, where its place was; it is not asked for where that is. Who had the line when
-    /// that was not known is `lacked`, who also had what was lacked since `idle`.
+    /// Adds the losses of `wait` at `line` to `who`; places are not recorded. Unknown holders are replaced by `lacked`,
+    /// which is also charged for the time since `idle`.
     pub(super) fn lose<M: Mode>(
         &mut self,
         (line, place): (u32, Place),
@@ -94,7 +94,7 @@ impl LostTime {
         self.edit_account::<M>(who).lost = lost;
     }
 
-    /// What one has lost that had lost `before`, after a wait in which `by` alone had what it waited for, at `line`.
+    /// The losses after a wait at `line` in which `by` alone held the resource; `before` are those before.
     pub(super) fn lose_span<M: Mode>(&mut self, line: u32, before: Lost, wait: &Wait, by: (Traffic, Cause)) -> Lost {
         let span = (by, (wait.since, wait.now));
         if let Some(&here) = self.places.get(line as usize) {
@@ -109,10 +109,10 @@ impl LostTime {
         self.settle::<M>(before, wait, &sums)
     }
 
-    /// What one has lost that had lost `before`, after `wait` with these sums, where places are not asked for.
+    /// The losses after `wait` with these sums; `before` are those before. Places are not recorded.
     ///
-    /// The same as [`settle_here`](Self::settle_here), but for the places: what its own traffic has lost to others is shared where it
-    /// is all that counts.
+    /// The same as [`settle_here`](Self::settle_here) without places: if only the own traffic's losses to others count,
+    /// they are shared.
     fn settle<M: Mode>(&mut self, before: Lost, wait: &Wait, sums: &Sums) -> Lost {
         let Wait { owner, since, now, own } = *wait;
         let Sums { link, buffer, waited } = *sums;
@@ -133,7 +133,7 @@ impl LostTime {
                     true => self.vectors.share::<M>(own.to_others),
                     false => self.keep_with_others::<M>(own.to_others, Some(most)),
                 };
-                // All else is its owner's own doing.
+                // The rest is due to the owner itself.
                 let rest = whole - self.vectors.total(lost.to_others);
                 match (by_own + link + buffer).cmp(&rest) {
                     std::cmp::Ordering::Greater => self.cut_own::<M>(&mut lost, owner, rest),
@@ -147,7 +147,7 @@ impl LostTime {
         lost
     }
 
-    /// Keeps the losses of `vector` and those that the last wait has brought by others, cut down to `most` together.
+    /// Stores the losses of `vector` plus those of the last wait to others, cut down to `most` in total.
     fn keep_with_others<M: Mode>(&mut self, vector: Vector, most: Option<Time>) -> Vector {
         let all = &mut self.scratch.losses;
         self.vectors.read(vector, all);
@@ -158,7 +158,7 @@ impl LostTime {
         self.vectors.keep::<M>(Origin::NONE, all)
     }
 
-    /// Cuts down what is `lost` by the fault of `owner`'s own traffic to `rest`.
+    /// Cuts down the losses `lost` to `owner`'s own traffic to `rest`.
     fn cut_own<M: Mode>(&mut self, lost: &mut Lost, owner: Traffic, rest: Time) {
         if lost.own.is_empty() {
             lost.own_link = part(lost.own_link, rest, lost.own_link + lost.own_buffer);
@@ -179,7 +179,7 @@ impl LostTime {
         self.scratch.losses = losses;
     }
 
-    /// The same as [`lose`](Self::lose) at `here`, which is asked for.
+    /// The same as [`lose`](Self::lose) with the place `here`, which is recorded.
     pub(super) fn lose_here<M: Mode>(
         &mut self,
         (line, place, here): (u32, Place, LostAt),
@@ -198,7 +198,7 @@ impl LostTime {
         self.edit_account::<M>(who).lost = lost;
     }
 
-    /// What one has lost that had lost `before`, after `wait` with the spans in `scratch`, `here`.
+    /// The losses after `wait` at place `here` with the spans in `scratch`; `before` are those before.
     fn settle_here<M: Mode>(&mut self, mut scratch: Scratch, before: Lost, wait: &Wait, here: LostAt) -> Lost {
         self.read(before, wait.owner, &mut scratch.before);
         if let Some(own) = wait.own {
@@ -229,8 +229,8 @@ impl Wait {
         }
     }
 
-    /// What is lost with this wait `here` comes to `losses` of `all`. If a packet of the same owner has had the link meanwhile,
-    /// without what that had lost to others it would have gone earlier, and this one after it.
+    /// Adds the losses of this wait at `here` to `losses` of `all`. If a packet of the same owner has held the link
+    /// during the wait, without its losses to others it would have departed earlier, and this packet after it.
     fn add_to(&self, all: &mut Scratch, here: LostAt) {
         let Scratch {
             spans,
@@ -255,7 +255,7 @@ impl Wait {
             Self::add_after(own.at, spans, here, by_others);
             by_others.retain(|loss| loss.culprit != self.owner);
             scale(by_others, most.min(whole));
-            // All else is its owner's own doing.
+            // The rest is due to the owner itself.
             let rest = whole - total(by_others);
             losses.retain(|loss| loss.culprit == self.owner);
             scale(losses, rest);
@@ -271,8 +271,8 @@ impl Wait {
         bound_places(losses);
     }
 
-    /// `of_own`, what another packet has lost to others, beside this one with the losses `mine`, comes to `known`. What was lost
-    /// before it is known where, and more than this packet had lost then, counts as lost here.
+    /// Merges into `known` the losses to others `of_own` of another packet with the losses `mine` of this one. Losses
+    /// from before keep their place; those that exceed this packet's losses count as lost here.
     fn beside(of_own: &[Loss], mine: &[Loss], here: LostAt, known: &mut Vec<Loss>) {
         known.clear();
         for &loss in of_own {

@@ -9,14 +9,14 @@ pub struct LinkStats {
     pub bytes: u64,
     /// Packets sent.
     pub packets: u64,
-    /// Time in which the link transmitted.
+    /// Transmission time of the link.
     pub busy: Time,
-    /// Time in which the buffers behind the link were exhausted (`flow/exhaustion.rs`), whether or not the link transmitted; at a NIC, in
-    /// which its packet queue was full.
+    /// Time in which the buffers behind the link were exhausted (`flow/exhaustion.rs`), whether or not the link
+    /// transmitted; at a NIC, time in which its packet queue was full.
     pub saturation: Time,
-    /// Time in which exhausted buffers held the link up: output-queued, from the first packet that finds its queue full until the
-    /// port next sends or gets a credit, as CODES counts it; input-queued and pipelined, while the link is idle and a packet
-    /// or flit that wants it lacks room; NIC, as `saturation`.
+    /// Time in which exhausted buffers stalled the link. Output-queued: from the first packet that finds its queue full
+    /// until the port next sends or receives a credit, as in CODES. Input-queued and pipelined: while the link is idle
+    /// and a packet or flit for it lacks a credit. NIC: as `saturation`.
     pub stall: Time,
     /// Packets that met exhausted buffers.
     pub stalled: u64,
@@ -27,13 +27,13 @@ pub struct LinkStats {
 pub struct NodeStats {
     /// Packets.
     pub packets: u64,
-    /// Routers visited by them, summed.
+    /// Routers visited by the packets, summed.
     pub hops: u64,
-    /// Their latency from its start on the terminal link, summed.
+    /// Latency of the packets from the start on the terminal link, summed.
     pub latency: Time,
     /// The largest latency.
     pub latency_max: Time,
-    /// The smallest latency ([`Time::NEVER`] if there was no packet).
+    /// The smallest latency ([`Time::NEVER`] without packets).
     pub latency_min: Time,
     /// Digest over (arrival, source's packet) in order of arrival.
     pub digest: u64,
@@ -50,7 +50,7 @@ impl NodeStats {
     };
 }
 
-/// Counters of one kind of traffic (a job's MPI or I/O).
+/// Counters of one traffic (a job's MPI or I/O).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TrafficStats {
     /// Messages delivered.
@@ -61,15 +61,15 @@ pub struct TrafficStats {
     pub bytes: u64,
     /// Routers visited, summed.
     pub hops: u64,
-    /// Latency from its start on the terminal link, summed, in ps: of all packets together it may exceed 64 bits.
+    /// Latency from the start on the terminal link, summed, in ps; the sum over all packets may exceed 64 bits.
     pub latency_ps: u128,
-    /// The same from the creation of the message, summed, in ps.
+    /// Latency from the creation of the message, summed, in ps.
     pub latency_created_ps: u128,
     /// The largest latency.
     pub latency_max: Time,
     /// Packets that took a non-minimal path.
     pub nonminimal: u64,
-    /// Bytes handed to NICs.
+    /// Bytes submitted to NICs.
     pub bytes_sent: u64,
 }
 
@@ -95,7 +95,7 @@ pub struct SeriesCell {
     pub packets: u64,
     /// Bytes delivered or sent.
     pub bytes: u64,
-    /// Latency of the packets, summed (traffic) or time transmitting (links).
+    /// Latency of the packets, summed (traffic), or transmission time (links).
     pub time: Time,
 }
 

@@ -1,8 +1,8 @@
-//! Histograms of times whose buckets grow with the value.
+//! Histograms of times with logarithmic buckets.
 
 use odonata_engine::{Digest, Mode, Plain, Store, Time};
 
-/// Sub-buckets per power of two: a histogram's values are exact to 1/32.
+/// Sub-buckets per power of two: a relative resolution of 1/32.
 const SUB: u32 = 32;
 /// Buckets of a [`Histogram`].
 const BUCKETS: u32 = (64 - 4) * SUB;
@@ -14,7 +14,7 @@ pub struct Histogram {
 }
 odonata_engine::journalled!(Histogram { counts });
 
-/// As what its buckets hold, without the many that are empty.
+/// Serializes only the occupied buckets.
 impl serde::Serialize for Histogram {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let occupied = (0u32..).zip(self.counts.iter()).filter(|&(_, &count)| count > 0);
@@ -38,7 +38,7 @@ impl<'de> serde::Deserialize<'de> for Histogram {
 }
 
 impl Histogram {
-    /// Bytes of one.
+    /// Bytes per histogram.
     pub const BYTES: usize = BUCKETS as usize * size_of::<u64>();
 
     /// `n` empty histograms side by side.
@@ -74,7 +74,7 @@ impl Histogram {
         *self.counts.edit::<M>(which as u32 * BUCKETS + Self::bucket(value)) += 1;
     }
 
-    /// The counts, with nothing to take back.
+    /// A copy of the counts, without undo journal.
     pub fn copied(&self) -> Histogram {
         Histogram {
             counts: Store::from_vec(self.counts.iter().copied().collect()),

@@ -1,4 +1,4 @@
-//! What a fabric has measured: counters without the state that made them, to be put together from its parts.
+//! Measurements of a fabric: counters without the state that produced them, to be joined from its parts.
 
 use super::{Histogram, LinkStats, NodeStats, Sampled, SeriesCell, TrafficStats};
 use crate::Payload;
@@ -8,10 +8,10 @@ use crate::observe::queues::QueueSeries;
 use odonata_engine::{Digest, Time};
 use std::collections::BTreeMap;
 
-/// Everything that was counted in a part of the fabric, or in all of it.
+/// All measurements of a part of the fabric, or of the whole fabric.
 ///
-/// Ports, nodes and NICs are those of the part's routers, in order: parts are put together in the order of their
-/// routers ([`join`](Self::join)), and when all are, every list is numbered as in the topology.
+/// Ports, nodes and NICs are those of the part's routers, in order. Parts are joined in the order of their routers
+/// ([`join`](Self::join)); in the complete result every list is numbered as in the topology.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub struct Measured {
     /// The routers' ports.
@@ -24,26 +24,25 @@ pub struct Measured {
     pub traffic: Vec<TrafficStats>,
     /// Packet latency per traffic, from its start on the terminal link.
     pub latency: Histogram,
-    /// The same from the creation of its message.
+    /// The same from the creation of the message.
     pub latency_created: Histogram,
-    /// The time series: per interval one cell per traffic, then one per link class. Cells in which nothing was
-    /// counted are left out.
+    /// The time series: per interval one cell per traffic, then one per link class. Empty cells are left out.
     pub series: BTreeMap<usize, SeriesCell>,
-    /// What router ports have sent in the intervals that were recorded link by link: number of the interval, port, counts;
-    /// no part of the digest.
+    /// Transmissions of router ports in the intervals with a record of each link: number of the interval, port, counts.
+    /// Not in the digest.
     pub link_series: Vec<(u32, u32, SeriesCell)>,
-    /// Who waited for whom at which link, in order of link, resource, victim, culprit.
+    /// Waits between traffics per link, sorted by link, resource, victim, culprit.
     pub blame: Vec<LinkCharge>,
     /// The same over time.
     waits: BTreeMap<WaitName, Time>,
-    /// What was sampled in periods, if it was.
+    /// The sampling periods, if sampling is on.
     pub sampled: Option<Sampled>,
-    /// What the links of the machine have carried of flows, router ports first, then NICs; none where there are no flows, or while
-    /// they are kept by another part.
+    /// Flow traffic on the links of the machine, router ports first, then NICs; empty without flows, or while another
+    /// part keeps it.
     flows: Vec<LinkStats>,
-    /// The queues of the links that are recorded, in order of links and channels.
+    /// The queues of the recorded links, sorted by link and channel.
     pub queues: Vec<QueueSeries>,
-    /// Bytes of memory that the state held.
+    /// Bytes of memory used by the state.
     pub memory: u64,
 }
 
@@ -51,7 +50,7 @@ pub struct Measured {
 type WaitName = (Time, u8, u8, u16, u16);
 
 impl<P: Payload> Fabric<P> {
-    /// What this part has measured so far.
+    /// The measurements of this part so far.
     pub fn measured(&self) -> Measured {
         let stats = &self.shared.flow.observers.statistics;
         let (flow, of_links) = (&self.shared.flow, (0..).zip(stats.links().iter()));
@@ -89,7 +88,7 @@ impl<P: Payload> Fabric<P> {
         measured
     }
 
-    /// What is recorded of queues, with the credits that are still on their way.
+    /// The recorded queues, with the credits that are still in flight.
     fn queues(&self) -> Vec<QueueSeries> {
         let flow = &self.shared.flow;
         flow.observers.queues.series(|see| {
@@ -100,14 +99,14 @@ impl<P: Payload> Fabric<P> {
         })
     }
 
-    /// Adds every result of a fabric that is not divided to a digest.
+    /// Adds every result of an undivided fabric to a digest.
     pub fn results(&self, digest: &mut Digest) {
         self.measured().results(digest);
     }
 }
 
 impl Measured {
-    /// Puts together what parts have measured, given in the order of their routers; `None` if there is no part.
+    /// Joins the measurements of parts, given in the order of their routers; `None` without parts.
     pub fn join(parts: impl IntoIterator<Item = Measured>) -> Option<Measured> {
         parts.into_iter().reduce(Measured::with).map(Measured::in_order)
     }
@@ -119,7 +118,8 @@ impl Measured {
 
     /// Adds up the charges of a name, and sorts what is recorded by link.
     fn in_order(mut self) -> Measured {
-        // A buffer's line is kept where the buffer is, the link's where its sender is: both are charged to the link.
+        // The ledger line of a buffer is kept in the part of the buffer, that of a link in the part of its sender; both
+        // are charged to the link.
         crate::observe::blame::merge(&mut self.blame);
         self.count_flows();
         self.queues.sort_by_key(|queue| (queue.link, queue.vc));
@@ -128,7 +128,8 @@ impl Measured {
         self
     }
 
-    /// Adds what links have carried of flows to what they have carried, once all parts are together: those of one process are not yet.
+    /// Adds the flow traffic on links to the packet traffic, once all parts are joined; not yet for those of one
+    /// process.
     fn count_flows(&mut self) {
         if self.flows.len() != self.ports.len() + self.nics.len() {
             return;
@@ -175,7 +176,7 @@ impl Measured {
         self.memory += next.memory;
     }
 
-    /// Counters of link `link`: a router port's number, or behind all of these a node's.
+    /// Counters of link `link`: the number of a router port, or, after all ports, of a node.
     pub fn link(&self, link: u32) -> &LinkStats {
         let link = link as usize;
         match link.checked_sub(self.ports.len()) {
@@ -189,7 +190,7 @@ impl Measured {
         (self.ports.len() + self.nics.len()) as u32
     }
 
-    /// Who waited for whom over time, in order of interval and place.
+    /// Waits between traffics over time, sorted by interval and place.
     pub fn blame_series(&self) -> impl Iterator<Item = WaitSeries> + '_ {
         self.waits
             .iter()
@@ -203,10 +204,10 @@ impl Measured {
             })
     }
 
-    /// Checks that every byte handed to a NIC was delivered.
+    /// Checks that every byte submitted to a NIC was delivered.
     ///
     /// # Errors
-    /// Says of which traffic bytes are missing.
+    /// Names the traffic with missing bytes.
     pub fn audit(&self) -> Result<(), String> {
         for (i, traffic) in self.traffic.iter().enumerate() {
             if traffic.bytes != traffic.bytes_sent {

@@ -1,47 +1,47 @@
-//! Sampling periods: statistics of packets by the time of their creation, for latency-load curves.
+//! Sampling periods: statistics of packets by creation time, for latency-load curves.
 //!
-//! A run is cut into periods of equal length. A packet is counted in the period in which its message was *created*, whenever
-//! it arrives, so that a sum over periods is the mean over all packets of a window, slow ones included, once each has
-//! arrived; and it is counted once more, as *ejected*, in the period in which it arrives. Which periods make up the
-//! window can be decided when all is over.
+//! A run is divided into periods of equal length. A packet counts in the period in which its message was *created*,
+//! whenever it arrives. So once all packets have arrived, a sum over periods covers all packets of a window, slow ones
+//! included. The packet also counts, as *ejected*, in the period in which it arrives. The periods of the window can be
+//! chosen after the run.
 
 use crate::message::Traffic;
 use odonata_engine::{Digest, GrowableStore, Mode, Time};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Bins of one cycle each; what takes longer shares one more.
+/// Bins of one cycle each; longer latencies share one more bin.
 pub const CYCLE_BINS: u32 = 1_000;
-/// Bins per power of two where there are no cycles: their width is below 0.8 % of the value.
+/// Bins per power of two without a clock: their width is below 0.8 % of the value.
 const SUB: u32 = 128;
-/// Bins for all times.
+/// Number of bins for all times.
 const TIME_BINS: u32 = (64 - SUB.trailing_zeros() + 1) * SUB;
 
-/// Which packets are sampled, and in which periods.
+/// The packets to sample, and the periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Sampling {
-    /// Whose packets.
+    /// The traffic whose packets are sampled.
     pub traffic: Traffic,
     /// Length of a period, counted from time zero; positive.
     pub period: Time,
-    /// Periods that are kept; what is created or arrives later is not counted.
+    /// Number of recorded periods; packets created or arriving later are not counted.
     pub periods: u32,
-    /// How many of them, the first ones, have a histogram of latencies.
+    /// Number of periods, from the first, with a histogram of latencies.
     pub histograms: u32,
-    /// Length of a clock cycle: latencies are then counted in bins of one cycle, exactly up to [`CYCLE_BINS`] of them.
-    /// Without, in bins that are 0.8 % wide.
+    /// Length of a clock cycle. With it, latency bins are one cycle wide, exact up to [`CYCLE_BINS`] cycles; without
+    /// it, they are 0.8 % wide.
     pub cycle: Option<Time>,
 }
 
 impl Sampling {
-    /// The period that time `at` lies in, if it is kept.
+    /// The period of time `at`, if it is recorded.
     #[inline]
     fn period_of(&self, at: Time) -> Option<usize> {
         let period = at.0 / self.period.0;
         (period < u64::from(self.periods)).then_some(period as usize)
     }
 
-    /// Bins of a period.
+    /// Number of bins per period.
     fn bins(&self) -> u32 {
         match self.cycle {
             Some(_) => CYCLE_BINS + 1,
@@ -65,10 +65,10 @@ impl Sampling {
         }
     }
 
-    /// The latencies of a bin: from the first to below the second.
+    /// The latencies of a bin: first, and end (exclusive).
     fn edges(&self, bin: u32) -> (Time, Time) {
         if let Some(cycle) = self.cycle {
-            // A bin is one value; the last has no end.
+            // A bin is one value; the last bin has no end.
             let value = Time(cycle.0.saturating_mul(u64::from(bin)));
             return (value, if bin < CYCLE_BINS { value } else { Time::NEVER });
         }
@@ -80,39 +80,39 @@ impl Sampling {
     }
 }
 
-/// What was counted in a period, or in several.
+/// The counts of one or more periods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Sample {
-    /// Packets whose messages were created in it.
+    /// Packets whose messages were created in the period.
     pub created: u64,
-    /// Payload bytes of them.
+    /// Their payload bytes.
     pub created_bytes: u64,
-    /// Their times of creation, summed (modulo 2^64).
+    /// Their creation times, summed (modulo 2^64).
     pub created_at: u64,
-    /// Those of them that have been delivered; the following are of these.
+    /// Those of them that have been delivered; the following fields refer to these.
     pub delivered: u64,
     /// Latency from creation, summed.
     pub latency: Time,
-    /// The smallest (zero if none was delivered).
+    /// The smallest latency (zero if none was delivered).
     pub latency_min: Time,
-    /// The largest.
+    /// The largest latency.
     pub latency_max: Time,
     /// Latency from the start on the terminal link, summed.
     pub network: Time,
     /// Routers visited, summed.
     pub hops: u64,
-    /// Packets that arrived in it, whenever they were created.
+    /// Packets that arrived in the period, whenever they were created.
     pub ejected: u64,
-    /// Payload bytes of them.
+    /// Their payload bytes.
     pub ejected_bytes: u64,
-    /// Their times of creation, summed (modulo 2^64).
+    /// Their creation times, summed (modulo 2^64).
     pub ejected_created_at: u64,
     /// Their latency from creation, summed.
     pub ejected_latency: Time,
 }
 
 impl Sample {
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Sample) -> Sample {
         let least = match (self.delivered, other.delivered) {
@@ -149,7 +149,7 @@ pub(crate) struct Sampler {
 odonata_engine::journalled!(Sampler { samples, counts });
 
 impl Sampler {
-    /// A message of `packets` packets has been handed over.
+    /// A message of `packets` packets has been submitted.
     #[inline]
     pub(crate) fn created<M: Mode>(&mut self, traffic: Traffic, at: Time, packets: u64, bytes: u64) {
         let Some(sampling) = self.on.filter(|on| on.traffic == traffic) else {
@@ -198,7 +198,7 @@ impl Sampler {
             .edit::<M>(period * sampling.bins() as usize + sampling.bin(latency) as usize) += 1;
     }
 
-    /// What was counted in `period`.
+    /// The counts of `period`.
     pub(crate) fn sample(&self, period: u32) -> Sample {
         self.samples.get(period as usize)
     }
@@ -213,7 +213,7 @@ impl Sampler {
     }
 }
 
-/// A packet that arrives, as far as it is counted.
+/// The sampled properties of an arriving packet.
 pub(crate) struct Delivery {
     pub(crate) traffic: Traffic,
     pub(crate) created: Time,
@@ -223,14 +223,14 @@ pub(crate) struct Delivery {
     pub(crate) hops: u16,
 }
 
-/// What was sampled, in all periods.
+/// The samples of all periods.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Sampled {
-    /// How.
+    /// The sampling settings.
     pub sampling: Sampling,
-    /// The periods in which something was counted.
+    /// The periods with counts.
     samples: BTreeMap<u32, Sample>,
-    /// Per period its bins, one after the other.
+    /// The bins, period by period.
     counts: BTreeMap<u64, u64>,
 }
 
@@ -246,16 +246,15 @@ impl Sampled {
         }
     }
 
-    /// What was counted in `periods`, together.
+    /// The counts of `periods`, summed.
     pub fn sum(&self, periods: Range<u32>) -> Sample {
         self.samples
             .range(periods)
             .fold(Sample::default(), |sum, (_, &sample)| sum.plus(sample))
     }
 
-    /// The latency from creation below or at which a share `q` of the packets created in `periods` lies; `None` if none was
-    /// delivered. With cycles, the exact one; [`Time::NEVER`] where it is beyond the last bin. Without, interpolated in a bin
-    /// of 0.8 %.
+    /// The quantile `q` of the latency from creation, over packets created in `periods`; `None` if none was delivered.
+    /// With cycles it is exact, or [`Time::NEVER`] beyond the last bin; without, it is interpolated in a bin of 0.8 %.
     pub fn quantile(&self, periods: Range<u32>, q: f64) -> Option<Time> {
         let bins = u64::from(self.sampling.bins());
         let mut together = BTreeMap::<u32, u64>::new();

@@ -1,4 +1,4 @@
-//! Switch traversal: flits that have won the crossbar leave their buffers, and are on their way.
+//! Switch traversal: flits with a granted crossbar traversal leave their buffers and are in flight.
 
 use super::clock::Subcycle;
 use super::congestion::Leaving;
@@ -13,8 +13,8 @@ use crate::observe::{Observer, Transmission};
 use crate::router::NOBODY;
 use odonata_engine::{List, NIL, Time};
 
-/// Cycles that a credit may have counted for before it is counted without need. Looked at one by one, credits cost
-/// more than the flits that they stand for; looked at only when a buffer seems to be full, they would fill the caches.
+/// Cycles that a due credit may stay uncounted. Counting each credit separately costs more than its flit; counting them
+/// only when a buffer seems full would fill the caches.
 const OVERDUE: u64 = 8;
 
 /// The times of all flits that traverse the crossbar of a router in one subcycle.
@@ -25,12 +25,12 @@ pub(super) struct Traversal {
     pub(super) left: Time,
     /// When they can start on their links.
     pub(super) crossed: Time,
-    /// Credits that have counted since then get counted.
+    /// Credits due by then are counted.
     overdue: Time,
 }
 
 impl Pipelined {
-    /// The times of those who have asked for the crossbar in the subcycle `granted` and got it.
+    /// The times of the flits granted the crossbar in subcycle `granted`.
     pub(super) fn traversal(&self, granted: Subcycle) -> Traversal {
         let overdue = granted.cycle.0.saturating_sub(OVERDUE * self.timing.period().0);
         Traversal {
@@ -43,7 +43,8 @@ impl Pipelined {
 }
 
 impl Pipelined {
-    /// A flit goes out on `port`, on the virtual channel that is `out` among all; when it is at the other end.
+    /// A flit departs on `port`, on virtual channel `out`, numbered over all. Returns its arrival time at the other
+    /// end.
     #[inline(always)]
     pub(super) fn depart<C: HandlerContext>(
         &mut self,
@@ -70,7 +71,7 @@ impl Pipelined {
         departure + link.flit + link.latency
     }
 
-    /// The next flit of `at` passes the crossbar.
+    /// The next flit of `at` traverses the crossbar.
     #[inline]
     pub(super) fn traverse_switch<C: HandlerContext>(
         &mut self,
@@ -90,7 +91,7 @@ impl Pipelined {
             shared.setup.params.flit
         } as u32;
         if head {
-            // Not worth a look at the packet where it is the only one.
+            // Avoids reading the packet if it is the only one.
             if packet == vc.heads.tail {
                 vc.heads = List::EMPTY;
             } else {
