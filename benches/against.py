@@ -238,7 +238,7 @@ def lines_of(rows: list[dict[str, Any]], commit: str) -> list[str]:
         if row["without"]:
             sides[0] += f" (without {', '.join(row['without'])})"
         least, most = row["interval"]
-        span = f"{least:.2f} to {most:.2f} ({row['coverage']:.0%})".replace("%", " %")
+        span = f"{least:.2f} to {most:.2f} ({row['coverage']:.0%})"
         lines.append(f"| {row['case']} | {sides[0]} | {sides[1]} | {row['ratio']:.2f} | {span} |")
     return lines
 
