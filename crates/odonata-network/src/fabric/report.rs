@@ -128,10 +128,10 @@ impl<P: Payload> Fabric<P> {
     }
 
     /// Closes the blame ledger at `now`, when a run ends before all packets have arrived.
-    pub fn close_books(&mut self, now: Time) {
-        self.pipelined.close_books(&mut self.shared.flow, now);
+    pub fn close_waits(&mut self, now: Time) {
+        self.pipelined.close_waits(&mut self.shared.flow, now);
         self.shared.flow.close_waits(now);
-        self.fluid.close_books(&self.shared.messages, now);
+        self.fluid.close_waits(&self.shared.messages, now);
     }
 
     /// Number of delivered packets and of routers that they visited.

@@ -90,8 +90,7 @@ impl InputQueued {
         U::EXTRAS && self.fifo
     }
 
-    /// Bytes per FIFO.
-    pub(crate) const OF_A_FIFO: usize = size_of::<InBuffer>();
+    pub(crate) const BYTES_PER_FIFO: usize = size_of::<InBuffer>();
 
     pub(crate) fn memory(&self) -> usize {
         self.buffers.memory()

@@ -93,7 +93,7 @@ impl Pipelined {
         }
         // The whole packet has left.
         let goes_there =
-            following != NIL && self.routes_on_arrival() && shared.packets.get(following).kept_way().port == port;
+            following != NIL && self.routes_on_arrival() && shared.packets.get(following).stored_route().port == port;
         u64::from(vc.present) * u64::from(goes_there)
     }
 }
