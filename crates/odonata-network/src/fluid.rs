@@ -126,8 +126,8 @@ odonata_engine::journalled!(Fluid {
 });
 
 impl Fluid {
-    /// The flows of a part whose nodes have `send_queues` queues each; it computes the rates if it `keeps` the first
-    /// router.
+    /// The flows of a part whose nodes have `send_queues` queues each; `keeps`: it has the first router and computes
+    /// the rates.
     pub(crate) fn new(params: &NetworkParams, routing: &Routing, send_queues: u8, keeps: bool) -> Fluid {
         let hand_over = params.fidelities.has(Fidelity::Flow).then(|| hand_over(params));
         let topology = routing.topology();

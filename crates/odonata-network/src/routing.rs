@@ -4,7 +4,7 @@
 //! router's random stream and port counters answer them; the deadlock check ([`crate::deadlock`]) enumerates all
 //! answers. So the dependency graph is derived from the code that runs.
 //!
-//! Each family of networks has one file, registered by a line of [`routings!`]: its algorithms with their keys, the
+//! Each family of networks has one file, registered by a line of `routings!`: its algorithms with their keys, the
 //! virtual channels that they need, and their decisions ([`FamilyRouting`]). [`UpDownRouting`] works on any graph,
 //! [`DiameterTwoRouting`] on those in which any two routers are adjacent or have a common neighbor. Each documents the
 //! levels of its paths, and refuses networks whose failed cables it cannot route around.

@@ -163,8 +163,8 @@ impl<P: Payload> Fabric<P> {
         self.nics.overflow_first()
     }
 
-    /// Bytes that will soon be copied to an allocation of twice the size, because the number of messages or packets in
-    /// flight approaches a new maximum: within 100,000 or a sixteenth of it.
+    /// Bytes that will soon be copied to an allocation of twice the size, because the number of messages or packets
+    /// approaches a new maximum: it is fewer than 131,072, or a sixteenth of the present number, away.
     pub fn growth_ahead(&self) -> usize {
         let soon = |touched: u32| (touched as usize / 16).max(1 << 17);
         let (messages, packets) = (&self.shared.messages, &self.shared.packets);

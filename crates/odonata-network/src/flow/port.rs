@@ -100,7 +100,7 @@ pub(crate) struct OutVc {
     /// Input-queued only: the input port of the packet sent last among those that requested this virtual channel.
     pub(crate) last_input: u32,
     /// Packets that wait for this virtual channel. Input-queued: a list of requests, see
-    /// [`arbiter`](crate::router::arbiter). Output-queued: packets that hold buffer space, linked by `next`.
+    /// `router/arbiter.rs`. Output-queued: packets that hold buffer space, linked by `next`.
     pub(crate) queue: List,
     /// Output-queued only: a list of packets that found the queue full and still hold their upstream credit.
     pub(crate) overflow: List,

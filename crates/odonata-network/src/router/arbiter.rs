@@ -288,8 +288,8 @@ impl Arbiter {
         best
     }
 
-    /// Whether `packet` goes before all packets of `line` that it would have to wait behind with these terms; packets
-    /// that lack room do not block it.
+    /// Whether `packet` with these terms goes before all packets of `line` that could block it; called when those have
+    /// been tried and lack room.
     #[cold]
     pub(crate) fn is_first(
         self,

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! **Cycles are events of routers with work.** Cycle `k` begins at `k T` with everything that arrives at that instant,
-//! and is processed a picosecond ([`LAG`]) later ([`FabricEvent::Tick`]). A router in which nothing can progress sleeps
+//! and is processed a picosecond ([`LAG`]) later (`FabricEvent::Tick`). A router in which nothing can progress sleeps
 //! until a flit or a credit arrives. A tick without progress changes no state, so superfluous ticks do not matter.
 //!
 //! **A flit with a granted crossbar traversal is in flight**: output queues are unbounded, so its departure and arrival

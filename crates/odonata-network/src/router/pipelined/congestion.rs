@@ -1,4 +1,4 @@
-//! The backlog of an output, for congestion control ([`congestion`](crate::control::congestion)).
+//! The backlog of an output, for congestion control (`control/congestion.rs`).
 //!
 //! Virtual channels are FIFOs: everything in a channel waits for the output of its front packet, once that is routed.
 //! Flits that have crossed the crossbar but not started on the link wait as well. A packet to another router counts as
