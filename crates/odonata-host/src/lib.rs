@@ -226,7 +226,7 @@ impl Hosts {
             Notice::Sent { message } => {
                 self.hear(ctx.now(), fabric, message);
                 let payload = fabric.message(message).content;
-                fabric.told_sent::<C>(message);
+                fabric.note_sent::<C>(message);
                 self.sent(&mut RunContext::new(ctx, fabric), payload);
             }
             Notice::Arrived { message: slot } => {

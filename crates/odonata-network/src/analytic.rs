@@ -69,7 +69,6 @@ impl Analytic {
         }
     }
 
-    /// Its parameters, if messages use this model.
     #[inline]
     pub(crate) fn params(&self) -> Option<LogGp> {
         self.params
@@ -119,7 +118,7 @@ impl Analytic {
     }
 
     /// The host at the source has processed the notice that message `slot` is sent.
-    pub(crate) fn told<M: Uses, P: Payload>(&self, shared: &mut Shared<P>, slot: u32) {
+    pub(crate) fn note_sent<M: Uses, P: Payload>(&self, shared: &mut Shared<P>, slot: u32) {
         let message = *shared.messages.get(slot);
         let stays = shared.flow.links.holds(message.target);
         if !stays || message.home == EXPECTED {

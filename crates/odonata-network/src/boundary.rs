@@ -3,10 +3,10 @@
 //! A packet carries its message by value, because the slot of a message is local to a part:
 //!
 //! ```text
-//!  part of the source             a part on the way            part of the target
+//!  part of the source             a part in between            part of the target
 //!  [message] NIC ─ packets ──►  packet + copy of message ──►  packets ─► [message] ─► host
-//!   freed with the last           freed when the packet         made by the packet that comes
-//!   packet that leaves            leaves                        first, see `reassembly`
+//!   freed with the last           freed when the packet         made by the first packet
+//!   packet that leaves            leaves                        to arrive, see `reassembly`
 //! ```
 //!
 //! A packet can return to the part of its source, if its target is there. Then the message has stayed, and the packet

@@ -116,12 +116,12 @@ impl<P: Payload> Fabric<P> {
             let link = links.get(links.port(port));
             (link.latency + self.params().routing_delay()).min(link.credit_delay)
         };
-        let told = (self.groups()).filter(|(size, _)| from / size == to / size);
+        let published = (self.groups()).filter(|(size, _)| from / size == to / size);
         topology
             .ports_of(from)
             .filter(|&port| matches!(topology.peer(port), Peer::Router { router, .. } if router == to))
             .map(delay)
-            .chain(told.map(|(_, delay)| delay))
+            .chain(published.map(|(_, delay)| delay))
             .chain(messages)
             .min()
             .unwrap_or(Time::NEVER)
@@ -201,7 +201,10 @@ impl<P: Payload> Fabric<P> {
     /// Submits a message to the NIC of its source now, for hosts that have already accounted for software time. The
     /// message must not request `Sent`, because that may happen at once.
     pub fn submit_now<C: FabricContext>(&mut self, ctx: &mut C, message: Message<P>) {
-        debug_assert!(!message.notify_sent, "nobody could be told");
+        debug_assert!(
+            !message.notify_sent,
+            "a message that is submitted now cannot request `Sent`"
+        );
         let slot = self.shared.messages.allocate::<C>(Message {
             queued: ctx.now(),
             ..message
@@ -213,8 +216,8 @@ impl<P: Payload> Fabric<P> {
     /// A message reaches the NIC of its source.
     #[inline]
     fn enqueue<C: HandlerContext>(&mut self, ctx: &mut C, message: u32) -> Option<Notice> {
-        let ways = (self.fluid.hand_over(), self.analytic.params());
-        match (self.fidelity(message), ways) {
+        let models = (self.fluid.hand_over(), self.analytic.params());
+        match (self.fidelity(message), models) {
             (Fidelity::Flow, (Some(delay), _)) => {
                 let ctx = &mut ctx.with_everything();
                 self.fluid.enqueue(ctx, &mut self.shared, delay, message)
@@ -229,15 +232,14 @@ impl<P: Payload> Fabric<P> {
 
     /// The host has processed [`Notice::Sent`] of message `slot`, and does not use it again.
     #[inline]
-    pub fn told_sent<M: Mode>(&mut self, slot: u32) {
+    pub fn note_sent<M: Mode>(&mut self, slot: u32) {
         match self.fidelity(slot) {
             Fidelity::Packet => {}
-            Fidelity::Flow => fluid::told::<AnyUse<M>, P>(&mut self.shared, slot),
-            Fidelity::Analytic => self.analytic.told::<AnyUse<M>, P>(&mut self.shared, slot),
+            Fidelity::Flow => fluid::note_sent::<AnyUse<M>, P>(&mut self.shared, slot),
+            Fidelity::Analytic => self.analytic.note_sent::<AnyUse<M>, P>(&mut self.shared, slot),
         }
     }
 
-    /// The fidelity of message `slot`.
     #[inline]
     fn fidelity(&self, slot: u32) -> Fidelity {
         (self.params().fidelities).of(self.shared.messages.get(slot).traffic)

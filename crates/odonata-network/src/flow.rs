@@ -30,7 +30,7 @@ use crate::{FabricEvent, Traffic};
 use credits::{Credit, CreditsInFlight};
 use exhaustion::Exhaustion;
 use late_tails::LateTails;
-use link::OwnOfLink;
+use link::LinkEntry;
 use odonata_engine::{Mode, Pool, Store, Time};
 use odonata_topology::LinkClass;
 
@@ -83,10 +83,10 @@ impl Flow {
     ) -> Self {
         let exhaustion = Exhaustion::new(links.ports, levels, room);
         let packet_links = if flits { 0 } else { links.len() };
-        let in_flight = (0..packet_links).map(|link| CreditsInFlight::none(links.class_of(links.own(link))));
+        let in_flight = (0..packet_links).map(|link| CreditsInFlight::none(links.class_of(links.entry(link))));
         let in_flight = in_flight.collect();
         Flow {
-            ports: Store::from_vec((0..links.len()).map(|link| OutPort::idle(links.own(link))).collect()),
+            ports: Store::from_vec((0..links.len()).map(|link| OutPort::idle(links.entry(link))).collect()),
             vcs: Store::filled(links.vcs() as usize, OutVc::IDLE),
             in_flight: Store::from_vec(in_flight),
             flits: FlitCredits::new(if flits { links.len() as usize } else { 0 }),
@@ -116,7 +116,6 @@ impl Flow {
         self.links.whole(link, self.ports.get(link).link)
     }
 
-    /// The class of `link`.
     #[inline(always)]
     pub(crate) fn class(&self, link: u32) -> LinkClass {
         self.links.class_of(self.ports.get(link).link)
@@ -131,13 +130,12 @@ impl Flow {
     /// Prefetches the state of the first channels of `link`.
     #[inline(always)]
     pub(crate) fn prefetch_channels(&self, link: u32) {
-        const OF_A_LINE: u32 = (64 / size_of::<OutVc>()) as u32;
+        const CHANNELS_PER_LINE: u32 = (64 / size_of::<OutVc>()) as u32;
         let first = self.links.first_vc(link);
         self.vcs.prefetch(first);
-        self.vcs.prefetch(first + OF_A_LINE);
+        self.vcs.prefetch(first + CHANNELS_PER_LINE);
     }
 
-    /// Prefetches the state of the port of `link`.
     #[inline(always)]
     pub(crate) fn prefetch_port(&self, link: u32) {
         self.ports.prefetch(link);
@@ -150,7 +148,6 @@ impl Flow {
         self.prefetch_port(link);
     }
 
-    /// Prefetches the credits of `link`.
     #[inline(always)]
     pub(crate) fn prefetch_credits(&self, link: u32) {
         self.in_flight.prefetch(link);
@@ -229,12 +226,12 @@ impl Flow {
     }
 
     /// Bytes per link without credits in flight, and per virtual channel.
-    pub(crate) const OF_A_LINK: usize = Links::OF_A_LINK + size_of::<OutPort>();
+    pub(crate) const BYTES_PER_LINK: usize = Links::BYTES_PER_LINK + size_of::<OutPort>();
     /// Bytes per router port, in addition to those of its link.
-    pub(crate) const OF_A_PORT: usize = Exhaustion::OF_A_PORT;
+    pub(crate) const BYTES_PER_PORT: usize = Exhaustion::BYTES_PER_PORT;
     /// Bytes of the credits in flight per link, for credits of packets.
-    pub(crate) const CREDITS_OF_A_LINK: usize = size_of::<CreditsInFlight>();
-    pub(crate) const OF_A_CHANNEL: usize = size_of::<OutVc>();
+    pub(crate) const CREDIT_BYTES_PER_LINK: usize = size_of::<CreditsInFlight>();
+    pub(crate) const BYTES_PER_CHANNEL: usize = size_of::<OutVc>();
 
     /// A packet of `owner` from input port `input` occupies `link` until `free_at` on virtual channel `vc`, and takes
     /// credits for `flits` flits.
@@ -353,7 +350,7 @@ impl Flow {
     pub(crate) fn wake_up<C: HandlerContext>(&mut self, ctx: &mut C, link: u32, at: Time) {
         let OutPort {
             service_at: pending,
-            link: OwnOfLink { sender: lp, .. },
+            link: LinkEntry { sender: lp, .. },
             ..
         } = *self.ports.get(link);
         if pending > ctx.now_of(lp) && pending <= at {

@@ -96,7 +96,6 @@ pub(crate) struct Fluid {
     rates: MaxMin,
     /// By number of flow.
     flights: GrowableStore<Flight>,
-    /// Number of queues per node.
     send_queues: u8,
     /// The messages of each queue of each node; those that are being sent, by slot.
     queues: Store<SendQueue>,
@@ -127,8 +126,8 @@ odonata_engine::journalled!(Fluid {
 });
 
 impl Fluid {
-    /// The flows of a part whose nodes have `send_queues` queues each; it computes the rates if it `keeps` the first
-    /// router.
+    /// The flows of a part whose nodes have `send_queues` queues each; `keeps`: it has the first router and computes
+    /// the rates.
     pub(crate) fn new(params: &NetworkParams, routing: &Routing, send_queues: u8, keeps: bool) -> Fluid {
         let hand_over = params.fidelities.has(Fidelity::Flow).then(|| hand_over(params));
         let topology = routing.topology();
@@ -196,7 +195,7 @@ impl Fluid {
     }
 
     /// Closes the waits that last at `now`.
-    pub(crate) fn close_books<P: Payload>(&mut self, messages: &Pool<Message<P>>, now: Time) {
+    pub(crate) fn close_waits<P: Payload>(&mut self, messages: &Pool<Message<P>>, now: Time) {
         let queues = &self.queues;
         self.blame.close(now, |queue| match queues.get(queue).sending {
             NIL => None,
@@ -251,9 +250,9 @@ impl Fluid {
             FabricEvent::FlowFill => self.fill(ctx, shared, delay),
             FabricEvent::FlowSent { message } => self.check_sent(ctx, shared, delay, message),
             FabricEvent::FlowEnd { flow } => self.advance(ctx, shared, delay, flow),
-            FabricEvent::FlowTell => self.tell_links(ctx, shared, delay),
-            FabricEvent::LinkUse { link, part, note } => self.hear(ctx, delay, LinkPart { link, part, note }),
-            FabricEvent::LinkUser { link, owner } => self.hear_owner(ctx, shared, link, owner),
+            FabricEvent::FlowTell => self.report_to_senders(ctx, shared, delay),
+            FabricEvent::LinkUse { link, part, note } => self.receive_report(ctx, delay, LinkPart { link, part, note }),
+            FabricEvent::LinkUser { link, owner } => self.receive_owner(ctx, shared, link, owner),
             FabricEvent::Delivered { message } => return deliver(ctx, shared, message),
             _ => debug_assert!(false, "{event:?} is none of flows"),
         }
@@ -421,7 +420,7 @@ impl Fluid {
 }
 
 /// Notifies the source of message `slot` that it is sent, if requested.
-fn tell<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, delay: Time, slot: u32) {
+fn notify_sent<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, delay: Time, slot: u32) {
     let message = shared.messages.get(slot);
     let (source, home) = (message.source, message.home);
     if home == NIL {
@@ -464,6 +463,6 @@ fn deliver<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, s
 }
 
 /// The host at the source has processed the notice that message `slot` is sent.
-pub(crate) fn told<M: Uses, P: Payload>(shared: &mut Shared<P>, slot: u32) {
+pub(crate) fn note_sent<M: Uses, P: Payload>(shared: &mut Shared<P>, slot: u32) {
     shared.messages.free::<M>(slot);
 }

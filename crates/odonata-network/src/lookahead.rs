@@ -57,8 +57,8 @@ impl LinkDelays {
     /// Adds messages without packets from any router to any other, with delay `flow` as flows and `analytic` in the
     /// LogGP model; `fidelities` gives the models in use.
     pub fn with_messages(self, fidelities: &Fidelities, flow: Time, analytic: Time) -> LinkDelays {
-        let ways = [(Fidelity::Flow, flow), (Fidelity::Analytic, analytic)];
-        let used = ways.into_iter().filter(|&(way, _)| fidelities.has(way));
+        let delays = [(Fidelity::Flow, flow), (Fidelity::Analytic, analytic)];
+        let used = delays.into_iter().filter(|&(fidelity, _)| fidelities.has(fidelity));
         LinkDelays {
             everywhere: used.map(|(_, delay)| delay).min(),
             packets: fidelities.has(Fidelity::Packet),

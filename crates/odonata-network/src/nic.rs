@@ -5,7 +5,7 @@
 //! events: when packet `k` starts, its entry time is known,
 //!
 //! ```text
-//! entered[k] = max(message queued, entered[k-1] + serialisation[k-1], sent[k - queue])
+//! entered[k] = max(message queued, entered[k-1] + serialization[k-1], sent[k - queue])
 //! ```
 //!
 //! Each traffic class has its own queues, optionally one per output of the node ([`send_queues`]); [`choice`] selects
@@ -100,8 +100,7 @@ impl Nics {
         }
     }
 
-    /// Bytes per queue.
-    pub(crate) const OF_A_LANE: usize = size_of::<SourceQueue>();
+    pub(crate) const BYTES_PER_QUEUE: usize = size_of::<SourceQueue>();
 
     pub(crate) fn memory(&self) -> usize {
         self.lanes.memory()
@@ -109,14 +108,14 @@ impl Nics {
 
     /// Queues per NIC, over all classes: equal to the channels of its link unless routers are pipelined.
     #[inline(always)]
-    fn lanes_of_a_nic(&self) -> u8 {
+    fn queues_per_nic(&self) -> u8 {
         self.classes * self.queues
     }
 
     /// The number of the queue for `channel` at `nic`.
     #[inline(always)]
     pub(crate) fn lane(&self, nic: u32, channel: u8) -> u32 {
-        nic * u32::from(self.lanes_of_a_nic()) + u32::from(channel)
+        nic * u32::from(self.queues_per_nic()) + u32::from(channel)
     }
 
     /// Prefetches the first queue of `nic`.
@@ -274,8 +273,8 @@ impl Nics {
         let slowed = rate
             .flatten()
             .map_or(Time::ZERO, |rate| rate.time_for(odonata_units::Bytes(u64::from(bytes))));
-        let alone = link.serialisation(bytes);
-        let (serialisation, slowed) = match shared.flow.coupling.is_on::<C>() {
+        let alone = link.serialization(bytes);
+        let (serialization, slowed) = match shared.flow.coupling.is_on::<C>() {
             true => {
                 let m = shared.messages.get(message);
                 let all = alone.max(slowed);
@@ -285,7 +284,7 @@ impl Nics {
             }
             false => (alone, slowed),
         };
-        let tail_out = now + serialisation;
+        let tail_out = now + serialization;
         let head_out = match shared.setup.params.switching {
             Switching::CutThrough | Switching::Wormhole => now + link.flit_time(alone),
             Switching::StoreAndForward => tail_out,
@@ -315,9 +314,9 @@ impl Nics {
         let cell = self.lanes.edit::<C>(lane);
         let place = usize::from(cell.place);
         let following = if cell.place + 1 == length { 0 } else { cell.place + 1 };
-        let room_since = cell.started[place] + serialisation;
+        let room_since = cell.started[place] + serialization;
         let entered = queued.max(cell.next_entry).max(room_since);
-        cell.next_entry = entered + serialisation;
+        cell.next_entry = entered + serialization;
         cell.started[place] = now;
         // The packet queue was full from this packet's entry until the next start: that of the packet `length - 1`
         // before it.

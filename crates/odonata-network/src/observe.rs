@@ -1,8 +1,8 @@
 //! Observers: the instruments that record what happens in the fabric.
 //!
-//! NICs, routers and links state facts: a packet waits, departs, is delivered; a credit arrives. [`Observers`] passes each fact
-//! to every instrument that implements it ([`Observer`]). The model never reads an instrument. A [`Tag`] that an instrument
-//! gives to a credit travels with the credit, and the model does not look into it.
+//! NICs, routers and links state facts: a packet waits, departs, is delivered; a credit arrives. [`Observers`] passes
+//! each fact to every instrument that implements it ([`Observer`]). The model never reads an instrument. A [`Tag`] that
+//! an instrument gives to a credit travels with the credit, and the model does not look into it.
 //!
 //! | instrument | records |
 //! |---|---|
@@ -10,8 +10,9 @@
 //! | [`Queues`] | of chosen links: how full buffers are, how many packets wait, how long the link stalls |
 //! | [`Contention`] | which traffic delays which ([`blame`]), and what each message loses by its waits ([`lost`]) |
 //!
-//! An instrument checks for itself whether it is on, first by the compiled feature set ([`Uses`]): what a scenario does not use
-//! is not compiled into its handlers. To add an instrument, implement the facts that it needs and add it to [`Observers`].
+//! An instrument checks for itself whether it is on, first by the compiled feature set ([`Uses`]): what a scenario does
+//! not use is not compiled into its handlers. To add an instrument, implement the facts that it needs and add it to
+//! [`Observers`].
 
 pub(crate) mod blame;
 mod contention;
@@ -116,7 +117,7 @@ impl Observers {
     #[inline]
     pub(crate) fn tag_of_packet<M: Uses>(&mut self, packet: u32, owner: Traffic) -> Tag {
         match self.contention.lost.is_on::<M>() {
-            true => Tag(self.contention.lost.by_others::<M>(packet, owner)),
+            true => Tag(self.contention.lost.losses_to_others::<M>(packet, owner)),
             false => Tag::NONE,
         }
     }

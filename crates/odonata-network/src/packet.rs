@@ -24,10 +24,10 @@ pub(crate) struct Packet {
     pub(crate) next: u32,
     /// Next packet that waits for the same output and virtual channel. In flight to an input-queued router: the link
     /// that it arrives over, [`NIL`] if that belongs to another part. In pipelined routers: the local number of the
-    /// port of its [`Way`].
+    /// port of its [`Route`].
     pub(crate) next_waiting: u32,
     pub(crate) traffic: u16,
-    /// Virtual channel of that buffer, as numbered by its sender. In pipelined routers: the level of its [`Way`].
+    /// Virtual channel of that buffer, as numbered by its sender. In pipelined routers: the level of its [`Route`].
     pub(crate) vc: u8,
     /// Its traffic class.
     pub(crate) class: u8,
@@ -42,7 +42,7 @@ const _: () = assert!(size_of::<Packet>() == 64);
 
 /// The route of a packet in a pipelined router, stored while it waits behind others in its buffer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct Route {
     /// Local number of the port.
     pub(crate) port: u32,
     pub(crate) level: u8,
@@ -74,14 +74,14 @@ impl Packet {
 
     /// Stores the route until the packet is at the front.
     #[inline]
-    pub(crate) fn keep_way(&mut self, way: Way) {
-        (self.next_waiting, self.vc, self.terms) = (way.port, way.level, way.terms);
+    pub(crate) fn store_route(&mut self, route: Route) {
+        (self.next_waiting, self.vc, self.terms) = (route.port, route.level, route.terms);
     }
 
     /// The stored route.
     #[inline]
-    pub(crate) fn kept_way(&self) -> Way {
-        Way {
+    pub(crate) fn stored_route(&self) -> Route {
+        Route {
             port: self.next_waiting,
             level: self.vc,
             terms: self.terms,

@@ -117,7 +117,7 @@ pub const MOST_CLASSES: u8 = 8;
 pub struct TrafficClasses {
     list: Vec<TrafficClass>,
     /// The class of each traffic; traffics without an entry have the first class.
-    of: Vec<u8>,
+    class_of: Vec<u8>,
 }
 
 impl Default for TrafficClasses {
@@ -125,7 +125,7 @@ impl Default for TrafficClasses {
     fn default() -> Self {
         TrafficClasses {
             list: vec![TrafficClass::default()],
-            of: Vec::new(),
+            class_of: Vec::new(),
         }
     }
 }
@@ -135,7 +135,7 @@ impl TrafficClasses {
     ///
     /// # Errors
     /// There are not 1 to [`MOST_CLASSES`] classes, a share is not between 0.001 and 1, or a class does not exist.
-    pub fn new(list: Vec<TrafficClass>, of: Vec<u8>) -> Result<Self, String> {
+    pub fn new(list: Vec<TrafficClass>, class_of: Vec<u8>) -> Result<Self, String> {
         if list.is_empty() || list.len() > usize::from(MOST_CLASSES) {
             return Err(format!("{} traffic classes, not 1 to {MOST_CLASSES}", list.len()));
         }
@@ -145,10 +145,10 @@ impl TrafficClasses {
                 class.share
             ));
         }
-        if let Some(&class) = of.iter().find(|&&class| usize::from(class) >= list.len()) {
+        if let Some(&class) = class_of.iter().find(|&&class| usize::from(class) >= list.len()) {
             return Err(format!("traffic class {class} of {}", list.len()));
         }
-        Ok(TrafficClasses { list, of })
+        Ok(TrafficClasses { list, class_of })
     }
 
     /// Number of classes.
@@ -164,7 +164,7 @@ impl TrafficClasses {
     /// The class of traffic `traffic`.
     #[inline]
     pub fn of(&self, traffic: crate::Traffic) -> u8 {
-        self.of.get(usize::from(traffic)).copied().unwrap_or(0)
+        self.class_of.get(usize::from(traffic)).copied().unwrap_or(0)
     }
 }
 
@@ -193,9 +193,9 @@ pub struct RunParams {
 
 /// A fabric's parameters, derived from the resolved tables `network` and `nic`, and from the run.
 ///
-/// The tables themselves are not used at runtime, because routers read some of these values at every event: here they
-/// are adjacent plain numbers, while a table has texts, lists, unset keys, and groups of keys with one meaning
-/// ([`Detour`], [`Knowledge`]).
+/// The tables themselves are not used at runtime, because routers read some of these values at every event. Here they
+/// are adjacent plain numbers; a table has texts, lists, unset keys, and groups of keys with one meaning ([`Detour`],
+/// [`Knowledge`]).
 #[derive(Clone, Debug)]
 pub struct NetworkParams {
     /// Largest packet, bytes.

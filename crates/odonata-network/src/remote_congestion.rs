@@ -406,7 +406,7 @@ impl RemoteCongestion {
             let number = flow.links.number(port);
             if value != self.published(number) {
                 self.record::<C>(number, due, value, ctx.handled_before());
-                self.tell_other_parts(updates, router, due, RemoteLoad { port: number, value });
+                self.send_to_other_parts(updates, router, due, RemoteLoad { port: number, value });
             }
             if let Some(credit) = flow.earliest_credit(port, now) {
                 next = next.min(credit);
@@ -418,15 +418,21 @@ impl RemoteCongestion {
     }
 
     /// Sends a load to the routers of the group of `router` that are in other parts.
-    fn tell_other_parts(&self, updates: &mut Vec<(u32, Time, RemoteUpdate)>, router: u32, due: Time, load: RemoteLoad) {
+    fn send_to_other_parts(
+        &self,
+        updates: &mut Vec<(u32, Time, RemoteUpdate)>,
+        router: u32,
+        due: Time,
+        load: RemoteLoad,
+    ) {
         let (size, routers) = (self.routers_of_a_group, &self.routers);
         let group = router / size;
-        let told = |&to: &u32| (to, due, RemoteUpdate::Load(load));
+        let update = |&to: &u32| (to, due, RemoteUpdate::Load(load));
         if group == routers.start / size {
-            updates.extend(self.before.iter().map(told));
+            updates.extend(self.before.iter().map(update));
         }
         if group == (routers.end - 1) / size {
-            updates.extend(self.after.iter().map(told));
+            updates.extend(self.after.iter().map(update));
         }
     }
 }
@@ -483,7 +489,7 @@ mod tests {
 
     /// A cycle reads the values at its beginning, [`LAG`] before its event, whatever is published in between.
     #[test]
-    fn what_a_cycle_of_the_same_instant_asks_for_is_kept() {
+    fn reports_that_a_cycle_of_the_same_instant_reads_are_kept() {
         let mut table = table();
         for (due, value, now) in [(100, 5, 80), (110, 6, 90), (120, 7, 100), (130, 8, 110), (140, 9, 120)] {
             table.record::<Plain>(7, Time(due), value, Time(now));
@@ -494,7 +500,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "has been forgotten")]
-    fn nobody_gets_an_answer_from_what_has_been_forgotten() {
+    fn no_read_reaches_a_removed_report() {
         let mut table = table();
         for (due, now) in [(100, 80), (110, 90), (120, 111)] {
             table.record::<Plain>(7, Time(due), 1, Time(now));
@@ -504,7 +510,7 @@ mod tests {
 
     /// Between a publication and its time lie delay / interval others.
     #[test]
-    fn what_nobody_can_ask_for_is_forgotten() {
+    fn reports_that_no_reader_needs_are_removed() {
         let mut table = table();
         for k in 0..1_000_u32 {
             let now = Time(10 * u64::from(k) + 1);

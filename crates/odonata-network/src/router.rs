@@ -11,7 +11,7 @@ pub(crate) mod input_queued;
 pub(crate) mod output_queued;
 pub(crate) mod pipelined;
 
-pub(crate) use arbiter::{NOBODY, input_port};
+pub(crate) use arbiter::{NO_INPUT, input_port};
 
 use crate::features::Uses;
 use crate::flow::Flow;

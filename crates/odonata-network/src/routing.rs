@@ -1,14 +1,13 @@
-//! Routing: one decision function over (where, header, local view).
+//! Routing: a decision function of router, header and local view.
 //!
-//! An algorithm is deterministic but for its [`Choice`]s: random picks and comparisons of load. In a
-//! run they are answered by the router's random stream and its port counters; the deadlock check
-//! ([`crate::deadlock`]) answers them in every possible way. So the dependency graph is
-//! enumerated from the very function that runs.
+//! An algorithm is deterministic except for its [`Choice`]s: random picks and comparisons of load. In a run, the
+//! router's random stream and port counters answer them; the deadlock check ([`crate::deadlock`]) enumerates all
+//! answers. So the dependency graph is derived from the code that runs.
 //!
-//! One file per family of networks, registered in one line of [`routings!`]: its algorithms with the keys that each takes,
-//! the virtual channels that they need, and how they decide ([`FamilyRouting`]); [`UpDownRouting`] is for any graph,
-//! [`DiameterTwoRouting`] for those in which any two routers have a neighbour in common. Each
-//! says which levels its paths go through, and refuses networks whose failed cables it knows no way around.
+//! Each family of networks has one file, registered by a line of `routings!`: its algorithms with their keys, the
+//! virtual channels that they need, and their decisions ([`FamilyRouting`]). [`UpDownRouting`] works on any graph,
+//! [`DiameterTwoRouting`] on those in which any two routers are adjacent or have a common neighbor. Each documents the
+//! levels of its paths, and refuses networks whose failed cables it cannot route around.
 
 mod diameter_two;
 mod dragonfly;
@@ -32,18 +31,18 @@ use crate::settings::{Algorithm as Name, Routing as Settings, RoutingKey as Key}
 /// No intermediate destination.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// What a packet carries for its routing; 12 bytes.
+/// The routing state of a packet; 12 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Header {
-    /// Node of destination.
+    /// Destination node.
     pub target: u32,
     /// Intermediate group or router, or [`NOWHERE`] while the route is minimal.
     pub via: u32,
     /// Whether `via` has been reached.
     pub via_reached: bool,
-    /// How far it has come on the ladder of virtual channels; what counts as a step is the algorithm's business.
+    /// The position in the algorithm's order of virtual channels.
     pub level: u8,
-    /// For the algorithm: what else it has to know of the way so far.
+    /// Further state of the algorithm about the path so far.
     pub notes: u16,
 }
 
@@ -69,25 +68,24 @@ impl Header {
     }
 }
 
-/// Where a packet goes next.
+/// The next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Decision {
     /// Output port, numbered over the machine.
     pub port: u32,
-    /// Level on it: which of the virtual channels that the routing needs on links of that class. Where there are more
-    /// channels than levels, a level is a range of channels.
+    /// Level: one of the virtual channels that the routing needs on links of that class. With more channels than
+    /// levels, a level is a range of channels.
     pub level: u8,
-    /// Whether this is only good for now: a packet that finds no room there is decided upon again, and does not wait.
-    /// Nobody ever waits for such a channel, so that it takes no part in a deadlock. The next decision begins with the
-    /// header of this one or, where it has not been taken, with the one before; both have to be right.
+    /// Whether the decision holds only for now: a packet without room there does not wait but is routed again. No
+    /// packet ever waits for such a channel, so it takes no part in a deadlock. The next decision starts from the
+    /// header of this one or, if it was not taken, from the previous one; both must be correct.
     pub retry: bool,
-    /// Whether there must be room for one more packet of full size than this one, because a ring is entered (bubble
-    /// flow control).
+    /// Whether the port needs room for one more full packet because the packet enters a ring (bubble flow control).
     pub spare: bool,
 }
 
 impl Decision {
-    /// To wait for `port` on `level`.
+    /// Waits for `port` on `level`.
     #[inline]
     pub fn new(port: u32, level: u8) -> Self {
         Decision {
@@ -99,43 +97,43 @@ impl Decision {
     }
 }
 
-/// A path that is held against another.
+/// A path to compare with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// Its first port, at the router that decides.
+    /// Its first port, at the deciding router.
     pub port: u32,
-    /// Links between routers on it, from the one that decides to the destination's.
+    /// Links between routers on it, from the deciding router to the destination's.
     pub hops: u32,
-    /// The global port of another router of the group that it goes over, if it does: its load matters as well where it
-    /// is known ([`Knowledge`](crate::Knowledge)). Where the router there has several that lead to the same group, one of
-    /// them. Else [`NOWHERE`].
+    /// The global port of another router of the group on the path; its load counts as well if known
+    /// ([`Knowledge`](crate::Knowledge)). If that router has several to the same group, one of them. Otherwise
+    /// [`NOWHERE`].
     pub remote: u32,
 }
 
 impl Path {
-    /// Whether `other` begins at the same port and, if what lies beyond it counts, goes over the same remote one.
+    /// Whether `other` begins at the same port and, with `beyond`, uses the same remote port.
     #[inline]
     pub(crate) fn is_like(&self, other: &Path, beyond: bool) -> bool {
         self.port == other.port && (!beyond || self.remote == other.remote)
     }
 }
 
-/// Answers the questions a routing algorithm has besides the header.
+/// The inputs of a routing algorithm besides the header.
 pub trait Choice {
     /// A number in `0..n`.
     fn pick(&mut self, n: u32) -> u32;
-    /// How many of `n` random paths to draw and compare. The deadlock check draws one: with every answer
-    /// to [`lighter`](Self::lighter) possible, any of them may be the lightest, so that one stands for all.
+    /// How many of `n` random paths to draw and compare. The deadlock check draws one: as it tries every answer to
+    /// [`lighter`](Self::lighter), one path stands for all.
     fn draws(&self, n: u32) -> u32 {
         n
     }
     /// Whether port `a` is less loaded than port `b`.
     fn lighter(&mut self, a: u32, b: u32) -> bool;
-    /// Whether path `a` is less loaded than path `b`, as far as is known.
+    /// Whether path `a` is less loaded than path `b`, as far as known.
     fn lighter_path(&mut self, a: Path, b: Path) -> bool {
         self.lighter(a.port, b.port)
     }
-    /// The load of `port` will be asked for soon.
+    /// Announces that the load of `port` will be needed soon.
     #[inline(always)]
     fn prepare(&self, port: u32) {
         let _ = port;
@@ -146,7 +144,7 @@ pub trait Choice {
     }
     /// Whether a packet should leave its path `minimal` for the non-minimal path `other`.
     fn divert(&mut self, minimal: Path, other: Path) -> bool;
-    /// Whether a packet could have a channel of `level` on `port` now.
+    /// Whether a packet could get a channel of `level` on `port` now.
     fn room(&mut self, port: u32, level: u8) -> bool;
 }
 
@@ -154,14 +152,14 @@ pub trait Choice {
 pub trait FamilyRouting: Sized {
     /// The graph of the family.
     type Graph;
-    /// What the family's algorithms are told apart by.
+    /// The algorithms of the family.
     type Algorithm: Copy;
 
-    /// The routing that resolved settings describe, by one of the family's algorithms. Every key that it takes is there; the
-    /// others make no difference.
+    /// The routing given by resolved settings, with one of the family's algorithms. All keys that it uses must be set;
+    /// others are ignored.
     ///
     /// # Errors
-    /// The graph is too large for the algorithm, or has failed cables that it knows no way around.
+    /// The graph is too large for the algorithm, or it cannot route around its failed cables.
     fn on(graph: Self::Graph, algorithm: Self::Algorithm, settings: &Settings) -> Result<Self, String>;
 
     /// The graph it routes on.
@@ -188,8 +186,8 @@ pub trait FamilyRouting: Sized {
         false
     }
 
-    /// See [`Routing::free_ways`].
-    fn free_ways(&self, _router: u32, _header: &Header, _see: impl FnMut(u32, u8)) {}
+    /// See [`Routing::free_outputs`].
+    fn free_outputs(&self, _router: u32, _header: &Header, _see: impl FnMut(u32, u8)) {}
 
     /// See [`Routing::routers_of_a_group`].
     fn routers_of_a_group(&self) -> Option<u32> {
@@ -207,7 +205,7 @@ pub trait FamilyRouting: Sized {
     }
 }
 
-/// Finds no room anywhere.
+/// A view in which no port has room.
 pub struct NoRoom;
 
 impl Choice for NoRoom {
@@ -229,9 +227,9 @@ impl Choice for NoRoom {
 struct Entry<T: 'static> {
     /// Its name in a scenario.
     name: Name,
-    /// What it is on this family.
+    /// The family's variant.
     algorithm: T,
-    /// The keys of `network.routing` that it takes, in groups.
+    /// The keys of `network.routing` that it uses, in groups.
     keys: &'static [&'static [Key]],
 }
 
@@ -242,10 +240,10 @@ const fn entry<T>(name: Name, algorithm: T, keys: &'static [&'static [Key]]) -> 
 /// The algorithms of a family, its default first.
 type Table<T> = &'static [Entry<T>];
 
-/// How the loads of two paths are held against each other.
+/// Keys for the comparison of two paths.
 const WEIGHING: &[Key] = &[Key::Threshold, Key::Bias, Key::Comparison, Key::WeighHops];
 
-/// What a router knows of the loads of others.
+/// Keys for the known loads of other routers.
 const KNOWLEDGE: &[Key] = &[
     Key::Knowledge,
     Key::KnowledgeInterval,
@@ -254,7 +252,7 @@ const KNOWLEDGE: &[Key] = &[
     Key::CongestionThreshold,
 ];
 
-/// The keys of an algorithm that holds the lightest of several paths, by its own ports, against a minimal one.
+/// Keys of an algorithm that compares the lightest of several paths, by its own ports, with a minimal one.
 const COMPARING: &[&[Key]] = &[&[Key::Candidates], WEIGHING, &[Key::Knowledge]];
 
 /// Registers routings: `documentation, module: Variant(Type) = [Family: TABLE_OF_ALGORITHMS, ...];`.
@@ -269,7 +267,7 @@ macro_rules! routings {
         }
 
         impl Routing {
-            /// The routing on `family` that resolved settings describe.
+            /// The routing on `family` given by resolved settings.
             ///
             /// # Errors
             /// The family does not have the algorithm; see also [`FamilyRouting::on`].
@@ -287,8 +285,8 @@ macro_rules! routings {
                 }
             }
 
-            /// Decides where a packet with `header` goes from `router`, and updates the header as if the
-            /// link had been taken.
+            /// Decides the next hop of a packet with `header` from `router`, and updates the header for the other end
+            /// of that link.
             // One compiled copy for all callers but the hot one.
             pub fn decide(&self, router: u32, header: &mut Header, choice: &mut dyn Choice) -> Decision {
                 self.decide_inline(router, header, choice)
@@ -307,22 +305,22 @@ macro_rules! routings {
                 }
             }
 
-            /// Whether it is known that decisions hang on the packet and the router alone, not on draws and loads.
+            /// Whether decisions are known to depend only on the packet and the router, not on random draws and loads.
             pub fn is_deterministic(&self) -> bool {
                 match self {
                     $(Routing::$variant(routing) => routing.is_deterministic(),)*
                 }
             }
 
-            /// Whether a packet that waits is decided upon again and again until it can go ([`Decision::retry`]).
+            /// Whether a waiting packet is routed again until it can go ([`Decision::retry`]).
             pub fn decides_again(&self) -> bool {
                 match self {
                     $(Routing::$variant(routing) => routing.decides_again(),)*
                 }
             }
 
-            /// Whether the load of a port is, in pipelined routers too, what waits for it as well as what has been sent and not
-            /// credited: where many choose among few ports, the latter alone is news too late.
+            /// Whether waiting packets count in the load of a port with pipelined routers, besides flits sent without a
+            /// returned credit. The latter alone react too late if many packets choose among few ports.
             pub fn counts_waiting(&self) -> bool {
                 match self {
                     Routing::FatTree(routing) => routing.is_adaptive(),
@@ -332,41 +330,40 @@ macro_rules! routings {
                 }
             }
 
-            /// Whether every packet waits for room where it was sent, without a bubble behind it: no decision has
-            /// [`Decision::retry`] or [`Decision::spare`].
+            /// Whether every packet waits for room at the port of its decision, without a bubble behind it: no decision
+            /// has [`Decision::retry`] or [`Decision::spare`].
             pub(crate) fn waits_for_room(&self) -> bool {
                 !matches!(self, Routing::Torus(_) | Routing::HyperX(_))
             }
 
-            /// Whether of the outputs that have room now ([`Decision::retry`]) any will do: an allocator may be asked for all
-            /// of them at once, and decides.
+            /// Whether any output with room now ([`Decision::retry`]) is acceptable: a packet may request all of them
+            /// at once, and the allocator decides.
             pub fn takes_any(&self) -> bool {
                 match self {
                     $(Routing::$variant(routing) => routing.takes_any(),)*
                 }
             }
 
-            /// Where [`takes_any`](Self::takes_any) holds: calls `see` with the ports and levels that a packet with `header`
-            /// may take at `router` if they have room now, and keep its header. If none has, it waits for what
-            /// [`decide`](Self::decide) says when there is no room.
+            /// With [`takes_any`](Self::takes_any): calls `see` with the ports and levels that a packet with `header`
+            /// may take at `router` if they have room now; its header does not change. If none has room, the packet
+            /// waits at the port that [`decide`](Self::decide) gives without room.
             #[inline(always)]
-            pub fn free_ways(&self, router: u32, header: &Header, see: impl FnMut(u32, u8)) {
+            pub fn free_outputs(&self, router: u32, header: &Header, see: impl FnMut(u32, u8)) {
                 match self {
-                    $(Routing::$variant(routing) => routing.free_ways(router, header, see),)*
+                    $(Routing::$variant(routing) => routing.free_outputs(router, header, see),)*
                 }
             }
 
-            /// Routers of a group, where source routers hold paths over global ports of other routers of their group
-            /// against each other; the routers of a group have consecutive numbers. `None` where nobody has a use for the
-            /// loads of such ports.
+            /// Routers per group if source routers compare paths over global ports of other routers of their group; the
+            /// routers of a group have consecutive numbers. `None` if the loads of such ports are not used.
             pub fn routers_of_a_group(&self) -> Option<u32> {
                 match self {
                     $(Routing::$variant(routing) => FamilyRouting::routers_of_a_group(routing),)*
                 }
             }
 
-            /// Whether a packet from node `source` that has visited `hops` routers and arrives with `header` has left its minimal
-            /// path: it went over an intermediate group, or its way was longer than a shortest one.
+            /// Whether a packet from node `source` that has visited `hops` routers and arrives with `header` has left
+            /// its minimal path: it used an intermediate group, or its path was longer than a shortest one.
             #[inline]
             pub(crate) fn is_detour(&self, source: u32, hops: u32, header: &Header) -> bool {
                 match self {
@@ -374,22 +371,22 @@ macro_rules! routings {
                 }
             }
 
-            /// Virtual channels needed per link class, computed from the levels that paths go through.
+            /// Virtual channels needed per link class, computed from the levels of the paths.
             pub fn virtual_channels(&self) -> VirtualChannels {
                 match self {
                     $(Routing::$variant(routing) => routing.virtual_channels(),)*
                 }
             }
 
-            /// The graph it routes on.
+            /// The topology of its graph.
             pub fn topology(&self) -> &Topology {
                 match self {
                     $(Routing::$variant(routing) => FamilyRouting::topology(routing),)*
                 }
             }
 
-            /// The ring that `port` is part of, named by one of its ports, where bubble flow control keeps a packet's room
-            /// free in each ring: packets in it never wait for each other in a circle, and it counts as one channel.
+            /// The ring of `port`, identified by one of its ports, if bubble flow control keeps room for a packet free
+            /// in each ring. Packets in a ring never form a cycle of waits, so it counts as one channel.
             pub fn ring(&self, port: u32) -> Option<u32> {
                 match self {
                     $(Routing::$variant(routing) => routing.ring(port),)*
@@ -397,8 +394,8 @@ macro_rules! routings {
             }
         }
 
-        /// The algorithms of a family, its default first, and the keys of `network.routing` that each takes. Up*/down* is the
-        /// last: every family has it.
+        /// The algorithms of a family, its default first, and the keys of `network.routing` that each uses. Up*/down*,
+        /// which every family has, is the last.
         pub fn algorithms(family: FamilyName) -> Vec<(Name, Vec<Key>)> {
             let mut all = match family {
                 $($(FamilyName::$family => named($module::$table),)+)*
@@ -424,10 +421,10 @@ routings! {
     slim_fly: SlimFly(SlimFlyRouting) = [SlimFly: ALGORITHMS];
     /// On a PolarFly.
     polarfly: PolarFly(PolarFlyRouting) = [PolarFly: ALGORITHMS];
-    /// On a rail-optimised cluster.
+    /// On a rail-optimized cluster.
     rail_optimized: RailOptimized(RailRouting) = [RailOptimized: ALGORITHMS];
     /// On a torus or mesh.
-    torus: Torus(TorusRouting) = [Torus: ALGORITHMS, Mesh: ALGORITHMS_OF_A_MESH];
+    torus: Torus(TorusRouting) = [Torus: ALGORITHMS, Mesh: MESH_ALGORITHMS];
     /// On any graph.
     up_down: UpDown(UpDownRouting) = [Graph: ALGORITHMS];
 }
@@ -446,7 +443,7 @@ fn on<R: FamilyRouting>(
     R::on(graph, entry.algorithm, settings)
 }
 
-/// Random non-minimal paths, or ports, that are compared.
+/// Number of random non-minimal paths, or ports, to compare.
 fn candidates(settings: &Settings) -> u32 {
     settings.candidates.unwrap_or(1)
 }
@@ -456,7 +453,7 @@ fn named<T>(table: Table<T>) -> Vec<(Name, Vec<Key>)> {
 }
 
 /// # Errors
-/// A cable of `family` failed, which its algorithms need.
+/// A cable of `family` failed, and its algorithms need all cables.
 fn refuse_failed(topology: &Topology, family: &str) -> Result<(), String> {
     match topology.failed().first() {
         None => Ok(()),
@@ -468,7 +465,7 @@ fn refuse_failed(topology: &Topology, family: &str) -> Result<(), String> {
     }
 }
 
-/// One of the parallel cables at `ports`: the only one that is left, a random one, or the lightest.
+/// One of the parallel cables at `ports`: the only one left, a random one, or the lightest.
 #[inline]
 fn parallel(topology: &Topology, ports: Range<u32>, adaptive: bool, choice: &mut (impl Choice + ?Sized)) -> u32 {
     let live = topology.live(ports.clone());
@@ -482,16 +479,16 @@ fn parallel(topology: &Topology, ports: Range<u32>, adaptive: bool, choice: &mut
     }
 }
 
-/// Most random paths or ports that are compared.
+/// Most random paths or ports to compare.
 const MOST_CANDIDATES: u32 = 64;
 
-/// The lightest of `candidates` different random ones of `count` ports, of which `nth` gives each; of equal ones the first that
-/// was drawn. If all who choose at the same time compared all ports, all would take the same one; of two random ones the lighter
-/// is nearly as light, and another one for each (M. Mitzenmacher, "The power of two choices in randomized load balancing", IEEE
-/// TPDS 12(10), 2001).
+/// The lightest of `candidates` distinct random ports of the `count` given by `nth`; among equals the first drawn. If
+/// all packets compared all ports at the same time, all would take the same one; the lighter of two random ports is
+/// nearly as light and differs between packets (M. Mitzenmacher, "The power of two choices in randomized load
+/// balancing", IEEE TPDS 12(10), 2001).
 #[inline]
 fn lightest<C: Choice + ?Sized>(count: u32, candidates: u32, choice: &mut C, nth: impl Fn(u32, &mut C) -> u32) -> u32 {
-    // Those that were drawn, in order of their numbers.
+    // The ports drawn so far, in ascending order.
     let mut drawn = [0; MOST_CANDIDATES as usize];
     let mut best = 0;
     for already in 0..choice.draws(candidates.min(count).min(MOST_CANDIDATES)) as usize {
@@ -511,8 +508,8 @@ fn lightest<C: Choice + ?Sized>(count: u32, candidates: u32, choice: &mut C, nth
     best
 }
 
-/// The lightest of `count` ports, of which `nth` gives each; of equal ones the first from a random one on, around. One draw, where
-/// [`lightest`] would take one for each.
+/// The lightest of the `count` ports given by `nth`; among equals the first from a random start. It takes one draw;
+/// [`lightest`] would take one per port.
 #[inline]
 fn lightest_of_all(count: u32, choice: &mut (impl Choice + ?Sized), nth: impl Fn(u32) -> u32) -> u32 {
     let start = choice.pick(count);
@@ -536,8 +533,8 @@ fn other_group(groups: u32, here: u32, goal: u32, choice: &mut (impl Choice + ?S
     group + u32::from(group >= high)
 }
 
-/// The lightest of so many `candidates`, each with its first port, that `draw` makes at random; `None` if it makes none.
-/// Those that begin like the one that is kept are passed over: it is no lighter than itself.
+/// The lightest of up to `candidates` random candidates of `draw`, each with its first port; `None` if `draw` makes
+/// none. Candidates with the same first port as the current best are skipped: they are no lighter.
 #[inline]
 fn lightest_port<T: Copy, C: Choice + ?Sized>(
     candidates: u32,
@@ -548,7 +545,7 @@ fn lightest_port<T: Copy, C: Choice + ?Sized>(
     lightest_drawn(candidates, choice, draw, less)
 }
 
-/// Likewise of paths, of which more may be known than the load of their first port.
+/// The same for paths, of which more than the load of the first port may be known.
 #[inline]
 fn lightest_path<T: Copy, C: Choice + ?Sized>(
     candidates: u32,

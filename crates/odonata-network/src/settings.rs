@@ -1,7 +1,7 @@
-//! The settings of a network: the keys of a scenario that say what it is like, each declared here and nowhere else.
+//! The settings of a network: the keys of a scenario's network tables.
 //!
-//! As they are written and as they are resolved they are of one type. What a key has by default stands in `Default` of its
-//! table; a default that depends on other keys is [filled in](odonata_units::Filled) when the scenario is resolved.
+//! Written and resolved settings have the same type. The `Default` of a table holds the default values. A default that
+//! depends on other keys is [filled in](odonata_units::Filled) when the scenario is resolved.
 
 mod algorithm;
 mod analytic;

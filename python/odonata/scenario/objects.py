@@ -233,13 +233,13 @@ __all__ = [
 Fidelity = Literal["packet", "flow", "analytic"]
 """How a fabric carries messages.
 
-`packet`: In packets, from router to router.
+`packet`: As packets, from router to router.
 
-`flow`: As flows, whose rates are max-min fair over the links of their paths (D. Bertsekas, R. Gallager,
-Data Networks, 1992, 6.5.2): links are shared, but there are no packets, queues or buffers.
+`flow`: As flows with max-min fair rates over the links of their paths (D. Bertsekas, R. Gallager, Data
+Networks, 1992, 6.5.2). Flows share links; there are no packets, queues or buffers.
 
-`analytic`: By the LogGP model (A. Alexandrov et al., SPAA 1995): nothing in the network is in the way of
-anything else. GOAL schedules go by the LogGOPS model of LogGOPSim.
+`analytic`: By the LogGP model (A. Alexandrov et al., SPAA 1995), without contention in the network. GOAL
+schedules follow the LogGOPS model of LogGOPSim.
 """
 
 
@@ -3559,7 +3559,7 @@ class Jitter(Table):
     """Least delay, e.g. "0.5 ns"."""
 
     max: Time
-    """Greatest delay, not less than `min`, e.g. "1 ns"."""
+    """Greatest delay, at least `min`, e.g. "1 ns"."""
 
 Alltoallv = Literal["auto", "pairwise", "pairwise-exchange", "linear", "scattered"]
 """The algorithm of all-to-alls of listed sizes.
@@ -3728,120 +3728,122 @@ class Mpi(Table):
 
 
 class Analytic(Table):
-    """The parameters of the LogGP model that are the network's; only where `network.fidelity`, or that of a
-    job, is "analytic". Those of the hosts, o and S, are `mpi.send_overhead`, `mpi.recv_overhead` and
+    """The network parameters of the LogGP model. They apply where `network.fidelity` or the `fidelity` of a
+    job is "analytic". The host parameters o and S are `mpi.send_overhead`, `mpi.recv_overhead` and
     `mpi.eager_threshold`.
     """
 
     gap: Time = "0 s"
-    """g: an interface begins to send, or to receive, two messages at least so far apart, and their bytes
-    after the first.
+    """g: least time between the starts of two messages that an interface sends, or receives; their bytes
+    after the first take additional time.
     """
 
     gap_per_byte: PerByte | None = None
-    """G: time per byte of a message after its first, e.g. "0.08 ns/B". Default: that of terminal links."""
+    """G: time per byte of a message after its first, e.g. "0.08 ns/B". Default: the time per byte of
+    terminal links.
+    """
 
     latency: Time | None = None
-    """L: from the interface of the sender to that of the receiver; positive. Default: that of a message
-    which meets nobody, over the links and routers of a shortest path, in the mean over the paths from the
-    first router to all others.
+    """L: latency from the sender's interface to the receiver's interface; positive. Default: the zero-load
+    latency over the links and routers of a shortest path, averaged over the paths from the first router
+    to all others.
     """
 
     overhead_per_byte: PerByte = "0 ps/B"
-    """O: how long each byte of a message after its first occupies the processors at its ends. Of GOAL
-    schedules only.
+    """O: time for which each byte of a message after its first occupies the processors of sender and
+    receiver. Only for GOAL schedules.
     """
 
 Arbitration = Literal["round-robin", "age", "first-come", "lowest-first"]
-"""Which of several packets an output takes, whatever the router model.
+"""Which of several packets an output takes, for every router model.
 
-`round-robin`: That of the next input port after the one that was served last. Ports get equal shares, so
-that of sources which meet one after the other each gets half of what the next one gets.
+`round-robin`: The packet of the next input port after the one served last. Ports get equal shares: where
+sources join a path one after another, each gets half the share of the next.
 
-`age`: The oldest, wherever it comes from: sources get equal shares. Packets of a long message are created
-one after the other, at the rate of the node's link (D. Abts, D. Weisser, SC 2007).
+`age`: The oldest packet of all inputs: sources get equal shares. Packets of a long message are created
+one after another, at the rate of the node's link (D. Abts, D. Weisser, SC 2007).
 
-`first-come`: That which asked first. Shares follow the buffers: who has more packets waiting gets more.
-The simulator CODES does so.
+`first-come`: The packet that requested first. Shares follow the buffers: an input with more waiting
+packets gets more. CODES uses this rule.
 
-`lowest-first`: That of the lowest port and virtual channel: others may wait for ever.
+`lowest-first`: The packet of the lowest port and virtual channel: packets of other inputs can starve.
 """
 
 Clock = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps|ns|[uµμ]s|ms|s|Hz|kHz|MHz|GHz)\s*$")]
 """A period of a clock: a time, or a number and one of Hz, kHz, MHz, GHz."""
 
 CongestionKind = Literal["none", "ecn", "per-flow"]
-"""Congestion control between the ends of the network.
+"""Kinds of congestion control.
 
-`none`: None: there are the credits between routers.
+`none`: None: only the credits between routers limit senders.
 
-`ecn`: Ports mark the packets behind which much waits. The source of a marked packet reduces its rate to
-that node, and recovers over time (as in InfiniBand and DCQCN).
+`ecn`: Ports mark packets that have a large backlog behind them. The source of a marked packet reduces its
+rate to that node and recovers over time (as in InfiniBand and DCQCN).
 
-`per-flow`: The router in front of a node that is sent too much finds a rate for those who send to it, and
-only these are slowed down (after Slingshot).
+`per-flow`: The last router before an overloaded node computes a rate for the senders to that node. Only
+these senders slow down (after Slingshot).
 """
 
 
 class CongestionControl(Table):
-    """Congestion control. Notifications take the time of an idle network and no bandwidth."""
+    """Congestion control. Notifications travel at zero-load latency and use no bandwidth."""
 
     decrease: float | None = None
-    """ECN: the part of its rate that a flow loses when it is notified; more than 0 and less than 1. Default:
+    """ECN: the fraction of its rate that a notified flow gives up; more than 0 and less than 1. Default:
     0.5.
     """
 
     interval: Time | None = None
-    """Least time between two such losses of a flow (ECN), or between two changes of the rate to a node (per
-    flow); about the way there and back. Default: "5 us".
+    """Least time between two rate reductions of a flow (ECN), or between two changes of the rate to a node
+    (per flow); about one round trip. Default: "5 us".
     """
 
     kind: CongestionKind = "none"
-    """The kind. Default: "none"; the other keys are for the other kinds."""
+    """The kind. Default: "none"; the other keys apply to the other kinds."""
 
     recovery: Time | None = None
-    """In which time a flow recovers from nothing to the rate of its link. Default: "500 us"."""
+    """Time in which a flow recovers from rate zero to the rate of its link. Default: "500 us"."""
 
     threshold: Bytes | None = None
-    """ECN: a port marks a packet if more than this waits behind it. Per flow: what may wait for the link to
-    a node without anybody being slowed down. Default: 8 packets; per flow: 4 packets.
+    """ECN: a port marks a packet if more than this waits behind it. Per flow: the backlog for the link to a
+    node that slows down no flow. Default: 8 packets; per flow: 4 packets.
     """
 
 InputQueues = Literal["virtual-output", "fifo"]
 """Which packets of an input buffer compete for outputs.
 
-`virtual-output`: Virtual output queues: every packet waits for its own output only.
+`virtual-output`: Virtual output queues: every packet waits only for its own output.
 
-`fifo`: First in, first out: only the head competes and blocks those behind it.
+`fifo`: First in, first out: only the head of the buffer competes, which causes head-of-line blocking.
 """
 
 
 class Link(Table):
-    """One class of links; both directions alike."""
+    """A link class. Both directions are alike."""
 
     bandwidth: Bandwidth | None = None
-    """Transfer rate of one direction, positive, e.g. "5.25 GiB/s". Default: by class, see `network.links`."""
+    """Bandwidth of one direction, positive, e.g. "5.25 GiB/s". Default: by class, see `network.links`."""
 
     buffer: Bytes | None = None
-    """Buffer at the receiving end, per virtual channel; at least one packet, under wormhole switching one
+    """Buffer at the receiving end, per virtual channel; at least one packet, with wormhole switching one
     flit. Default: by class.
     """
 
     credit_delay: Time | None = None
-    """How long a credit takes back; positive. Default: the latency."""
+    """Time that a credit takes to return; positive. Default: the latency."""
 
     latency: Time | None = None
-    """Time of flight, from the departure of a bit to its arrival; positive, as it is what parallel runs can
-    look ahead. Default: by class.
+    """Propagation delay from the departure of a bit to its arrival; positive, because it bounds the
+    lookahead of parallel runs. Default: by class.
     """
 
 
 class Links(Table):
-    """The classes of links of a machine."""
+    """The link classes of a machine."""
 
     column: Link = Field(default_factory=Link)
     """Between routers of a group that has two kinds of links: the columns of a two-dimensional dragonfly
-    group. What is left out is as for `local` by default.
+    group. Keys that are left out default to those of `local`.
     """
 
     global_: Link = Field(default_factory=Link, validation_alias="global", serialization_alias="global")
@@ -3854,68 +3856,68 @@ class Links(Table):
     """Between a node and its router. Defaults: bandwidth "16 GiB/s", latency "30 ns", buffer "32 KiB"."""
 
 AdaptiveRequests = Literal["all", "first"]
-"""Of how many outputs a packet under minimal adaptive routing on a torus or mesh asks for a virtual channel
-at once, apart from that of the escape.
+"""At how many outputs a packet with minimal adaptive routing on a torus or mesh requests a virtual channel
+at once, besides the escape channel.
 
-`all`: Of all on shortest paths; the allocator decides.
+`all`: At all outputs on shortest paths; the allocator decides.
 
-`first`: Of that in the lowest dimension which is not done. So it is in BookSim 2, whose set of outputs
-keeps of those with the same priority only the first: there min_adapt follows dimension order on the
-adaptive channel, too.
+`first`: At the output of the lowest unfinished dimension. BookSim 2 behaves this way: its output set
+keeps only the first of several entries with equal priority, so its min_adapt follows dimension order on
+the adaptive channel, too.
 """
 
 Allocator = Literal["input-first", "output-first"]
 """Which side of a separable allocator chooses first.
 
-`input-first`: Inputs choose what to ask for, then outputs among those who ask.
+`input-first`: Inputs choose their requests, then outputs choose among the requests.
 
-`output-first`: Outputs choose among all who might ask, then inputs among those who chose them (a round of
-iSLIP).
+`output-first`: Outputs choose among all inputs with a request, then inputs choose among the grants (one
+round of iSLIP).
 """
 
 InjectionVc = Literal["in-turn", "random", "booksim"]
-"""Which virtual channel of the terminal link, of its traffic class, a node sends a packet on.
+"""The virtual channel of the terminal link, within its traffic class, on which a node sends a packet.
 
-`in-turn`: From the one after the last on, around, the first that has room.
+`in-turn`: The first channel with room, searched round-robin from the one after the last used.
 
-`random`: One that is drawn; if it has no room, one is drawn anew when there may be.
+`random`: A random channel; if it has no room, another is drawn when a credit may have arrived.
 
-`booksim`: As BookSim 2's routing functions have it: random on a dragonfly, in turn on other machines.
+`booksim`: As in BookSim 2's routing functions: random on a dragonfly, in turn on other machines.
 """
 
 
 class Pipeline(Table):
-    """The pipeline of `router = "pipelined"`, whose stages take whole cycles of `network.clock` (W. Dally,
-    B. Towles, "Principles and practices of interconnection networks", 2004).
+    """The pipeline of `router = "pipelined"`. Its stages take whole cycles of `network.clock` (W. Dally, B.
+    Towles, "Principles and practices of interconnection networks", 2004).
     """
 
     adaptive_requests: AdaptiveRequests = "all"
-    """Of how many outputs an adaptive packet asks for a virtual channel at once."""
+    """At how many outputs an adaptive packet requests a virtual channel at once."""
 
     allocator: Allocator = "input-first"
     """Which side of the separable allocators chooses first."""
 
     busy_when_full: bool = False
-    """Whether a virtual channel whose buffer is full cannot be allocated."""
+    """Whether a virtual channel with a full buffer is excluded from allocation."""
 
     crossbar: Annotated[int, Field(ge=1, le=100)] = 1
     """Cycles of crossbar traversal."""
 
     injection_vc: InjectionVc = "in-turn"
-    """Which virtual channel of the terminal link a node sends a packet on."""
+    """The virtual channel of the terminal link on which a node sends a packet."""
 
     input_speedup: Annotated[int, Field(ge=1, le=16)] = 1
-    """Flits that an input port can send in a step, from different virtual channels."""
+    """Flits that an input port can send per step, from different virtual channels."""
 
     internal_speedup: Annotated[float, Field(ge=1, le=4)] = 1.0
-    """Steps of allocation and crossbar in a cycle; a fraction is spread over the cycles."""
+    """Steps of allocation and crossbar per cycle; a fraction is spread over the cycles."""
 
     iterations: Annotated[int, Field(ge=1, le=16)] = 1
-    """Rounds in which an allocator tries to match those who are left."""
+    """Rounds in which an allocator tries to match the remaining requests."""
 
     routing: Annotated[int, Field(ge=0, le=100)] = 0
-    """Cycles from a packet's coming to the front of its buffer to its asking for a virtual channel; 0: it
-    has been routed on its way there (lookahead routing).
+    """Cycles from the time when a packet reaches the front of its buffer until it requests a virtual
+    channel. 0 is lookahead routing: the upstream router has routed the packet.
     """
 
     switch_allocation: Annotated[int, Field(ge=1, le=100)] = 1
@@ -3927,55 +3929,55 @@ class Pipeline(Table):
 RouterModel = Literal["input-queued", "output-queued", "pipelined"]
 """Where packets wait inside a router.
 
-`input-queued`: In the buffer of their input port and virtual channel, see `input_queues`.
+`input-queued`: In the buffer of their input port and virtual channel; see `input_queues`.
 
-`output-queued`: In a queue per output port and virtual channel, routed on arrival: the router of CODES.
+`output-queued`: In a queue per output port and virtual channel, with routing on arrival: the router of
+CODES.
 
 `pipelined`: Flit by flit and cycle by cycle through virtual-channel and switch allocation, see
-`network.pipeline`: the router of cycle-accurate simulators. Needs `network.clock`.
+`network.pipeline`: the router of cycle-accurate simulators. It needs `network.clock`.
 """
 
 Algorithm = Literal["minimal", "valiant", "progressive-adaptive", "ugal", "romm", "dimension-order", "bubble", "minimal-adaptive", "nearest-common-ancestor", "dal", "pxn", "up-down"]
-"""The routing algorithm. Each family of machines has some of them.
+"""The routing algorithm. Each machine family supports some of them.
 
 `minimal`: Always a shortest path.
 
-`valiant`: Always over a random intermediate group or router (L. Valiant, "A scheme for fast parallel
+`valiant`: Always through a random intermediate group or router (L. Valiant, "A scheme for fast parallel
 communication", 1982).
 
-`progressive-adaptive`: Minimal until a router of the source group finds the way over a random
+`progressive-adaptive`: Minimal, until a router of the source group finds the path through a random
 intermediate group or router less loaded (PAR: N. Jiang, J. Kim, W. Dally, "Indirect adaptive routing on
 large scale interconnection networks", ISCA 2009).
 
-`ugal`: The source router compares the minimal path with random non-minimal ones (UGAL: A. Singh, "Load-
-balanced routing in interconnection networks", 2005); `knowledge` says by which loads.
+`ugal`: The source router compares the minimal path with random non-minimal paths (UGAL: A. Singh, "Load-
+balanced routing in interconnection networks", 2005). `knowledge` selects the loads that it compares.
 
-`romm`: Over a random router on the shortest paths, to it and from it by dimension order (two-phase ROMM:
-T. Nesson, S. L. Johnsson, SPAA 1995).
+`romm`: Through a random router on the shortest paths, with dimension order to and from that router (two-
+phase ROMM: T. Nesson, S. L. Johnsson, SPAA 1995).
 
-`dimension-order`: One dimension after the other, the first one first.
+`dimension-order`: Dimension by dimension, starting with the first.
 
-`bubble`: One dimension after the other, with bubble flow control on the rings of a torus (V. Puente et
-al., ICPP 1999): no second virtual channel, but room for two packets where a ring is entered.
+`bubble`: Dimension by dimension, with bubble flow control on the rings of a torus (V. Puente et al., ICPP
+1999). It needs no second virtual channel, but room for two packets at the entry to a ring.
 
-`minimal-adaptive`: Any dimension that brings the packet nearer, the least loaded first; dimension order
-is the escape (J. Duato, 1993).
+`minimal-adaptive`: Any dimension that brings the packet nearer, the least loaded first, with dimension
+order as the escape path (J. Duato, 1993).
 
-`nearest-common-ancestor`: Up to the nearest common ancestor, then down; `up` says how the way up is
-chosen.
+`nearest-common-ancestor`: Up to the nearest common ancestor, then down. `up` selects the path up.
 
-`dal`: Dimensionally adaptive: in every dimension at most one detour over another router of the line (DAL:
+`dal`: Dimensionally adaptive: at most one detour per dimension, through another router of the line (DAL:
 J. Ahn et al., "HyperX", SC 2009).
 
-`pxn`: To a GPU on another rail of another host: through the links of the own host to its GPU on that rail
-first (PXN of NCCL 2.12, 2022).
+`pxn`: To a GPU on another rail of another host: first over the links of the source host to its GPU on
+that rail (PXN of NCCL 2.12, 2022).
 
-`up-down`: Over a spanning tree: first towards its root, then away from it (up*/down*: M. Schroeder et
-al., "Autonet", 1991).
+`up-down`: Over a spanning tree: first toward its root, then away from it (up*/down*: M. Schroeder et al.,
+"Autonet", 1991).
 """
 
 Comparison = Literal["both", "sum"]
-"""How the loads of a minimal and of another path, m and o, are compared; b is `bias`, T `threshold`.
+"""How the loads of a minimal path, m, and of another path, o, are compared; b is `bias`, T `threshold`.
 
 `both`: The packet leaves its minimal path if m > T and m > b o.
 
@@ -3983,88 +3985,88 @@ Comparison = Literal["both", "sum"]
 """
 
 DeadlockCheck = Literal["refuse", "warn"]
-"""What happens to a routing whose dependency graph has a cycle.
+"""What happens if the dependency graph of a routing has a cycle.
 
-`refuse`: It is not run.
+`refuse`: The scenario is refused.
 
-`warn`: It is run, as some other simulators do, and the results say so. The run may come to a halt.
+`warn`: The scenario runs, as in some other simulators, and the results carry a warning. The run may come
+to a halt.
 """
 
 Divert = Literal["any", "own-global-ports"]
-"""Over what a second router of the source group may divert a packet.
+"""The paths to which a second router of the source group may divert a packet.
 
-`any`: Over any port.
+`any`: Through any port.
 
-`own-global-ports`: Over its own global ports only, as in CODES.
+`own-global-ports`: Only through its own global ports, as in CODES.
 """
 
 Knowledge = Literal["local", "global", "piggyback"]
-"""Which loads the source router of an adaptive algorithm knows. What it knows of others it has been told, a
-while ago: they publish at multiples of `knowledge_interval` what has changed, and it is known after
-`knowledge_delay`.
+"""Which loads the source router of an adaptive algorithm knows. Routers publish changes at multiples of
+`knowledge_interval`; other routers know them `knowledge_delay` later.
 
-`local`: Those of its own ports (UGAL-L).
+`local`: The loads of its own ports (UGAL-L).
 
-`global`: Those of the global ports of its group as well: the load of such a port counts with that of the
-way to it (UGAL-G: J. Kim, W. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly
+`global`: Also the loads of the global ports of its group; each counts together with the load of the path
+to that port (UGAL-G: J. Kim, W. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly
 topology", ISCA 2008).
 
-`piggyback`: Which global ports of its group are congested: a packet whose minimal path goes over one of
-them takes another path, for others its own ports decide (piggybacking: N. Jiang, J. Kim, W. Dally, ISCA
-2009).
+`piggyback`: Also which global ports of its group are congested: a packet whose minimal path uses a
+congested port takes another path; for other packets the router's own ports decide (piggybacking: N.
+Jiang, J. Kim, W. Dally, ISCA 2009).
 """
 
 Selection = Literal["lightest", "random"]
 """Which of several ports with room an adaptive packet takes.
 
-`lightest`: The one with the least load.
+`lightest`: The least loaded port.
 
-`random`: A random one.
+`random`: A random port.
 """
 
 Ties = Literal["random", "first", "source-parity"]
-"""Which way a packet goes around a dimension of a torus in which both are as long.
+"""The direction of a packet around a dimension of a torus in which both directions are equally long.
 
-`random`: Drawn for each packet: a flow between two nodes uses both ways.
+`random`: Random for each packet: a flow between two nodes uses both directions.
 
-`first`: Always plus: a flow uses one way.
+`first`: Always plus: a flow uses one direction.
 
-`source-parity`: Plus from even coordinates of that dimension, minus from odd ones: a flow uses one way,
-and half of the routers each.
+`source-parity`: Plus from even coordinates of that dimension, minus from odd ones: a flow uses one
+direction, and half of the routers use each.
 """
 
 Up = Literal["random", "d-mod-k", "adaptive"]
-"""How the way up is chosen where several lead to the destination.
+"""How the path up is chosen among several to the destination.
 
 `random`: At random.
 
 `d-mod-k`: By the number of the destination (E. Zahavi, "D-Mod-K routing", 2010): all packets to a node
-share one way down. Fat trees and rail-optimised clusters only.
+share one path down. Only on fat trees and rail-optimized clusters.
 
-`adaptive`: The least loaded one of `candidates` random ones.
+`adaptive`: The least loaded of `candidates` random ports.
 """
 
 VcRule = Literal["stage", "codes", "phase"]
 """How virtual channels are assigned to the hops of a path.
 
-`stage`: By the stage of the path: no more channels than freedom from deadlock needs.
+`stage`: By the stage of the path: the fewest channels that prevent deadlock.
 
-`codes`: By the group the packet is in, as in CODES: source 0 or 1, intermediate 2, destination 3; four
+`codes`: By the group of the packet, as in CODES: source 0 or 1, intermediate 2, destination 3; four
 channels.
 
-`phase`: By phase, as BookSim's dragonfly: 0 on the way to the intermediate, 1 on the minimal way, 2 from
-the global link into the destination group on, and for packets inside a group; without detours 0 before
-and 1 from the global link on. So it is on the link to the node, too. Detours can deadlock. As there, an
-adaptive packet goes minimally if the intermediate, which is drawn from the whole machine, is in the group
-of its source or of its target.
+`phase`: By phase, as in BookSim's dragonfly: 0 before the intermediate, 1 on the minimal part, 2 from the
+global link into the destination group, and for packets inside a group; without detours 0 before and 1
+from the global link. This includes the link to the node. Detours can deadlock. As in BookSim, an adaptive
+packet goes minimally if the intermediate, drawn from the whole machine, is in the group of its source or
+target.
 """
 
 
 class ClassVcs(Table):
-    """Virtual channels per port by class of links; where nothing is said, as many as the algorithm needs."""
+    """Virtual channels per port by link class. A class that is left out has as many as the algorithm needs."""
 
     column: Annotated[int, Field(ge=1, le=16)] | None = None
-    """The second kind between routers of a group. Default: as many as the algorithm needs."""
+    """Links of the second kind between routers of a group. Default: as many as the algorithm needs."""
 
     global_: Annotated[int, Field(ge=1, le=16)] | None = Field(default=None, validation_alias="global", serialization_alias="global")
     """Between groups. Default: as many as the algorithm needs."""
@@ -4076,115 +4078,119 @@ class ClassVcs(Table):
     """Between a node and its router. Default: as many as the algorithm needs."""
 
 Via = Literal["group", "router"]
-"""What a non-minimal path goes through.
+"""The intermediate of a non-minimal path.
 
-`group`: A random group, entered at whatever router its cable ends at.
+`group`: A random group, entered at the router where the cable to it ends.
 
 `router`: A random router of a random group.
 """
 
 
 class Routing(Table):
-    """How paths are chosen. A key that the algorithm has no use for on this machine is refused, unless it is
-    from a preset, or from the file where `--set` names the algorithm; `docs/routing.md` has the table.
+    """Path selection. A key that has no effect for the algorithm on this machine is an error, unless it
+    comes from a preset, or from the file where `--set` names the algorithm; `docs/routing.md` has the
+    table.
     """
 
     algorithm: Algorithm | None = None
-    """The algorithm; an algorithm that the machine's family does not have is refused with a list of those
-    that it has. On dragonflies, traffic inside a group is always minimal. Default: the family's
-    deterministic minimal one, which is "dimension-order" on tori and meshes, "nearest-common-ancestor" on
-    fat trees, "minimal" on all others but graphs from files, which have "up-down". That one goes around
-    failed cables on every machine of up to 8,192 routers.
+    """The algorithm; if the machine's family does not have it, the error lists those that it has. On
+    dragonflies, traffic inside a group is always minimal. Default: the deterministic minimal algorithm of
+    the family: "dimension-order" on tori and meshes, "nearest-common-ancestor" on fat trees, "up-down" on
+    graphs from files, "minimal" on all others. The default routes around failed cables on every machine
+    of up to 8,192 routers.
     """
 
     bias: Annotated[float, Field(ge=0, le=1000)] | None = None
-    """Adaptive routing: a packet leaves its minimal path if more waits there than this factor times what
-    waits on the other path; 0 to 1000. UGAL counts what waits times the links of the path. Default: 2;
-    UGAL: 1.
+    """Adaptive routing: a packet leaves its minimal path if the backlog there exceeds this factor times the
+    backlog on the other path; 0 to 1000. UGAL multiplies each backlog by the number of links of its path.
+    Default: 2; UGAL: 1.
     """
 
     candidates: Annotated[int, Field(ge=1, le=64)] | None = None
-    """UGAL and progressive adaptive routing: random non-minimal paths that are compared, 1 to 64. `up =
-    "adaptive"`: random ports up of which the lightest is taken. Default: 2.
+    """UGAL and progressive adaptive routing: number of random non-minimal paths to compare, 1 to 64. `up =
+    "adaptive"`: number of random upward ports from which the least loaded is taken. Default: 2.
     """
 
     comparison: Comparison | None = None
-    """Adaptive routing: how `threshold` and `bias` are taken together. Default: "both"; UGAL: "sum"."""
+    """Adaptive routing: how `threshold` and `bias` combine. Default: "both"; UGAL: "sum"."""
 
     congestion_factor: Annotated[float, Field(ge=0, le=1000)] | None = None
-    """Of "piggyback": a global port is congested if its load is more than this factor times the mean of its
-    router's; 0 to 1000. With n global ports a factor of n or more lets none be congested. Default: 1.5.
+    """"piggyback": a global port is congested if its load exceeds this factor times the mean of its router;
+    0 to 1000. With n global ports per router, a factor of n or more marks no port as congested. Default:
+    1.5.
     """
 
     congestion_threshold: Bytes | None = None
-    """Likewise: and if its load is more than this. Default: what a global link and its credits have on their
-    way at full rate, and two packets.
+    """"piggyback": the load of a congested global port also exceeds this. Default: the bytes in flight on a
+    global link and its returning credits at full rate, plus two packets.
     """
 
     deadlock_check: DeadlockCheck = "refuse"
-    """What happens to a routing that can deadlock."""
+    """What happens if the routing can deadlock."""
 
     divert: Divert | None = None
-    """Progressive adaptive routing on a dragonfly: over what a second router of the source group may divert
-    a packet. Default: "any".
+    """Progressive adaptive routing on a dragonfly: the paths to which a second router of the source group
+    may divert a packet. Default: "any".
     """
 
     knowledge: Knowledge | None = None
     """UGAL: which loads the source router knows. Default: "local"."""
 
     knowledge_delay: Time | None = None
-    """Likewise: from then until the group knows it; at least the latency of the shortest way between any two
-    routers of a group that have to do with it, which is the default: one local link, or a row and a
-    column of two-dimensional groups.
+    """"global" and "piggyback": delay until the group knows published changes; at least the latency of the
+    shortest path between any two routers of a group that exchange them. Default: that latency, which is
+    one local link, or a row and a column of two-dimensional groups.
     """
 
     knowledge_interval: Time | None = None
-    """Of "global" and "piggyback": routers tell their group at multiples of this time what has changed at
-    their global ports; positive. Default: "100 ns".
+    """"global" and "piggyback": interval at which routers publish changes at their global ports to their
+    group; positive. Default: "100 ns".
     """
 
     selection: Selection | None = None
     """Minimal adaptive routing: which of several ports with room a packet takes. Default: "lightest"."""
 
     threshold: Bytes | None = None
-    """Adaptive routing: a packet leaves its minimal path only if more than this waits there. UGAL: only if
-    that much more waits there than on the other path. Default: "16 KiB"; UGAL: "0 B".
+    """Adaptive routing: a packet leaves its minimal path only if the backlog there exceeds this. UGAL: only
+    if it exceeds the backlog on the other path by this. Default: "16 KiB"; UGAL: "0 B".
     """
 
     ties: Ties | None = None
-    """Tori: which way a packet goes around a dimension in which both are as long. Default: "random"."""
+    """Tori: the direction of a packet around a dimension in which both directions are equally long. Default:
+    "random".
+    """
 
     up: Up | None = None
-    """Fat trees, rail-optimised clusters and up*/down* routing: how the way up is chosen. Default:
-    "d-mod-k", of up*/down* "random".
+    """Fat trees, rail-optimized clusters and up*/down* routing: how the path up is chosen. Default:
+    "d-mod-k", for up*/down* "random".
     """
 
     vc_rule: VcRule | None = None
     """Dragonfly: how virtual channels are assigned to the hops of a path. Default: "stage"."""
 
     vcs: Annotated[int, Field(ge=1, le=16)] | ClassVcs | None = None
-    """Virtual channels per port, 1 to 16: a number for every class of links, or a table such as { terminal =
-    4, local = 3 }; where the algorithm needs more to be free of deadlock, it gets what it needs. Default:
-    as many as it needs.
+    """Virtual channels per port, 1 to 16: a number for all link classes, or a table such as { terminal = 4,
+    local = 3 }. An algorithm that needs more to avoid deadlock gets as many as it needs. Default: as many
+    as it needs.
     """
 
     via: Via | None = None
-    """Dragonflies: what a non-minimal path goes through. Default: "group"."""
+    """Dragonflies: the intermediate of a non-minimal path. Default: "group"."""
 
     weigh_hops: bool | None = None
-    """Adaptive routing: whether the load of a path counts times the hops of the path. Default: false; UGAL:
-    true.
+    """Adaptive routing: whether the load of a path is multiplied by its number of hops. Default: false;
+    UGAL: true.
     """
 
 Switching = Literal["cut-through", "store-and-forward", "wormhole"]
 """How a packet crosses a router.
 
-`cut-through`: Virtual cut-through: the head moves on once a whole packet's credit is there.
+`cut-through`: Virtual cut-through: the head moves on once credits for a whole packet are available.
 
-`store-and-forward`: The packet moves on when all of it has come in.
+`store-and-forward`: The packet moves on once all of it has arrived.
 
-`wormhole`: Every flit moves on when there is room for it; its packet keeps the virtual channel until its
-tail has gone. Pipelined routers only.
+`wormhole`: Each flit moves on once there is room for it. The packet holds its virtual channel until its
+tail has left. Only with pipelined routers.
 """
 
 
@@ -4192,68 +4198,68 @@ class TrafficClass(Table):
     """A traffic class."""
 
     name: str
-    """Name, different from that of every other class."""
+    """Name, unique among the classes."""
 
     share: Annotated[float, Field(ge=0.001, le=1)]
-    """Part of a link that the class gets at least while it has something to send, against the others of its
-    priority; 0.001 to 1, and at most 1 over all classes. What is left, and what a class does not use, is
-    shared out in proportion.
+    """Least share of a link for this class while it has traffic, among classes of equal priority; 0.001 to
+    1, and at most 1 over all classes. Classes divide the remainder and unused shares in proportion.
     """
 
     priority: int = 0
-    """Classes of a higher priority always go first. Default: 0."""
+    """Classes with a higher priority always go first. Default: 0."""
 
 
 class Network(Table):
-    """Links, routers, routing. The defaults are a virtual cut-through network of input-queued routers."""
+    """Links, routers and routing. The defaults describe a virtual cut-through network of input-queued
+    routers.
+    """
 
     analytic: Analytic | None = None
-    """The parameters of the analytic form."""
+    """The parameters of the analytic model."""
 
     arbitration: Arbitration = "round-robin"
-    """Which of several packets an output takes; it decides who is slowed down where traffic meets."""
+    """Which of several packets an output takes. Arbitration decides which traffic slows down at a contended
+    output.
+    """
 
     clock: Clock | None = None
-    """Length of a cycle, as its period ("1 ns") or its frequency ("1 GHz"). Where it is given, every time of
-    the scenario may be written in cycles ("3 cycles"), every rate in flits ("1 flit/cycle"). Default:
-    none.
+    """The clock, as its period ("1 ns") or its frequency ("1 GHz"). With a clock, every time of the scenario
+    can be given in cycles ("3 cycles") and every rate in flits per cycle ("1 flit/cycle"). Default: none.
     """
 
     congestion_control: CongestionControl | None = None
-    """Congestion control between the ends of the network."""
+    """End-to-end congestion control."""
 
     coupling_interval: Time | None = None
-    """How often packets and flows hear of each other, where some jobs go in packets and others as flows
-    (`jobs.fidelity`), 100 ns to 1 s. Default: "10 us" where they do, else none.
+    """Interval at which the packet and the flow model exchange loads, 100 ns to 1 s. It applies if jobs
+    differ in `jobs.fidelity`. Default: "10 us" if jobs use both models, else none.
     """
 
     fidelity: Fidelity | None = None
-    """How messages are carried: "packet" (default), from router to router, "flow", as flows with max-min
-    fair rates, or "analytic", by the LogGP model without contention.
+    """How messages are carried: "packet" (default) from router to router, "flow" as flows with max-min fair
+    rates, or "analytic" by the LogGP model without contention.
     """
 
     flit: Bytes = "32 B"
-    """Unit of buffer space and of cut-through. Every size of the scenario may be written in flits ("8
-    flits").
-    """
+    """Unit of buffer space and of cut-through. Every size of the scenario can be given in flits ("8 flits")."""
 
     input_queues: InputQueues = "virtual-output"
-    """Which packets of an input buffer compete for outputs; only of input-queued routers."""
+    """Which packets of an input buffer compete for outputs; only for input-queued routers."""
 
     links: Links = Field(default_factory=Links)
-    """The classes of links."""
+    """The link classes."""
 
     packet: Bytes = "4 KiB"
-    """Largest packet, 1 B to 1 MiB; messages are cut into packets. At least one flit."""
+    """Largest packet, 1 B to 1 MiB, at least one flit. Messages are divided into packets."""
 
     pipeline: Pipeline = Field(default_factory=Pipeline)
-    """The stages of pipelined routers; only of these."""
+    """The pipeline stages; only for pipelined routers."""
 
     router: RouterModel = "input-queued"
     """Where packets wait inside a router."""
 
     router_delay: Time = "100 ns"
-    """Latency of a router's pipeline; it limits no rate. Pipelined routers have stages instead."""
+    """Pipeline latency of a router; it does not limit throughput. Pipelined routers use `pipeline` instead."""
 
     routing: Routing = Field(default_factory=Routing)
     """How paths are chosen."""
@@ -4262,64 +4268,64 @@ class Network(Table):
     """How a packet crosses a router."""
 
     traffic_classes: list[TrafficClass] = []
-    """Traffic classes, `[[network.traffic_classes]]`, at most 8; jobs name theirs in `traffic_class`. Each
-    has virtual channels of its own, as many as `routing.vcs` says, and a share of every link. Not with
-    output-queued routers. Default: none, which is one for all.
+    """Traffic classes, `[[network.traffic_classes]]`, at most 8; a job selects one by `traffic_class`. Each
+    class has its own virtual channels, as many as `routing.vcs` gives, and a share of every link. Not
+    with output-queued routers. Default: none, so that all traffic is in one class.
     """
 
 
 class NicRates(Table):
-    """What the interfaces of each class of nodes send at most."""
+    """Highest send rate of the interfaces, by class of nodes."""
 
     compute: Bandwidth | None = None
-    """Those of compute nodes."""
+    """Compute nodes."""
 
     service: Bandwidth | None = None
-    """Those of service nodes (`machine.service_routers`), such as I/O nodes."""
+    """Service nodes (`machine.service_routers`), such as I/O nodes."""
 
     storage: Bandwidth | None = None
-    """Those of storage servers."""
+    """Storage servers."""
 
 SendQueues = Literal["one", "per-output"]
-"""Which messages of a node wait for each other.
+"""Which messages of a node share a send queue.
 
-`one`: All of a traffic class, in the order in which they were sent.
+`one`: All messages of a traffic class, in the order of submission.
 
-`per-output`: Those that leave the node's router over the same cable, and on the same level of virtual
-channels. Each has a queue, with a terminal buffer of its own; queues take turns packet by packet, as a
-GPU has engines for NVLink and for its interface. Messages whose way is drawn or chosen by load there, and
-those to nodes of the same router, have a queue more. There are 16 queues at most; more outputs share
+`per-output`: Messages that leave the node's router over the same cable and on the same level of virtual
+channels. Each queue has its own terminal buffer, and queues take turns packet by packet, as a GPU has
+separate engines for NVLink and for its NIC. Messages with a random or adaptive path, and messages to
+nodes of the same router, use an additional queue. There are at most 16 queues; further outputs share
 them.
 """
 
 
 class Nic(Table):
-    """The interface between a node and its router."""
+    """The network interface of a node."""
 
     handoff: Jitter | None = None
-    """Random delay, uniform in a range, of each hand-off between host software and interface. Default: none."""
+    """Random delay, uniform in a range, of each handoff between host software and interface. Default: none."""
 
     message_delay: Time = "10 ns"
-    """Time from the moment a message is handed to the interface until it joins the interface's queue."""
+    """Time from the submission of a message to the interface until the message joins the interface's queue."""
 
     message_queue: Annotated[int, Field(ge=1)] = 4194304
-    """Most messages that may wait at an interface, at least 1. A run in which more do ends as `queue-
-    overflow`: sources that offer more than the network takes would fill the memory.
+    """Largest number of messages that may wait at an interface, at least 1. A run that exceeds it ends as
+    `queue-overflow`: sources that offer more load than the network accepts would fill the memory.
     """
 
     queue: Annotated[int, Field(ge=1, le=16)] = 8
-    """Packets that the interface prepares ahead of the terminal link, 1 to 16."""
+    """Number of packets that the interface prepares ahead of the terminal link, 1 to 16."""
 
     rate: Bandwidth | None = None
-    """What the interface sends at most, e.g. "2 GB/s". Default: what its link can."""
+    """Highest rate at which the interface sends, e.g. "2 GB/s". Default: the bandwidth of its link."""
 
     rates: NicRates = Field(default_factory=NicRates)
-    """The same for classes of nodes, where they differ, e.g. { compute = "2 GB/s", storage = "10 GB/s" }. A
-    class that is left out has `rate`.
+    """The same for each class of nodes, e.g. { compute = "2 GB/s", storage = "10 GB/s" }. Classes that are
+    left out use `rate`.
     """
 
     send_queues: SendQueues = "one"
-    """Which messages of a node wait for each other at its interface."""
+    """Which messages of a node share a send queue at its interface."""
 
 WallTime = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(s|min|h)\s*$")]
 """A time on the wall: a number and one of s, min, h."""
@@ -4458,6 +4464,13 @@ class Run(Table):
     """How schedulers divide the machine: a number of parts, `{ first_routers = [0, 96, ...] }`, or "auto". A
     router is never separated from its nodes, and groups are divided only if there are more parts than
     groups.
+    """
+
+    queue_links: list[str] | None = None
+    """Links whose queues are recorded over time, by their ends: "r3>r7" from router 3 to router 7, "n5>r1"
+    from node 5, "r3>*" all that leave router 3, "*>n5" what leads to node 5. How full the buffer of each
+    virtual channel is, how many packets wait for it, and how long the link stalls, in the intervals of
+    `series_interval` (table queue_series). At most 1024 links.
     """
 
     scheduler: Scheduler = "auto"

@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn what_crosses_a_boundary_comes_out_as_it_went_in() {
+    fn remote_messages_survive_the_wire() {
         assert_round_trip(&remote_events());
         assert_round_trip(&remote_updates());
     }

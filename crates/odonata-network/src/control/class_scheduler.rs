@@ -3,7 +3,7 @@
 //! Start-time fair queueing (P. Goyal, H. Vin, H. Cheng, SIGCOMM 1996): each class has a tag, in bytes of the link
 //! divided by its share. The class with the smallest tag sends, and its tag advances by `L / share` for a packet of `L`
 //! bytes. Classes that are always backlogged get exactly their shares in the long run, and divide unused shares in
-//! proportion: after a packet of every class, no two differ by more than the largest packet over the share of each.
+//! proportion. After a packet of every class, no two differ by more than the largest packet over the share of each.
 //!
 //! An idle class saves nothing: its tag is at least the current one, that of the packet sent last. A backlogged class
 //! without room downstream may lag by the size of that room, so that it gets its share although credits arrive in
@@ -13,7 +13,7 @@
 
 use crate::features::Uses;
 use crate::params::{MOST_CLASSES, TrafficClasses};
-use crate::router::NOBODY;
+use crate::router::NO_INPUT;
 use odonata_engine::{Mode, Store};
 
 /// Tag units per byte of a class with share 1: the resolution of shares is 1/65,536.
@@ -37,7 +37,6 @@ struct Tags {
 /// The schedulers of all links; empty with one class.
 #[derive(Debug)]
 pub(crate) struct ClassScheduler {
-    /// Number of classes.
     classes: u8,
     /// Tag units per byte.
     per_byte: [i64; MOST],
@@ -60,16 +59,15 @@ impl ClassScheduler {
                 Tags {
                     ahead: [0; MOST],
                     last_vc: [0; MOST],
-                    last_input: [NOBODY; MOST],
+                    last_input: [NO_INPUT; MOST],
                 },
             ),
         }
     }
 
     /// Bytes per link with several classes.
-    pub(crate) const OF_A_LINK: usize = size_of::<Tags>();
+    pub(crate) const BYTES_PER_LINK: usize = size_of::<Tags>();
 
-    /// Number of classes.
     #[inline(always)]
     pub(crate) fn count(&self) -> u8 {
         self.classes
@@ -190,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_had_nothing_to_send_has_saved_nothing() {
+    fn an_idle_class_saves_no_share() {
         let mut two = shares(&[(0.5, 0), (0.5, 0)]);
         play(&mut two, &[100, 100], 0b01, 100_000);
         let bytes = play(&mut two, &[100, 100], 0b11, 10_000);
@@ -198,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_lacked_room_makes_up_for_as_much_as_that_room() {
+    fn a_class_without_room_lags_by_at_most_that_room() {
         let mut two = shares(&[(0.5, 0), (0.5, 0)]);
         for _ in 0..100 {
             two.sent::<Plain>(0, (0, 0, 0), 100, 0b10, 1000);

@@ -1,8 +1,8 @@
 //! End-to-end congestion control, in addition to the credits between routers.
 //!
-//! Credits stop a packet without room, and by head-of-line blocking those behind it: a node that is sent more than its
-//! link carries fills the buffers of one router after another, and delays all traffic through them. Congestion control
-//! slows down the flows that cause it, at their source ([`limits`](super::rate_limits)):
+//! Credits stop a packet without room, and head-of-line blocking stops the packets behind it. A node that is sent more
+//! than its link carries fills the buffers of one router after another, which delays all traffic through them.
+//! Congestion control slows down the flows that cause it, at their source ([`limits`](super::rate_limits)):
 //!
 //! | | `Ecn` | `PerFlow` |
 //! |---|---|---|
@@ -57,7 +57,6 @@ pub(crate) const HOLD: f64 = 8.0;
 pub(crate) struct Notification {
     /// Its path to the source of the flow.
     pub(crate) header: Header,
-    /// The target of the flow.
     pub(crate) about: u32,
     pub(crate) class: u8,
     /// Whether it is on the last link.
@@ -156,8 +155,8 @@ impl Choice for Unloaded {
 impl Congestion {
     /// Bytes of this number of NICs, with this number of queues per class, while no flow is limited.
     pub(crate) fn bytes(params: &NetworkParams, nodes: u64, queues: u64) -> u64 {
-        let of_a_nic = u64::from(params.classes.count()) * queues * RateLimits::OF_A_LANE as u64;
-        let lanes = nodes.saturating_mul(of_a_nic);
+        let bytes_per_nic = u64::from(params.classes.count()) * queues * RateLimits::BYTES_PER_QUEUE as u64;
+        let lanes = nodes.saturating_mul(bytes_per_nic);
         match params.congestion.kind {
             CongestionKind::None => 0,
             CongestionKind::Ecn => lanes,
@@ -307,12 +306,12 @@ impl Congestion {
             return 1.0;
         }
         let edge = self.edges.edit::<M>(node);
-        let packet = link.serialisation(setup.params.packet as u32).0 as f64;
+        let packet = link.serialization(setup.params.packet as u32).0 as f64;
         let period = (2.0 * packet / edge.rate).max(control.interval.0 as f64);
         let elapsed = (now - edge.since).0 as f64;
         if elapsed >= period {
             // The time of 1,000,000 bytes is accurate enough: on the fastest links a packet may take no time.
-            let per_byte = link.serialisation(1_000_000).0 as f64 / 1e6;
+            let per_byte = link.serialization(1_000_000).0 as f64 / 1e6;
             let could = ((elapsed - edge.idled.0 as f64) / per_byte).max(1.0);
             let came = edge.sent as f64 + waiting as f64 - edge.waiting as f64;
             let excess = waiting.saturating_sub(threshold) as f64;

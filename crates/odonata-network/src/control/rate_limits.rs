@@ -33,7 +33,6 @@ pub(crate) struct Limit {
     occupied: Time,
     /// When the next packet may start.
     pub(crate) due: Time,
-    /// The target of the flow.
     pub(crate) target: u32,
     /// Its messages, in order of arrival.
     pub(crate) queue: List,
@@ -84,7 +83,7 @@ odonata_engine::journalled!(RateLimits { chains, limits });
 
 impl RateLimits {
     /// Bytes per queue of a NIC without limited flows.
-    pub(crate) const OF_A_LANE: usize = size_of::<Chain>();
+    pub(crate) const BYTES_PER_QUEUE: usize = size_of::<Chain>();
 
     /// For `lanes` queues of NICs; a flow recovers from rate zero to that of its link in `recovery`.
     pub(crate) fn new(lanes: usize, recovery: Time) -> RateLimits {

@@ -79,11 +79,11 @@ impl Footprint {
             _ => 0,
         };
         let lined = if has_input_lines(params) { buffers } else { 0 };
-        let mut of_a_link = Flow::OF_A_LINK + size_of::<LinkStats>();
-        of_a_link += if classes > 1 { ClassScheduler::OF_A_LINK } else { 0 };
-        of_a_link += match pipelined {
+        let mut bytes_per_link = Flow::BYTES_PER_LINK + size_of::<LinkStats>();
+        bytes_per_link += if classes > 1 { ClassScheduler::BYTES_PER_LINK } else { 0 };
+        bytes_per_link += match pipelined {
             true => FlitCredits::IDLE_LINK,
-            false => Flow::CREDITS_OF_A_LINK,
+            false => Flow::CREDIT_BYTES_PER_LINK,
         };
         // The loads of a group's ports, as published to a router.
         let known = match params.knowledge.broadcast() {
@@ -102,23 +102,23 @@ impl Footprint {
         Footprint {
             ports: sum(&[
                 // The number of each port's first channel.
-                of(ports, of_a_link + Flow::OF_A_PORT + size_of::<u32>()),
+                of(ports, bytes_per_link + Flow::BYTES_PER_PORT + size_of::<u32>()),
                 of(extent.routers, size_of::<Stream>()),
                 pipeline(extent.routers, ports, 0),
                 booked(ports, 0, 0),
                 known,
             ]),
             nodes: sum(&[
-                of(nodes, of_a_link + size_of::<NodeStats>()),
-                of(nodes * classes * queues, Nics::OF_A_LANE),
-                of(nic_channels, Flow::OF_A_CHANNEL),
+                of(nodes, bytes_per_link + size_of::<NodeStats>()),
+                of(nodes * classes * queues, Nics::BYTES_PER_QUEUE),
+                of(nic_channels, Flow::BYTES_PER_CHANNEL),
                 booked(nodes, nic_channels, 0),
                 Congestion::bytes(params, nodes, queues),
             ]),
             channels: sum(&[
                 // The link into each buffer.
-                of(buffers, Flow::OF_A_CHANNEL + Links::OF_A_BUFFER),
-                of(fifos, InputQueued::OF_A_FIFO),
+                of(buffers, Flow::BYTES_PER_CHANNEL + Links::BYTES_PER_BUFFER),
+                of(fifos, InputQueued::BYTES_PER_FIFO),
                 pipeline(0, 0, buffers),
                 booked(0, buffers, lined),
             ]),

@@ -128,10 +128,10 @@ impl<P: Payload> Fabric<P> {
     }
 
     /// Closes the blame ledger at `now`, when a run ends before all packets have arrived.
-    pub fn close_books(&mut self, now: Time) {
-        self.pipelined.close_books(&mut self.shared.flow, now);
+    pub fn close_waits(&mut self, now: Time) {
+        self.pipelined.close_waits(&mut self.shared.flow, now);
         self.shared.flow.close_waits(now);
-        self.fluid.close_books(&self.shared.messages, now);
+        self.fluid.close_waits(&self.shared.messages, now);
     }
 
     /// Number of delivered packets and of routers that they visited.
@@ -163,8 +163,8 @@ impl<P: Payload> Fabric<P> {
         self.nics.overflow_first()
     }
 
-    /// Bytes that will soon be copied to an allocation of twice the size, because the number of messages or packets in
-    /// flight approaches a new maximum: within 100,000 or a sixteenth of it.
+    /// Bytes that will soon be copied to an allocation of twice the size, because the number of messages or packets
+    /// approaches a new maximum: it is fewer than 131,072, or a sixteenth of the present number, away.
     pub fn growth_ahead(&self) -> usize {
         let soon = |touched: u32| (touched as usize / 16).max(1 << 17);
         let (messages, packets) = (&self.shared.messages, &self.shared.packets);

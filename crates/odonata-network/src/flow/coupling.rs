@@ -1,9 +1,10 @@
 //! Links that packets and flows share: the exchange of loads between the packet model and the flow model.
 //!
 //! ```text
-//!  router     packets of an interval ── part of the link, sources, whether it was busy ──► router 0
-//!  of a link                                                                               rates of flows, those of packets beside
-//!             packets take longer    ◄── part of the link that is left to packets ────────  them (see `fluid/coupled.rs`)
+//!  router       load, sources, whether the link was busy   router 0
+//!  of a link  ──────────────────────────────────────────►  max-min fair rates of flows beside packets
+//!             ◄──────────────────────────────────────────  (`fluid/coupled.rs`)
+//!               part of the link that flows leave
 //! ```
 //!
 //! At multiples of the coupling interval a router reports the links on which it has sent packets, and only changes. It
@@ -22,7 +23,7 @@ use odonata_units::SplitMix64;
 pub(crate) const WHOLE: u32 = 1 << 31;
 
 /// Changes below this part of a link are not reported.
-const UNTOLD: u32 = WHOLE >> 8;
+const LEAST_CHANGE: u32 = WHOLE >> 8;
 
 /// In [`LinkPart::note`] of packets: the packets kept the link busy and might take more of it.
 const BUSY: u16 = 1 << 15;
@@ -48,7 +49,7 @@ impl LinkPart {
     /// Whether the change from `old` is large enough to report.
     pub(crate) fn differs(self, old: LinkPart, notes: u16) -> bool {
         let ends = [0, WHOLE];
-        self.part.abs_diff(old.part) > UNTOLD
+        self.part.abs_diff(old.part) > LEAST_CHANGE
             || (self.part != old.part && (ends.contains(&self.part) || ends.contains(&old.part)))
             || self.note.abs_diff(old.note) > notes
     }
@@ -176,13 +177,13 @@ impl Coupling {
         ctx.send(router, at, FabricEvent::LinkReport.into());
     }
 
-    /// Ends an interval of `router`: calls `tell` with the changes on its links and their local numbers.
+    /// Ends an interval of `router`: calls `send_report` with the changes on its links and their local numbers.
     pub(crate) fn report<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
         links: &Links,
         router: u32,
-        mut tell: impl FnMut(&mut C, LinkPart, u32),
+        mut send_report: impl FnMut(&mut C, LinkPart, u32),
     ) {
         let (own, interval) = ((router - self.first_router) as usize, self.interval);
         let mut again = false;
@@ -220,7 +221,7 @@ impl Coupling {
             }
             again |= cell.part != 0 || cell.busy != Time::ZERO;
             if differs {
-                tell(ctx, new, link);
+                send_report(ctx, new, link);
             }
         }
         if again {
@@ -251,7 +252,7 @@ mod tests {
     /// with an error of at most 1 / (12 n^2). Without the fractions it is linear counting (K. Whang et al., ACM TODS 15
     /// (2), 1990).
     #[test]
-    fn sources_are_counted_by_the_bits_that_they_leave_free() {
+    fn sources_are_estimated_from_free_bits() {
         for set in [0_u32, 1, 2, 8, 31, 48, 63] {
             let bits = (0..set).fold(0, |bits, bit| bits | 1_u64 << bit);
             let free = f64::from(64 - set);
@@ -266,10 +267,10 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_a_scale_are_always_told() {
+    fn changes_to_the_ends_of_the_scale_are_always_reported() {
         let part = |part, note| LinkPart { link: 0, part, note };
-        assert!(!part(WHOLE / 2, 4).differs(part(WHOLE / 2 + UNTOLD, 4), 0));
-        assert!(part(WHOLE / 2, 4).differs(part(WHOLE / 2 + UNTOLD + 1, 4), 0));
+        assert!(!part(WHOLE / 2, 4).differs(part(WHOLE / 2 + LEAST_CHANGE, 4), 0));
+        assert!(part(WHOLE / 2, 4).differs(part(WHOLE / 2 + LEAST_CHANGE + 1, 4), 0));
         assert!(part(1, 4).differs(part(0, 4), 0));
         assert!(part(WHOLE - 1, 4).differs(part(WHOLE, 4), 0));
         assert!(part(9, 4).differs(part(9, 6), 1));

@@ -57,7 +57,6 @@ pub(super) struct CreditsInFlight {
     len: u8,
     /// Whether the port [awaits credits](super::OutPort::awaits_credit).
     awaited: bool,
-    /// The class of the link.
     pub(super) class: LinkClass,
     places: [Place; CreditsInFlight::MOST],
 }

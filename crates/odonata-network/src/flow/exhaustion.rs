@@ -68,8 +68,7 @@ impl Exhaustion {
         }
     }
 
-    /// Bytes per router port.
-    pub(super) const OF_A_PORT: usize = size_of::<Exhausted>();
+    pub(super) const BYTES_PER_PORT: usize = size_of::<Exhausted>();
 
     pub(super) fn memory(&self) -> usize {
         self.links.memory()

@@ -5,7 +5,6 @@
 use crate::Traffic;
 use odonata_engine::{Mode, NIL, Pool, Slot, Store, Time};
 
-/// Credits per bundle.
 const MOST: usize = 5;
 
 /// Consecutive credits of a link; one cache line.

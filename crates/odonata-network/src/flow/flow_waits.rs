@@ -4,8 +4,8 @@
 //! of waits:
 //!
 //! ```text
-//! in a buffer, for an output    a packet there that goes over this output is so much later at the other end of its link
-//! a turn of an output's channel one of another buffer, and the shortest time from one packet to the next
+//! in a buffer, for an output     delay of a packet there over this output, until the other end of its link
+//! a turn of an output's channel  delay of a packet of another buffer, and shortest time between two packets
 //! ```
 //!
 //! A packet waits on its way over the link and meanwhile holds its place in the downstream buffer. So the throughput of
@@ -27,7 +27,6 @@ pub struct FlowWait {
     /// [`TURN`](Self::TURN): the port itself. Otherwise an input buffer of the port and an output of the router, coded
     /// as output * outputs per buffer + index of the wait.
     pub(crate) output: u16,
-    /// The level of the routing.
     pub(crate) level: u8,
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Link {
 impl Link {
     /// Transmission time of `bytes`.
     #[inline]
-    pub(crate) fn serialisation(&self, bytes: u32) -> Time {
+    pub(crate) fn serialization(&self, bytes: u32) -> Time {
         // The processor converts to i64 in one instruction; a run ends long before 2^63 ps.
         Time((f64::from(bytes) * self.ps_per_byte + 0.5) as i64 as u64)
     }
@@ -64,17 +64,17 @@ impl Link {
         (out - self.flit, out)
     }
 
-    /// Transmission time of the head (or tail) flit of a packet with transmission time `serialisation`.
+    /// Transmission time of the head (or tail) flit of a packet with transmission time `serialization`.
     #[inline]
-    pub(crate) fn flit_time(&self, serialisation: Time) -> Time {
-        self.flit.min(serialisation)
+    pub(crate) fn flit_time(&self, serialization: Time) -> Time {
+        self.flit.min(serialization)
     }
 }
 
 /// The individual properties of a link. A copy lies beside the state of its port, so that sending touches one cache
 /// line.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct OwnOfLink {
+pub(crate) struct LinkEntry {
     /// LP of the sending side.
     pub(super) sender: u32,
     far_lp: u32,
@@ -132,7 +132,7 @@ impl VcNumbers {
 /// The links of a part, and the link into each of its input ports.
 #[derive(Debug)]
 pub(crate) struct Links {
-    own: Vec<OwnOfLink>,
+    entries: Vec<LinkEntry>,
     kinds: Vec<LinkKind>,
     /// Credit delay by link class.
     credit_delays: [Time; LinkClass::COUNT],
@@ -215,7 +215,7 @@ impl Links {
             _ => params.classes.count() * queues,
         };
         let mut links = Links {
-            own: Vec::with_capacity(ports.len() + nodes.len()),
+            entries: Vec::with_capacity(ports.len() + nodes.len()),
             kinds: Vec::new(),
             credit_delays: LinkClass::ALL.map(|class| *params.link(class).credit_delay),
             first_vcs: Vec::with_capacity(ports.len() + nodes.len()),
@@ -279,7 +279,7 @@ impl Links {
 
     /// Adds a link of this kind from LP `sender` to `far_lp`.
     fn push(&mut self, kind: u32, sender: u32, far_lp: u32, far: u32, first_vc: u32) {
-        self.own.push(OwnOfLink {
+        self.entries.push(LinkEntry {
             sender,
             far_lp,
             far,
@@ -290,18 +290,18 @@ impl Links {
 
     #[inline(always)]
     pub(crate) fn get(&self, link: u32) -> Link {
-        self.whole(link, self.own[link as usize])
+        self.whole(link, self.entries[link as usize])
     }
 
     /// The individual properties of `link`.
-    pub(super) fn own(&self, link: u32) -> OwnOfLink {
-        self.own[link as usize]
+    pub(super) fn entry(&self, link: u32) -> LinkEntry {
+        self.entries[link as usize]
     }
 
     /// The class of a link with these properties.
     #[inline(always)]
-    pub(super) fn class_of(&self, own: OwnOfLink) -> LinkClass {
-        self.kinds[own.kind as usize].class
+    pub(super) fn class_of(&self, entry: LinkEntry) -> LinkClass {
+        self.kinds[entry.kind as usize].class
     }
 
     /// The credit delay to the sender of a link of `class`.
@@ -316,10 +316,10 @@ impl Links {
         self.first_vcs[link as usize]
     }
 
-    /// Assembles `link` from its individual properties `own`.
+    /// Assembles `link` from its individual properties `entry`.
     #[inline(always)]
-    pub(super) fn whole(&self, link: u32, own: OwnOfLink) -> Link {
-        let kind = &self.kinds[own.kind as usize];
+    pub(super) fn whole(&self, link: u32, entry: LinkEntry) -> Link {
+        let kind = &self.kinds[entry.kind as usize];
         Link {
             ps_per_byte: kind.ps_per_byte,
             latency: kind.latency,
@@ -327,8 +327,8 @@ impl Links {
             flit: kind.flit,
             capacity: kind.capacity,
             first_vc: self.first_vc(link),
-            far_lp: own.far_lp,
-            far: own.far,
+            far_lp: entry.far_lp,
+            far: entry.far,
             vcs: kind.vcs,
             class: kind.class,
             to_node: kind.to_node,
@@ -339,22 +339,19 @@ impl Links {
     /// The LP of the sender of `link`.
     #[inline(always)]
     pub(crate) fn sender(&self, link: u32) -> u32 {
-        self.own[link as usize].sender
+        self.entries[link as usize].sender
     }
 
-    /// Bytes per input buffer.
-    pub(crate) const OF_A_BUFFER: usize = size_of::<Feeder>();
-    /// Bytes per link.
-    pub(crate) const OF_A_LINK: usize = size_of::<OwnOfLink>() + size_of::<u32>();
+    pub(crate) const BYTES_PER_BUFFER: usize = size_of::<Feeder>();
+    pub(crate) const BYTES_PER_LINK: usize = size_of::<LinkEntry>() + size_of::<u32>();
 
-    /// Virtual channels of `link`.
     pub(crate) fn channels(&self, link: u32) -> u8 {
         self.get(link).vcs
     }
 
     /// Number of links of this part.
     pub(crate) fn len(&self) -> u32 {
-        self.own.len() as u32
+        self.entries.len() as u32
     }
 
     /// Output virtual channels of this part, those of NICs included.

@@ -48,8 +48,8 @@ impl<P: Payload> Shared<P> {
         let p = self.packets.get(packet);
         let (bytes, tail_in, buffer) = (p.bytes, p.tail_in, p.buffer);
         let (observed, input) = (Observed::new(packet, p), input_port(p));
-        let alone = link.serialisation(bytes);
-        let serialisation = match self.flow.coupling.is_on::<C>() {
+        let alone = link.serialization(bytes);
+        let serialization = match self.flow.coupling.is_on::<C>() {
             true => {
                 let (time, wait) = self.beside_flows(ctx, (port, link.first_vc + u32::from(vc)), packet, alone);
                 link.latency += wait;
@@ -58,7 +58,7 @@ impl<P: Payload> Shared<P> {
             false => alone,
         };
         let setup = &self.setup;
-        let mut tail_out = now + serialisation;
+        let mut tail_out = now + serialization;
         let mut head_out = tail_out;
         if setup.params.switching == Switching::CutThrough {
             let flit = link.flit_time(alone);
@@ -71,7 +71,7 @@ impl<P: Payload> Shared<P> {
         }
         // An empty packet takes no time on the wire, but no two packets leave at the same instant: otherwise results
         // would depend on how often a port is evaluated.
-        let free_at = (now + serialisation).max(Time(now.0 + 1));
+        let free_at = (now + serialization).max(Time(now.0 + 1));
         if tail_out > free_at {
             self.flow.late_tails.leaves::<C>(buffer, port, tail_out);
         }

@@ -1,8 +1,8 @@
 //! The state of ports and buffers.
 
-use super::link::OwnOfLink;
+use super::link::LinkEntry;
 use crate::message::Traffic;
-use crate::router::NOBODY;
+use crate::router::NO_INPUT;
 use odonata_engine::{List, Time};
 
 /// The sending side of a link: a router's output port or a NIC. One cache line.
@@ -31,7 +31,7 @@ pub(crate) struct OutPort {
     /// The virtual channels below [`MASKED`](Self::MASKED) with waiting packets, as bits. Input-queued only.
     pub(crate) waiting_vcs: u32,
     /// The individual properties of the link.
-    pub(super) link: OwnOfLink,
+    pub(super) link: LinkEntry,
 }
 
 impl OutPort {
@@ -39,7 +39,7 @@ impl OutPort {
     pub(crate) const MASKED: u8 = 32;
 
     /// The idle port of `link`.
-    pub(super) const fn idle(link: OwnOfLink) -> OutPort {
+    pub(super) const fn idle(link: LinkEntry) -> OutPort {
         OutPort {
             link,
             free_at: Time::ZERO,
@@ -51,7 +51,7 @@ impl OutPort {
             flags: PortFlags(0),
             last_vc: 0,
             holder: 0,
-            last_input: NOBODY,
+            last_input: NO_INPUT,
             waiting_vcs: 0,
         }
     }
@@ -100,7 +100,7 @@ pub(crate) struct OutVc {
     /// Input-queued only: the input port of the packet sent last among those that requested this virtual channel.
     pub(crate) last_input: u32,
     /// Packets that wait for this virtual channel. Input-queued: a list of requests, see
-    /// [`arbiter`](crate::router::arbiter). Output-queued: packets that hold buffer space, linked by `next`.
+    /// `router/arbiter.rs`. Output-queued: packets that hold buffer space, linked by `next`.
     pub(crate) queue: List,
     /// Output-queued only: a list of packets that found the queue full and still hold their upstream credit.
     pub(crate) overflow: List,
@@ -109,7 +109,7 @@ pub(crate) struct OutVc {
 impl OutVc {
     pub(crate) const IDLE: OutVc = OutVc {
         used: 0,
-        last_input: NOBODY,
+        last_input: NO_INPUT,
         queue: List::EMPTY,
         overflow: List::EMPTY,
     };

@@ -4,8 +4,8 @@
 //! behind them. For a buffer of B bytes behind a link on a level:
 //!
 //! ```text
-//! wait       Q / R (Little's law);  Q <= the backlog of the flows that go on to a bottleneck on its path, which take R there
-//!            Q <= B R / (R + S), with S what other backlogged flows take, whose bottleneck is not on its path
+//! wait       Q / R (Little's law);  Q <= the backlog of the flows with a bottleneck on its path, whose rate there is R
+//!            Q <= B R / (R + S), with S the rate of backlogged flows without a bottleneck on its path
 //! ```
 //!
 //! Until then the new flow takes nothing, and the flows ahead have its share. Flows that start together have no backlog

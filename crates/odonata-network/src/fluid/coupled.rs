@@ -58,12 +58,12 @@ pub(super) struct CoupledLinks {
     /// The first link with changed rates.
     changed: Store<u32>,
     /// Whether a report to senders is scheduled.
-    to_tell: Store<bool>,
+    is_report_scheduled: Store<bool>,
 }
 odonata_engine::journalled!(CoupledLinks {
     links,
     changed,
-    to_tell
+    is_report_scheduled
 });
 
 impl CoupledLinks {
@@ -75,7 +75,7 @@ impl CoupledLinks {
                 None => Store::new(),
             },
             changed: Store::filled(1, NIL),
-            to_tell: Store::filled(1, false),
+            is_report_scheduled: Store::filled(1, false),
         }
     }
 
@@ -115,10 +115,10 @@ impl CoupledLinks {
 
 impl Fluid {
     /// Receives a report on the packets of a link.
-    pub(super) fn hear<C: HandlerContext>(&mut self, ctx: &mut C, delay: Time, of: LinkPart) {
+    pub(super) fn receive_report<C: HandlerContext>(&mut self, ctx: &mut C, delay: Time, of: LinkPart) {
         let (link, own) = (of.link, self.links.len() as u32 + of.link);
         let (capacity, (sources, busy)) = (self.rates.capacity(link), of.packets());
-        self.meet::<C>();
+        self.note_packets::<C>();
         let old = *self.coupled.links.get(link);
         let cell = self.coupled.links.edit::<C>(link);
         (cell.sources, cell.known) = (sources.max(1), true);
@@ -155,11 +155,17 @@ impl Fluid {
         }
         self.ask_to_fill(ctx);
         self.coupled.has_changed::<C>(link);
-        self.ask_to_tell(ctx, delay);
+        self.schedule_report(ctx, delay);
     }
 
     /// Most packets of `link` belong to `owner`.
-    pub(super) fn hear_owner<C: HandlerContext, P>(&mut self, ctx: &C, shared: &Shared<P>, link: u32, owner: Traffic) {
+    pub(super) fn receive_owner<C: HandlerContext, P>(
+        &mut self,
+        ctx: &C,
+        shared: &Shared<P>,
+        link: u32,
+        owner: Traffic,
+    ) {
         if owner >= shared.setup.params.traffics {
             debug_assert!(false, "there is no traffic {owner}");
             return;
@@ -184,16 +190,16 @@ impl Fluid {
             }
         }
         if any {
-            self.ask_to_tell(ctx, delay);
+            self.schedule_report(ctx, delay);
         }
     }
 
     /// Senders get a report once per interval: after their own reports, when rates have been recomputed.
-    fn ask_to_tell<C: HandlerContext>(&mut self, ctx: &mut C, delay: Time) {
-        if *self.coupled.to_tell.get(0) {
+    fn schedule_report<C: HandlerContext>(&mut self, ctx: &mut C, delay: Time) {
+        if *self.coupled.is_report_scheduled.get(0) {
             return;
         }
-        *self.coupled.to_tell.edit::<C>(0) = true;
+        *self.coupled.is_report_scheduled.edit::<C>(0) = true;
         let (interval, after) = (self.coupled.interval.0, delay.0 + 2);
         let number = (ctx.now().0 + interval).saturating_sub(after) / interval;
         let at = Time(number * interval + after);
@@ -201,15 +207,15 @@ impl Fluid {
     }
 
     /// Reports to the senders of links what flows leave them, where that has changed.
-    pub(super) fn tell_links<C: HandlerContext, P: Payload>(
+    pub(super) fn report_to_senders<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<P>,
         delay: Time,
     ) {
-        *self.coupled.to_tell.edit::<C>(0) = false;
-        if self.tell_queues(ctx, shared, delay) {
-            self.ask_to_tell(ctx, delay);
+        *self.coupled.is_report_scheduled.edit::<C>(0) = false;
+        if self.report_waits(ctx, shared, delay) {
+            self.schedule_report(ctx, delay);
         }
         let at = ctx.now() + delay;
         let mut link = std::mem::replace(self.coupled.changed.edit::<C>(0), NIL);
@@ -263,12 +269,12 @@ impl Fluid {
         let round_trip = (of_class.latency.0 + of_class.credit_delay.0) as f64;
         let waiting = self.flow_queues.load(link);
         let load = ((taken * round_trip).min(buffer) + waiting) / flit;
-        let told = LinkPart {
+        let left = LinkPart {
             link,
             part: ((part * f64::from(WHOLE)) as u32).clamp(1, WHOLE),
             note: load.min(f64::from(u16::MAX)) as u16,
         };
-        (told, (buffer / flit / 16.0).min(f64::from(u16::MAX)) as u16)
+        (left, (buffer / flit / 16.0).min(f64::from(u16::MAX)) as u16)
     }
 }
 

@@ -11,8 +11,8 @@
 //! all.
 //!
 //! A link stores the load of its flows, and the number and rate of the flows that it limits. So filling costs in
-//! proportion to the paths of the flows inside, not to all flows on their links: on a large machine a link has hundreds
-//! of flows of which one or two have changed.
+//! proportion to the paths of the flows inside, not to all flows on their links. On a large machine a link has hundreds
+//! of flows, and one or two of them have changed.
 
 mod filling;
 
@@ -32,7 +32,6 @@ const MOST_APART: usize = 16;
 /// A new flow gets no rate before the next filling if the links leave it less than this fraction of its rate alone.
 const LEAST_REST: f64 = 1.0 / 16.0;
 
-/// A link.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct LinkState {
     /// Bytes per picosecond.
@@ -54,7 +53,6 @@ struct LinkState {
     next_dirty: u32,
 }
 
-/// A flow.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct FlowState {
     /// Bytes per picosecond.
@@ -117,7 +115,6 @@ pub(crate) struct MaxMin {
     uses: Pool<Use>,
     /// The first link with flows started or ended since the last filling.
     dirty: Store<u32>,
-    /// Number of flows.
     count: Store<u32>,
     filling: Filling,
 }
@@ -308,7 +305,6 @@ impl MaxMin {
         (state.demand as f64 / DEMAND_UNIT + more) / state.capacity
     }
 
-    /// The capacity of `link`, bytes per picosecond.
     pub(crate) fn capacity(&self, link: u32) -> f64 {
         self.links.get(link).capacity
     }
@@ -336,7 +332,6 @@ impl MaxMin {
         self.links.memory() + self.flows.memory() + self.uses.memory()
     }
 
-    /// Number of flows.
     fn count(&self) -> usize {
         *self.count.get(0) as usize
     }

@@ -93,7 +93,6 @@ impl Network<'_> {
         topology.ports() + node
     }
 
-    /// The class of `link`.
     fn class(&self, link: u32) -> LinkClass {
         let topology = self.routing.topology();
         if link < topology.ports() {

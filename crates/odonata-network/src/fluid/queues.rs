@@ -6,11 +6,11 @@
 //! r, upstream of link l:
 //!
 //! ```text
-//! backlog    dq/dt = d - r;  q <= what its source has left, q <= its room
-//! room       behind a link with a buffer of B bytes on a level: B r / R, with R what all backlogged flows and packets take on it
-//! wait       in a buffer, of what is to go over l: q / R of the flows that do, and the packets beside them (Little's law)
-//! turn       of another buffer, in which there is nothing for l: N P / R, if N buffers have packets of P bytes for it
-//! rate       r; where packets share its bottleneck no less than a turn there: S / M, if M flows and sources that are held take S together
+//! backlog    dq/dt = d - r;  q <= the bytes left at its source, q <= its room
+//! room       behind a link with a buffer of B bytes on a level: B r / R, R: rate of all backlogged flows and packets there
+//! wait       in a buffer, of traffic for l: q / R of the flows over l, and the packets beside them (Little's law)
+//! turn       of another buffer without backlog for l: N P / R, if N buffers have packets of P bytes for l
+//! rate       r; with packets at its bottleneck at least a turn: S / M, if M limited flows and sources have the rate S
 //! ```
 //!
 //! So a packet waits for the backlog in its own input buffer, and for a turn of the other buffers if its own has none:
@@ -18,15 +18,15 @@
 //! no turns to add. If the queue is due to a link further downstream, only packets of the same level wait, because they
 //! need the same credits.
 
-mod told;
+mod reported;
 
 use super::max_min::Step;
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use odonata_engine::{NIL, Store};
-use told::Told;
+use reported::ReportedWaits;
 
-pub(crate) use told::OUTPUTS;
+pub(crate) use reported::OUTPUTS;
 
 /// The backlog of flows at a place, and its drain rate in bytes per picosecond.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,11 +102,11 @@ pub(super) struct FlowQueues {
     /// Levels per link.
     levels: usize,
     /// The reported waits, by link and level.
-    told: Store<Told>,
+    reported: Store<ReportedWaits>,
     /// The first place with a reported wait.
-    first_told: Store<u32>,
+    first_reported: Store<u32>,
     /// Whether packets have used links of flows.
-    met: Store<bool>,
+    has_packets: Store<bool>,
     /// Derived from the present flows, by link and level; and the list of non-empty ones.
     buffers: Vec<Buffer>,
     listed: Vec<u32>,
@@ -119,7 +119,11 @@ pub(super) struct FlowQueues {
     flows: Vec<(u32, f64, usize)>,
     steps: Vec<(u32, u8)>,
 }
-odonata_engine::journalled!(FlowQueues { told, first_told, met });
+odonata_engine::journalled!(FlowQueues {
+    reported,
+    first_reported,
+    has_packets
+});
 
 impl FlowQueues {
     pub(super) fn new(params: &NetworkParams, routing: &Routing, links: usize) -> FlowQueues {
@@ -127,9 +131,9 @@ impl FlowQueues {
         let levels = usize::from(routing.virtual_channels().into_iter().max().unwrap_or(1).max(1));
         FlowQueues {
             levels,
-            told: Store::filled(links * levels, Told::NOTHING),
-            first_told: Store::filled(1, NIL),
-            met: Store::filled(1, false),
+            reported: Store::filled(links * levels, ReportedWaits::NOTHING),
+            first_reported: Store::filled(1, NIL),
+            has_packets: Store::filled(1, false),
             buffers: vec![Buffer::EMPTY; links * levels],
             listed: Vec::new(),
             holds: vec![Held::default(); links],
@@ -143,7 +147,7 @@ impl FlowQueues {
         let of_places = self.buffers.capacity() * size_of::<Buffer>()
             + self.holds.capacity() * size_of::<Held>()
             + self.loads.capacity() * size_of::<f64>();
-        self.told.memory() + of_places + self.steps.capacity() * size_of::<(u32, u8)>()
+        self.reported.memory() + of_places + self.steps.capacity() * size_of::<(u32, u8)>()
     }
 
     /// Bytes of flows in the buffers behind `link`, or waiting for it.

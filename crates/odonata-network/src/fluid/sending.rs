@@ -12,7 +12,7 @@ use super::blame::Behind;
 use super::flight::{Flight, after};
 use super::max_min::Step;
 use super::paths::Network;
-use super::{Fluid, KEEPER, send_on, tell};
+use super::{Fluid, KEEPER, notify_sent, send_on};
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::nic::send_queues;
@@ -48,7 +48,7 @@ pub(super) struct Sending {
     /// The message of its queue in the network that started before it.
     before: u32,
     /// Whether its source has been notified that it is sent, or does not request that.
-    told: bool,
+    notified: bool,
     /// The earliest time at which the NIC can have started, or sent, its last packet.
     last_packet: Time,
     all: Time,
@@ -62,7 +62,7 @@ impl Default for Sending {
             queue: NIL,
             first: NIL,
             before: NIL,
-            told: true,
+            notified: true,
             last_packet: Time::ZERO,
             all: Time::ZERO,
             scheduled: Time::NEVER,
@@ -153,7 +153,7 @@ impl Fluid {
             let ends = (message.source, message.target);
             let paths = self.network(shared).paths(ends, message.bytes, demand, name, 0);
             if message.bytes == 0 {
-                tell(ctx, shared, delay, slot);
+                notify_sent(ctx, shared, delay, slot);
                 self.count::<C>(0, paths.routes[0].links.iter().copied(), 1);
                 send_on(ctx, shared, delay, slot, paths.latency);
                 continue;
@@ -165,7 +165,7 @@ impl Fluid {
             *self.sendings.edit::<C>(slot as usize) = Sending {
                 queue,
                 before,
-                told: message.home == NIL,
+                notified: message.home == NIL,
                 last_packet: Time((now.0 + time(message.bytes.saturating_sub(packet))).saturating_sub(2 * delay.0)),
                 all: Time(now.0 + time(message.bytes)),
                 ..Sending::default()
@@ -285,7 +285,7 @@ impl Fluid {
         let room = shared.setup.params.link(LinkClass::Terminal).buffer.0 as f64;
         let sending = self.sendings.get(slot as usize);
         let sent = (left[0].until(now, 0.0)).max(left[1].until(now, room)).max(sending.all);
-        let told = match sending.told {
+        let notified = match sending.notified {
             true => Time::NEVER,
             // A packet is left, and the bytes that leave before the notice arrives.
             false => {
@@ -297,13 +297,13 @@ impl Fluid {
                     .max(now)
             }
         };
-        let next = sent.min(told);
+        let next = sent.min(notified);
         if next < sending.scheduled && next < Time::NEVER {
             let at = next.max(Time(now.0 + 1));
             self.sendings.edit::<C>(slot as usize).scheduled = at;
             ctx.send(KEEPER, at, FabricEvent::FlowSent { message: slot }.into());
         }
-        (sent, told)
+        (sent, notified)
     }
 
     /// Message `slot` may have been sent.
@@ -319,10 +319,10 @@ impl Fluid {
             return;
         }
         self.sendings.edit::<C>(slot as usize).scheduled = Time::NEVER;
-        let (sent, told) = self.time_sent(ctx, shared, delay, sending.queue);
-        if told <= now {
-            self.sendings.edit::<C>(slot as usize).told = true;
-            tell(ctx, shared, delay, slot);
+        let (sent, notified) = self.time_sent(ctx, shared, delay, sending.queue);
+        if notified <= now {
+            self.sendings.edit::<C>(slot as usize).notified = true;
+            notify_sent(ctx, shared, delay, slot);
         }
         if sent <= now {
             let owner = shared.messages.get(slot).traffic;
@@ -370,8 +370,8 @@ impl Fluid {
             self.time_sent(ctx, shared, delay, queue);
             return;
         }
-        if !sending.told {
-            tell(ctx, shared, delay, slot);
+        if !sending.notified {
+            notify_sent(ctx, shared, delay, slot);
         }
         let owner = shared.messages.get(slot).traffic;
         send_on(ctx, shared, delay, slot, ended.latency);

@@ -9,7 +9,7 @@
 use super::Nics;
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
-use crate::router::NOBODY;
+use crate::router::NO_INPUT;
 use crate::{Notice, Payload};
 use odonata_engine::{NIL, Plain, Time};
 
@@ -81,7 +81,7 @@ impl Nics {
             let room = shared.room_behind(number);
             shared
                 .classes
-                .sent::<C>(number, (class, 0, NOBODY), bytes, blocked, room);
+                .sent::<C>(number, (class, 0, NO_INPUT), bytes, blocked, room);
         }
         let free_at = self.send(
             ctx,
@@ -119,7 +119,7 @@ impl Nics {
     /// Whether `nic` has unsent messages.
     fn has_messages(&self, shared: &Shared<impl Payload>, nic: u32) -> bool {
         let limited = shared.congestion.is_on::<Plain>();
-        (0..self.lanes_of_a_nic())
+        (0..self.queues_per_nic())
             .map(|channel| self.lane(nic, channel))
             .any(|lane| {
                 self.lanes.get(lane).queue.head != NIL

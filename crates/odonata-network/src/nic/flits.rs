@@ -9,7 +9,7 @@ use super::Nics;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::observe::{FlitDeparture, MessageDeparture, Observer, Transmission};
-use crate::router::NOBODY;
+use crate::router::NO_INPUT;
 use crate::router::pipelined::Pipelined;
 use crate::{Notice, Payload};
 use odonata_engine::{NIL, Time};
@@ -122,7 +122,7 @@ impl Nics {
         }
         let port = *shared.flow.port(number);
         shared.flow.observers.flit_departs::<C>(&FlitDeparture {
-            of: MessageDeparture {
+            packet_departure: MessageDeparture {
                 link: number,
                 port: &port,
                 channel: link.first_vc + u32::from(vc),
@@ -187,7 +187,7 @@ impl Nics {
             }
             if shared.classes.is_on::<C>() {
                 let room = shared.room_behind(number);
-                (shared.classes).sent::<C>(number, (class, 0, NOBODY), bytes, blocked, room);
+                (shared.classes).sent::<C>(number, (class, 0, NO_INPUT), bytes, blocked, room);
             }
             let cell = self.lanes.edit::<C>(lane);
             (cell.vc, cell.goes_on) = (vc, if done { NIL } else { message });

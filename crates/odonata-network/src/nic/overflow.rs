@@ -37,7 +37,7 @@ impl Nics {
 
     /// Number of waiting messages, partly sent ones included; and the largest number at one NIC, with that NIC.
     pub(crate) fn waiting_messages(&self) -> (u64, Option<(u32, u32)>) {
-        let first_lanes = self.lanes.iter().step_by(usize::from(self.lanes_of_a_nic()));
+        let first_lanes = self.lanes.iter().step_by(usize::from(self.queues_per_nic()));
         let (mut all, mut most) = (0, None);
         for (number, nic) in (0..).zip(first_lanes) {
             all += u64::from(nic.waiting);

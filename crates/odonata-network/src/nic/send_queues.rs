@@ -3,7 +3,7 @@
 //! A node whose router has several cables, such as a GPU with NVLink and a NIC on its rail, reads the data of each
 //! cable with a separate engine. A message for a slow cable does not delay one for a fast cable. So with
 //! [`nic.send_queues`](crate::settings::SendQueues) per output, messages wait by the cable over which their packets
-//! leave the node's router, and by their [level] on it: packets that continue to a slow cable have their own level.
+//! leave the node's router, and by their [level] on it. Packets that continue to a slow cable have their own level.
 //! Each queue has its own room in the router. In shared room, packets for the slow cable would fill it, whatever the
 //! order of turns.
 //!

@@ -29,7 +29,7 @@ impl Nics {
         let known = limit != NIL;
         if !known {
             let link = shared.flow.link(shared.flow.links.ports + nic);
-            let packet = link.serialisation(shared.setup.params.packet as u32);
+            let packet = link.serialization(shared.setup.params.packet as u32);
             limit = limits.create::<C>(lane, target, now, packet)?;
         }
         match settings.kind {

@@ -96,8 +96,8 @@ impl Observer for Contention {
         self.blame.ledger.leave_held::<M>(link, (free_at, now), owner, lacked);
         if self.lost.is_on::<M>() {
             let room = self.blame.room(channel, owner, free_at);
-            let who = (Waiter::Packet(packet), owner);
-            self.lost.leave::<M>(link, who, (now, free_at), lacked, room);
+            let waiter = (Waiter::Packet(packet), owner);
+            self.lost.leave::<M>(link, waiter, (now, free_at), lacked, room);
         }
     }
 
@@ -149,8 +149,8 @@ impl Observer for Contention {
         if self.lost.is_on::<M>() {
             let by = (head, INPUT);
             self.lost.held_until::<M>(line, now, by);
-            let who = (Waiter::Packet(packet), owner);
-            self.lost.leave::<M>(line, who, (now, now), by, None);
+            let waiter = (Waiter::Packet(packet), owner);
+            self.lost.leave::<M>(line, waiter, (now, now), by, None);
         }
     }
 
@@ -202,11 +202,11 @@ impl Contention {
         }
     }
 
-    fn waits<M: Uses>(&mut self, link: u32, port: &OutPort, (who, owner): (Waiter, Traffic), now: Time) {
+    fn waits<M: Uses>(&mut self, link: u32, port: &OutPort, (waiter, owner): (Waiter, Traffic), now: Time) {
         let hold = port.hold();
         self.blame.ledger.join_held::<M>(link, now, owner, hold);
         if self.lost.is_on::<M>() {
-            self.lost.join::<M>(link, who, (now, now), Some(hold));
+            self.lost.join::<M>(link, waiter, (now, now), Some(hold));
         }
     }
 
@@ -226,10 +226,10 @@ impl Contention {
             owner,
             is_sampled,
         } = packet;
-        let who = (Waiter::Packet(packet), owner);
+        let waiter = (Waiter::Packet(packet), owner);
         if port.waiting == 0 && waited.is_none() {
             if self.lost.is_on::<M>() {
-                self.lost.take_link::<M>(link, who, (now, until));
+                self.lost.take_link::<M>(link, waiter, (now, until));
             }
             return;
         }
@@ -247,10 +247,10 @@ impl Contention {
             self.lost.idles::<M>(link, (free_at, now), lacked);
             if let Some(lacked) = lacked {
                 let room = waited.and_then(|channel| self.blame.room(channel, owner, free_at));
-                self.lost.leave::<M>(link, who, (now, now), lacked, room);
+                self.lost.leave::<M>(link, waiter, (now, now), lacked, room);
             }
             self.lost.is_held::<M>(link, now, next);
-            self.lost.take_link::<M>(link, who, (now, until));
+            self.lost.take_link::<M>(link, waiter, (now, until));
         }
     }
 
@@ -269,21 +269,21 @@ impl Contention {
         let free_at = port.free_at;
         let (next, lacked) = self.pass_nic::<M>(departure, !is_last);
         if self.lost.is_on::<M>() {
-            let who = Waiter::Message(message);
+            let waiter = Waiter::Message(message);
             self.lost.idles::<M>(link, (free_at, now), Some(lacked));
             let room = self.blame.room(channel, owner, free_at).filter(|_| !is_limited);
-            self.lost.leave::<M>(link, (who, owner), (now, now), lacked, room);
+            self.lost.leave::<M>(link, (waiter, owner), (now, now), lacked, room);
             self.lost.is_held::<M>(link, now, next);
-            self.lost.take_link::<M>(link, (who, owner), (now, until));
+            self.lost.take_link::<M>(link, (waiter, owner), (now, until));
             if !is_last {
-                self.lost.join::<M>(link, who, (now, until), Some(next));
+                self.lost.join::<M>(link, waiter, (now, until), Some(next));
             }
         }
     }
 
     fn nic_is_taken_by_flit<M: Uses>(&mut self, departure: &FlitDeparture<'_>) {
         let &FlitDeparture {
-            ref of,
+            ref packet_departure,
             front,
             is_head,
             is_tail,
@@ -298,15 +298,15 @@ impl Contention {
             until,
             is_last,
             is_limited,
-        } = of;
+        } = packet_departure;
         let free_at = port.free_at;
-        let (next, lacked) = self.pass_nic::<M>(of, !(is_tail && is_last));
+        let (next, lacked) = self.pass_nic::<M>(packet_departure, !(is_tail && is_last));
         if self.lost.is_on::<M>() {
-            let who = Waiter::Message(message);
+            let waiter = Waiter::Message(message);
             self.lost.idles::<M>(link, (free_at, now), Some(lacked));
             if is_head {
                 let room = self.blame.room(channel, owner, free_at).filter(|_| !is_limited);
-                self.lost.leave::<M>(link, (who, owner), (now, now), lacked, room);
+                self.lost.leave::<M>(link, (waiter, owner), (now, now), lacked, room);
                 self.lost.message_to_front::<M>(front, message);
             } else {
                 // Its packet holds the link, so the flit can have waited only for a credit.
@@ -317,7 +317,7 @@ impl Contention {
             self.lost.front_takes_link::<M>(link, front, owner, until);
             if is_tail && !is_last {
                 self.lost.front_to_message::<M>(front, message);
-                self.lost.join::<M>(link, who, (now, until), Some(next));
+                self.lost.join::<M>(link, waiter, (now, until), Some(next));
             }
         }
     }

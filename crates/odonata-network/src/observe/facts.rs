@@ -36,9 +36,7 @@ impl Tag {
 /// A packet, as instruments see it.
 #[derive(Clone, Copy)]
 pub(crate) struct Observed {
-    /// Its slot.
     pub(crate) packet: u32,
-    /// Its owner.
     pub(crate) owner: Traffic,
     /// Whether the waits of this packet at routers are in the sample.
     pub(crate) is_sampled: bool,
@@ -82,7 +80,6 @@ pub(crate) struct MessageDeparture<'a> {
     /// Start and end of the transmission.
     pub(crate) now: Time,
     pub(crate) until: Time,
-    /// Whether it is the last packet of the message.
     pub(crate) is_last: bool,
     /// Whether congestion control has delayed it.
     pub(crate) is_limited: bool,
@@ -91,7 +88,7 @@ pub(crate) struct MessageDeparture<'a> {
 /// A flit that departs from its NIC to a pipelined router. Stated before the port changes.
 pub(crate) struct FlitDeparture<'a> {
     /// Its packet.
-    pub(crate) of: MessageDeparture<'a>,
+    pub(crate) packet_departure: MessageDeparture<'a>,
     /// The [front](super::lost) of this NIC.
     pub(crate) front: u32,
     /// Whether the flit is the head of its packet, and the tail.

@@ -64,7 +64,7 @@ struct Account {
 /// The losses of a packet or message of one owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Lost {
-    to_others: Vector,
+    losses_to_others: Vector,
     /// Losses to its own traffic, except those counted below, with their origin.
     own: Vector,
     /// Losses to its own traffic if places are not recorded: in waits for links, and for credits.
@@ -74,7 +74,7 @@ struct Lost {
 
 impl Lost {
     const NOTHING: Lost = Lost {
-        to_others: Vector::EMPTY,
+        losses_to_others: Vector::EMPTY,
         own: Vector::EMPTY,
         own_link: Time::ZERO,
         own_buffer: Time::ZERO,
@@ -96,17 +96,17 @@ struct Taken {
 
 /// The last packet of `owner` on a link: the end of its transmission, and its losses to others.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct LastOf {
+struct LastUse {
     until: Time,
     /// When it would have requested the link if it had been alone; [`Time::ZERO`] if the order of requests does not
     /// matter.
     asked: Time,
-    to_others: Vector,
+    losses_to_others: Vector,
     next: u32,
     owner: Traffic,
 }
 
-odonata_engine::slots!(LastOf);
+odonata_engine::slots!(LastUse);
 
 /// The losses of the packets and messages of a part; empty if lost time is off.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ pub(crate) struct LostTime {
     arrived: GrowableStore<Account>,
     /// Links, by ledger line.
     links: Store<Taken>,
-    owners: Pool<LastOf>,
+    owners: Pool<LastUse>,
     /// Buffer space, by virtual channel of all links.
     rooms: GrowableStore<Room>,
     pending: Pool<PendingRoom>,
@@ -197,8 +197,8 @@ impl LostTime {
     }
 
     #[inline(always)]
-    fn account(&self, who: Waiter) -> Account {
-        match who {
+    fn account(&self, waiter: Waiter) -> Account {
+        match waiter {
             Waiter::Packet(slot) => self.packets.get(slot as usize),
             Waiter::Message(slot) => self.messages.get(slot as usize),
             Waiter::Arrived(slot) => self.arrived.get(slot as usize),
@@ -206,23 +206,23 @@ impl LostTime {
     }
 
     #[inline(always)]
-    fn edit_account<M: Mode>(&mut self, who: Waiter) -> &mut Account {
-        match who {
+    fn edit_account<M: Mode>(&mut self, waiter: Waiter) -> &mut Account {
+        match waiter {
             Waiter::Packet(slot) => self.packets.edit::<M>(slot as usize),
             Waiter::Message(slot) => self.messages.edit::<M>(slot as usize),
             Waiter::Arrived(slot) => self.arrived.edit::<M>(slot as usize),
         }
     }
 
-    /// `who` waits at `line` from `since`, which is now or later, for the current holder of the resource.
-    pub(super) fn join<M: Mode>(&mut self, line: u32, who: Waiter, (now, since): (Time, Time), hold: Option<Hold>) {
+    /// `waiter` waits at `line` from `since`, which is now or later, for the current holder of the resource.
+    pub(super) fn join<M: Mode>(&mut self, line: u32, waiter: Waiter, (now, since): (Time, Time), hold: Option<Hold>) {
         let first = !self.histories.is_waited_for(line);
         let held = hold.filter(|hold| hold.free_at > now);
         let held = held.map(|hold| (hold.free_at, hold.holder, hold.cause));
         // Others may arrive before `since`: the holder until then counts for them.
         let mut place = self.histories.join::<M>(line, now, held);
         place.since = since;
-        self.edit_account::<M>(who).place = place;
+        self.edit_account::<M>(waiter).place = place;
         if let Some(hold) = hold.filter(|hold| first && hold.free_at >= since) {
             let Taken { last, asked, .. } = *self.links.get(line);
             self.took::<M>(line, hold.holder, (asked, hold.free_at), last);
@@ -255,36 +255,36 @@ impl LostTime {
         self.histories.held_until::<M>(line, now, Some(by));
     }
 
-    /// `who` of `owner` stops waiting at `line`; its wait becomes a loss. Since `idle` the resource was free and `who`
-    /// lacked a credit. If its own traffic freed that buffer, `room` gives the virtual channel and the time.
+    /// `waiter` of `owner` stops waiting at `line`; its wait becomes a loss. Since `idle` the resource was free and
+    /// `waiter` lacked a credit. If its own traffic freed that buffer, `room` gives the virtual channel and the time.
     pub(super) fn leave<M: Mode>(
         &mut self,
         line: u32,
-        (who, owner): (Waiter, Traffic),
+        (waiter, owner): (Waiter, Traffic),
         (now, idle): (Time, Time),
         lacked: (Traffic, Cause),
         room: Option<(u32, Time)>,
     ) {
-        let place = self.account(who).place;
+        let place = self.account(waiter).place;
         if !place.is_taken() {
             return;
         }
-        self.edit_account::<M>(who).place = Place::NONE;
+        self.edit_account::<M>(waiter).place = Place::NONE;
         if place.since < now {
-            self.put_together::<M>(who, owner);
+            self.put_together::<M>(waiter, owner);
             // Without the other traffics, the last packet of its own traffic would have come earlier. But if that
             // packet would then have requested the link after this one, this one would not have waited for it.
             let asked = place
                 .since
-                .saturating_sub(self.vectors.total(self.account(who).lost.to_others));
-            self.edit_account::<M>(who).asked = asked;
+                .saturating_sub(self.vectors.total(self.account(waiter).lost.losses_to_others));
+            self.edit_account::<M>(waiter).asked = asked;
             let made = room.and_then(|(vc, at)| Some((at, self.room_made(vc, owner, at)?)));
             let last = || {
                 let last = self.last_of(line, owner).filter(|last| last.asked <= asked)?;
-                Some((last.until, last.to_others))
+                Some((last.until, last.losses_to_others))
             };
             let own = made.or_else(last);
-            let own = own.map(|(at, to_others)| Own { at, to_others });
+            let own = own.map(|(at, losses_to_others)| Own { at, losses_to_others });
             let wait = Wait {
                 owner,
                 since: place.since,
@@ -293,8 +293,8 @@ impl LostTime {
             };
             let lacked = (lacked, idle.max(place.since));
             match self.places.get(line as usize) {
-                None => self.lose::<M>((line, place), who, &wait, lacked),
-                Some(&here) => self.lose_here::<M>((line, place, here), who, &wait, lacked),
+                None => self.lose::<M>((line, place), waiter, &wait, lacked),
+                Some(&here) => self.lose_here::<M>((line, place, here), waiter, &wait, lacked),
             }
         } else {
             self.histories.leave::<M>(line, place, now, lacked, |_, _| ());
@@ -304,50 +304,55 @@ impl LostTime {
         }
     }
 
-    /// `who` of `owner` takes link `line` from `now` until `until`.
+    /// `waiter` of `owner` takes link `line` from `now` until `until`.
     #[inline]
     pub(super) fn take_link<M: Mode>(
         &mut self,
         line: u32,
-        (who, owner): (Waiter, Traffic),
+        (waiter, owner): (Waiter, Traffic),
         (now, until): (Time, Time),
     ) {
-        self.put_together::<M>(who, owner);
-        let Account { lost, mut asked, .. } = self.account(who);
+        self.put_together::<M>(waiter, owner);
+        let Account { lost, mut asked, .. } = self.account(waiter);
         match asked {
-            Time::ZERO => asked = now.saturating_sub(self.vectors.total(lost.to_others)),
-            _ => self.edit_account::<M>(who).asked = Time::ZERO,
+            Time::ZERO => asked = now.saturating_sub(self.vectors.total(lost.losses_to_others)),
+            _ => self.edit_account::<M>(waiter).asked = Time::ZERO,
         }
-        self.take_link_having::<M>(line, (lost.to_others, owner), (asked, until));
+        self.take_link_having::<M>(line, (lost.losses_to_others, owner), (asked, until));
     }
 
-    /// The same for a packet of `owner` with the losses `to_others`, which would have requested the link at `when.0` if
-    /// it had been alone.
+    /// The same for a packet of `owner` with the losses `losses_to_others`, which would have requested the link at
+    /// `when.0` if it had been alone.
     #[inline]
-    fn take_link_having<M: Mode>(&mut self, line: u32, (to_others, owner): (Vector, Traffic), when: (Time, Time)) {
+    fn take_link_having<M: Mode>(
+        &mut self,
+        line: u32,
+        (losses_to_others, owner): (Vector, Traffic),
+        when: (Time, Time),
+    ) {
         let Taken { last: before, .. } = *self.links.get(line);
-        if before != to_others {
-            self.vectors.share::<M>(to_others);
+        if before != losses_to_others {
+            self.vectors.share::<M>(losses_to_others);
             self.vectors.release::<M>(before);
         }
         let taken = self.links.edit::<M>(line);
-        (taken.last, taken.asked) = (to_others, when.0);
+        (taken.last, taken.asked) = (losses_to_others, when.0);
         if self.histories.is_waited_for(line) {
-            self.took::<M>(line, owner, when, to_others);
+            self.took::<M>(line, owner, when, losses_to_others);
         }
     }
 
-    /// Records the last packet of `owner` on `line`, until `until`, for the packets that wait. It has lost `to_others`
-    /// and would have requested the link at `asked` if it had been alone.
-    fn took<M: Mode>(&mut self, line: u32, owner: Traffic, (asked, until): (Time, Time), to_others: Vector) {
-        self.vectors.share::<M>(to_others);
+    /// Records the last packet of `owner` on `line`, until `until`, for the packets that wait. It has lost
+    /// `losses_to_others` and would have requested the link at `asked` if it had been alone.
+    fn took<M: Mode>(&mut self, line: u32, owner: Traffic, (asked, until): (Time, Time), losses_to_others: Vector) {
+        self.vectors.share::<M>(losses_to_others);
         match self.find_owner(line, owner) {
             NIL => {
                 let next = self.links.get(line).owners;
-                let slot = self.owners.allocate::<M>(LastOf {
+                let slot = self.owners.allocate::<M>(LastUse {
                     until,
                     asked,
-                    to_others,
+                    losses_to_others,
                     next,
                     owner,
                 });
@@ -356,7 +361,7 @@ impl LostTime {
             slot => {
                 let cell = self.owners.edit::<M>(slot);
                 (cell.until, cell.asked) = (until, asked);
-                let before = std::mem::replace(&mut cell.to_others, to_others);
+                let before = std::mem::replace(&mut cell.losses_to_others, losses_to_others);
                 self.vectors.release::<M>(before);
             }
         }
@@ -370,7 +375,7 @@ impl LostTime {
         at
     }
 
-    fn last_of(&self, line: u32, owner: Traffic) -> Option<LastOf> {
+    fn last_of(&self, line: u32, owner: Traffic) -> Option<LastUse> {
         match self.find_owner(line, owner) {
             NIL => None,
             slot => Some(*self.owners.get(slot)),
@@ -385,8 +390,10 @@ impl LostTime {
         }
         self.links.edit::<M>(line).owners = NIL;
         while at != NIL {
-            let LastOf { to_others, next, .. } = *self.owners.get(at);
-            self.vectors.release::<M>(to_others);
+            let LastUse {
+                losses_to_others, next, ..
+            } = *self.owners.get(at);
+            self.vectors.release::<M>(losses_to_others);
             self.owners.free::<M>(at);
             at = next;
         }
@@ -399,9 +406,9 @@ impl LostTime {
     }
 
     /// The losses of `packet` of `owner` to others.
-    pub(crate) fn by_others<M: Mode>(&mut self, packet: u32, owner: Traffic) -> Vector {
+    pub(crate) fn losses_to_others<M: Mode>(&mut self, packet: u32, owner: Traffic) -> Vector {
         self.put_together::<M>(Waiter::Packet(packet), owner);
-        self.account(Waiter::Packet(packet)).lost.to_others
+        self.account(Waiter::Packet(packet)).lost.losses_to_others
     }
 
     /// The losses of message `slot` of `owner` so far.
@@ -422,7 +429,7 @@ impl LostTime {
 
     /// Replaces `losses` with all of `lost`, sorted.
     fn read(&self, lost: Lost, owner: Traffic, losses: &mut Vec<Loss>) {
-        self.vectors.read(lost.to_others, losses);
+        self.vectors.read(lost.losses_to_others, losses);
         if lost.own_link + lost.own_buffer == Time::ZERO && lost.own.is_empty() {
             return;
         }
@@ -442,10 +449,10 @@ impl LostTime {
         losses[before..].rotate_left(after);
     }
 
-    /// Sets the losses of `who` of `owner`.
-    fn set<M: Mode>(&mut self, who: Waiter, owner: Traffic, origin: Origin, losses: &[Loss]) {
+    /// Sets the losses of `waiter` of `owner`.
+    fn set<M: Mode>(&mut self, waiter: Waiter, owner: Traffic, origin: Origin, losses: &[Loss]) {
         let lost = self.keep::<M>(owner, origin, losses);
-        self.replace::<M>(who, lost);
+        self.replace::<M>(waiter, lost);
     }
 
     /// Stores the losses of a packet or message of `owner`.
@@ -454,7 +461,7 @@ impl LostTime {
         let first = losses.partition_point(|loss| loss.culprit < owner);
         let (before, rest) = losses.split_at(first);
         let (own, after) = rest.split_at(rest.partition_point(|loss| loss.culprit == owner));
-        let to_others = match (before, after) {
+        let losses_to_others = match (before, after) {
             (all, []) | ([], all) => self.vectors.keep::<M>(Origin::NONE, all),
             _ => {
                 self.scratch.filtered.clear();
@@ -463,14 +470,14 @@ impl LostTime {
                 self.vectors.keep::<M>(Origin::NONE, &self.scratch.filtered)
             }
         };
-        self.with_own::<M>(to_others, origin, own)
+        self.with_own::<M>(losses_to_others, origin, own)
     }
 
     /// Combines the losses to others with those to its own traffic, sorted by kind.
-    fn with_own<M: Mode>(&mut self, to_others: Vector, origin: Origin, own: &[Loss]) -> Lost {
+    fn with_own<M: Mode>(&mut self, losses_to_others: Vector, origin: Origin, own: &[Loss]) -> Lost {
         if !self.places.is_empty() {
             return Lost {
-                to_others,
+                losses_to_others,
                 own: self.vectors.keep::<M>(origin, own),
                 ..Lost::NOTHING
             };
@@ -482,16 +489,16 @@ impl LostTime {
         };
         let others = own.partition_point(|loss| loss.kind <= Kind::Buffer);
         Lost {
-            to_others,
+            losses_to_others,
             own: self.vectors.keep::<M>(origin, &own[others..]),
             own_link: of(Kind::Link),
             own_buffer: of(Kind::Buffer),
         }
     }
 
-    /// Replaces the losses of `who` with `lost`, which already counts it as a user of its vectors.
-    fn replace<M: Mode>(&mut self, who: Waiter, lost: Lost) {
-        let account = self.edit_account::<M>(who);
+    /// Replaces the losses of `waiter` with `lost`, which already counts it as a user of its vectors.
+    fn replace<M: Mode>(&mut self, waiter: Waiter, lost: Lost) {
+        let account = self.edit_account::<M>(waiter);
         let before = std::mem::replace(&mut account.lost, lost);
         self.release::<M>(before);
     }
@@ -499,7 +506,7 @@ impl LostTime {
     /// Adds a user to the vectors of `lost`.
     #[inline]
     fn share_lost<M: Mode>(&mut self, lost: Lost) -> Lost {
-        self.vectors.share::<M>(lost.to_others);
+        self.vectors.share::<M>(lost.losses_to_others);
         self.vectors.share::<M>(lost.own);
         lost
     }
@@ -507,15 +514,15 @@ impl LostTime {
     /// Removes a user.
     #[inline]
     fn release<M: Mode>(&mut self, lost: Lost) {
-        self.vectors.release::<M>(lost.to_others);
+        self.vectors.release::<M>(lost.losses_to_others);
         self.vectors.release::<M>(lost.own);
     }
 
-    /// Clears the losses of `who`.
+    /// Clears the losses of `waiter`.
     #[inline]
-    fn clear<M: Mode>(&mut self, who: Waiter) {
-        if self.account(who).lost != Lost::NOTHING {
-            self.replace::<M>(who, Lost::NOTHING);
+    fn clear<M: Mode>(&mut self, waiter: Waiter) {
+        if self.account(waiter).lost != Lost::NOTHING {
+            self.replace::<M>(waiter, Lost::NOTHING);
         }
     }
 
@@ -537,10 +544,10 @@ impl LostTime {
         message: u32,
         delivery: &PacketDelivery,
     ) {
-        let who = Waiter::Packet(packet);
-        self.put_together::<M>(who, owner);
-        if self.account(who).asked > Time::ZERO {
-            self.edit_account::<M>(who).asked = Time::ZERO;
+        let waiter = Waiter::Packet(packet);
+        self.put_together::<M>(waiter, owner);
+        if self.account(waiter).asked > Time::ZERO {
+            self.edit_account::<M>(waiter).asked = Time::ZERO;
         }
         let &PacketDelivery {
             is_latest,
@@ -550,17 +557,17 @@ impl LostTime {
         } = delivery;
         if is_latest && may_be_overtaken && !completes {
             // Keep these losses for the message until a later packet arrives.
-            self.exchange::<M>(who, Waiter::Arrived(message));
+            self.exchange::<M>(waiter, Waiter::Arrived(message));
         }
         if completes {
-            let latest = if is_latest { who } else { Waiter::Arrived(message) };
+            let latest = if is_latest { waiter } else { Waiter::Arrived(message) };
             // Its slot then holds the previous losses of the message.
             self.exchange::<M>(latest, Waiter::Message(message));
         }
         if completes || (is_latest && !may_be_overtaken) {
             self.clear::<M>(Waiter::Arrived(message));
         }
-        self.clear::<M>(who);
+        self.clear::<M>(waiter);
     }
 
     /// Exchanges the losses of two waiters.

@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_links_send_is_counted_and_that_of_ports_over_time_as_well() {
+    fn transmissions_are_counted_and_those_of_ports_over_time_as_well() {
         let mut stats = statistics();
         let sent = Transmission {
             packets: 2,

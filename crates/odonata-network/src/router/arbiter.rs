@@ -14,7 +14,7 @@
 //! ```text
 //! line   head -> input 2 -> input 5 -> input 7 (tail) -> head        round, in the order of input ports
 //!                  |          |          |
-//!                 p p p       p         p p                         the last of each stands in the line, the first is behind it
+//!                 p p p       p         p p                         entry: the last packet, linked to the first
 //! ```
 //!
 //! A round starts with the input whose turn it is when requests arrive, so usually the first and the last of a list
@@ -26,7 +26,7 @@ use crate::settings::Arbitration;
 use odonata_engine::{List, Mode, NIL, Pool, Time};
 
 /// No input port has been served yet; sorts before all ports.
-pub(crate) const NOBODY: u32 = u32::MAX;
+pub(crate) const NO_INPUT: u32 = u32::MAX;
 
 /// The arbiters of all outputs of a part. Their state is in the request lists and ports.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,6 @@ impl Arbiter {
         self.arbitration == Arbitration::FirstCome
     }
 
-    /// The arbitration.
     #[inline(always)]
     pub(crate) fn arbitration(self) -> Arbitration {
         self.arbitration
@@ -82,7 +81,7 @@ impl Arbiter {
     #[inline]
     fn last(self, served: u32) -> u32 {
         match self.arbitration {
-            Arbitration::LowestFirst => NOBODY,
+            Arbitration::LowestFirst => NO_INPUT,
             _ => served,
         }
     }
@@ -91,7 +90,7 @@ impl Arbiter {
     #[inline]
     pub(crate) fn own_order(self, packets: &Pool<Packet>, line: List) -> u32 {
         match line.head {
-            NIL => NOBODY,
+            NIL => NO_INPUT,
             head => input_port(packets.get(head)).wrapping_sub(1),
         }
     }
@@ -226,7 +225,7 @@ impl Arbiter {
     pub(crate) fn next(self, packets: &Pool<Packet>, line: List, served: u32) -> Turn {
         let (before, place) = match self.arbitration {
             Arbitration::FirstCome => (NIL, line.head),
-            Arbitration::Age if !self.queues => self.first_of(packets, line, NOBODY, |_| true),
+            Arbitration::Age if !self.queues => self.first_of(packets, line, NO_INPUT, |_| true),
             Arbitration::RoundRobin | Arbitration::LowestFirst if line.head != line.tail => {
                 next_in_round(packets, line, self.last(served))
             }
@@ -289,8 +288,8 @@ impl Arbiter {
         best
     }
 
-    /// Whether `packet` goes before all packets of `line` that it would have to wait behind with these terms; packets
-    /// that lack room do not block it.
+    /// Whether `packet` with these terms goes before all packets of `line` that could block it; called when those have
+    /// been tried and lack room.
     #[cold]
     pub(crate) fn is_first(
         self,
@@ -475,14 +474,14 @@ mod tests {
     /// Compares with a list of requests in order of arrival: the first packet of each input port competes. The least
     /// (created, injected, port) is next, or the next port after the last one, among those that are allowed.
     #[test]
-    fn whose_turn_it_is_follows_from_the_first_of_each_input() {
+    fn the_first_packets_of_the_inputs_decide_the_next_turn() {
         for (seed, arbitration) in (0..60).flat_map(|seed| {
             [Arbitration::Age, Arbitration::RoundRobin, Arbitration::LowestFirst].map(|arbitration| (seed, arbitration))
         }) {
             let arbiter = Arbiter::new(arbitration, true);
             let mut random = Stream::new(seed, 1, Purpose::Host);
             let mut packets = Pool::<Packet>::new();
-            let (mut line, mut list, mut served) = (List::EMPTY, Vec::<u32>::new(), NOBODY);
+            let (mut line, mut list, mut served) = (List::EMPTY, Vec::<u32>::new(), NO_INPUT);
             for _ in 0..400 {
                 if list.is_empty() || random.below(9) < 5 {
                     let [created, injected, port, vc] = [6, 6, 7, 4].map(|most| random.below(most));

@@ -66,7 +66,7 @@ pub(crate) struct InputQueued {
     /// Whether only the heads of input buffers compete.
     fifo: bool,
     arbiter: Arbiter,
-    /// Whether to search for a packet with room in a list; not if none can have room.
+    /// Whether to skip a list whose channel has no room at all; requires that every packet waits for room.
     looks_for_room: bool,
     buffers: Store<InBuffer>,
 }
@@ -90,8 +90,7 @@ impl InputQueued {
         U::EXTRAS && self.fifo
     }
 
-    /// Bytes per FIFO.
-    pub(crate) const OF_A_FIFO: usize = size_of::<InBuffer>();
+    pub(crate) const BYTES_PER_FIFO: usize = size_of::<InBuffer>();
 
     pub(crate) fn memory(&self) -> usize {
         self.buffers.memory()
@@ -161,8 +160,8 @@ impl InputQueued {
         self.request(ctx, shared, router, (input.fifo.head, 0), true);
     }
 
-    /// Routes the head of a buffer, which has this number of additional routers behind it: one if it has just arrived.
-    /// Sends it at once if nothing blocks it; otherwise it waits for its output.
+    /// Routes the head of a buffer and adds `hops` visited routers: one if it has just arrived. Sends it at once if
+    /// nothing blocks it; otherwise it waits for its output.
     fn request<C: HandlerContext>(
         &mut self,
         ctx: &mut C,

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! **Cycles are events of routers with work.** Cycle `k` begins at `k T` with everything that arrives at that instant,
-//! and is processed a picosecond ([`LAG`]) later ([`FabricEvent::Tick`]). A router in which nothing can progress sleeps
+//! and is processed a picosecond ([`LAG`]) later (`FabricEvent::Tick`). A router in which nothing can progress sleeps
 //! until a flit or a credit arrives. A tick without progress changes no state, so superfluous ticks do not matter.
 //!
 //! **A flit with a granted crossbar traversal is in flight**: output queues are unbounded, so its departure and arrival
@@ -67,7 +67,6 @@ const TICK: u32 = u32::MAX;
 /// which lies before its event: other components must keep their history that far back.
 pub(crate) const LAG: Time = Time(1);
 
-/// A router's clock.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Clock {
     /// The next requested cycle, if it lies in the future.
@@ -83,7 +82,6 @@ struct Clock {
 /// The space of a flit that has left a buffer.
 #[derive(Clone, Copy)]
 pub(crate) struct Freed {
-    /// The owner of the flit.
     pub(crate) owner: Traffic,
     pub(crate) tag: Tag,
 }
@@ -258,12 +256,12 @@ impl Pipelined {
         let of_a_router = size_of::<RouterLayout>() + size_of::<Clock>() + size_of::<u64>() + Inboxes::bytes(params);
         let of_a_channel = size_of::<InVc>() + size_of::<(u16, u8)>() + size_of::<u32>();
         let of_waits = if params.blame {
-            (Waits::OF_A_CHANNEL, Waits::OF_A_PORT)
+            (Waits::BYTES_PER_CHANNEL, Waits::BYTES_PER_PORT)
         } else {
             (0, 0)
         };
         let of_classes = if params.classes.count() > 1 {
-            ClassScheduler::OF_A_LINK
+            ClassScheduler::BYTES_PER_LINK
         } else {
             0
         };

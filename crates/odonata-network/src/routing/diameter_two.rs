@@ -1,13 +1,13 @@
-//! Routing on networks of diameter two, in which routers are neighbours or have one in common: the levels, Valiant's
-//! detour and UGAL's choice, for every family that says which cable is next.
+//! Routing on networks of diameter two, in which any two routers are adjacent or have a common neighbor. The levels,
+//! Valiant's detour and UGAL's choice apply to every family that provides the next cable.
 //!
 //! - **minimal**: at most two cables;
 //! - **Valiant**: minimal to a random router, then minimal: at most four;
 //! - **UGAL-L**: at the source router one or the other, by the load of the first port.
 //!
-//! A packet's level is the number of cables between routers that it has taken: 2 levels for minimal, else 4, in both
-//! classes (I. Gopal, "Prevention of store-and-forward deadlock in computer networks", IEEE Trans. Communications 33(12),
-//! 1985). All cables are needed: these algorithms know no way around a failed one.
+//! A packet's level is the number of cables between routers that it has taken: 2 levels for minimal, otherwise 4, in
+//! both classes (I. Gopal, "Prevention of store-and-forward deadlock in computer networks", IEEE Trans. Communications
+//! 33(12), 1985). All cables are needed: these algorithms cannot route around a failed one.
 
 use super::{
     COMPARING, Choice, Decision, FamilyRouting, Header, NOWHERE, Name, Path, Settings, Table, VirtualChannels, entry,
@@ -16,31 +16,30 @@ use odonata_topology::Topology;
 
 /// A graph of diameter two.
 pub trait DiameterTwo {
-    /// What it is called, with its article.
+    /// Its name, with article.
     const NAMED: &'static str;
 
-    /// The graph of its ports.
+    /// The topology of the graph.
     fn topology(&self) -> &Topology;
 
     /// Whether a cable connects two routers.
     fn adjacent(&self, one: u32, other: u32) -> bool;
 
-    /// The first port of a shortest path from `router` to another one; of several a random one.
+    /// The first port of a shortest path from `router` to another one; a random one of several.
     fn next_port(&self, router: u32, to: u32, choice: &mut (impl Choice + ?Sized)) -> u32;
 }
 
-/// How paths on a network of diameter two are chosen.
+/// Routing algorithms on a network of diameter two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiameterTwoAlgorithm {
     /// Shortest paths.
     Minimal,
-    /// Over a random router.
+    /// Through a random router.
     Valiant,
-    /// Minimal or over a random router, decided by load at the source.
+    /// Minimal or through a random router, decided by load at the source.
     Ugal,
 }
 
-/// The algorithms, by name, and the keys that each takes.
 pub(super) const ALGORITHMS: Table<DiameterTwoAlgorithm> = &[
     entry(Name::Minimal, DiameterTwoAlgorithm::Minimal, &[]),
     entry(Name::Valiant, DiameterTwoAlgorithm::Valiant, &[]),
@@ -56,8 +55,8 @@ pub struct DiameterTwoRouting<G> {
 }
 
 impl<G: DiameterTwo> DiameterTwoRouting<G> {
-    /// A routing on `graph`; `candidates` (at least 1) random non-minimal paths are compared before the lightest is held
-    /// against the minimal one.
+    /// A routing on `graph`; `candidates` (at least 1) random non-minimal paths are drawn, and the lightest is compared
+    /// with the minimal one.
     ///
     /// # Errors
     /// Cables failed.
@@ -70,7 +69,7 @@ impl<G: DiameterTwo> DiameterTwoRouting<G> {
         })
     }
 
-    /// The graph with what its family knows of it.
+    /// The graph with the data of its family.
     pub fn graph(&self) -> &G {
         &self.graph
     }
@@ -89,7 +88,7 @@ impl<G: DiameterTwo> DiameterTwoRouting<G> {
         }
     }
 
-    /// Decides whether a packet goes over a random router; its first port.
+    /// Decides whether a packet goes through a random router; returns its first port.
     fn choose_via(&self, router: u32, home: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let routers = self.graph.topology().routers();
         let minimal = self.graph.next_port(router, home, choice);

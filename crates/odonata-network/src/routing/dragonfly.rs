@@ -1,21 +1,21 @@
 //! Routing on a dragonfly.
 //!
 //! - **minimal**: local, global, local (Kim et al., ISCA 2008);
-//! - **Valiant**: minimal to a random intermediate group or router, then minimal (Valiant and
-//!   Brebner 1981; Kim et al.);
+//! - **Valiant**: minimal to a random intermediate group or router, then minimal (Valiant and Brebner 1981; Kim et
+//!   al.);
 //! - **UGAL-L**: at the source router one or the other, comparing the load of the two output ports (A. Singh,
 //!   "Load-balanced routing in interconnection networks", PhD thesis, Stanford 2005; Kim et al.);
-//! - **progressive adaptive (PAR)**: every router of the source group may still divert a packet from
-//!   its minimal path to a non-minimal one, comparing the load of the two output ports (Jiang, Kim,
-//!   Dally, "Indirect adaptive routing on large scale interconnection networks", ISCA 2009).
+//! - **progressive adaptive (PAR)**: every router of the source group may still divert a packet from its minimal path
+//!   to a non-minimal one, comparing the load of the two output ports (Jiang, Kim, Dally, "Indirect adaptive routing on
+//!   large scale interconnection networks", ISCA 2009).
 //!
-//! Adaptive ones may know the loads of the global ports of their group as well ([`Knowledge`](crate::Knowledge)).
+//! Adaptive algorithms may also know the loads of the global ports of their group ([`Knowledge`](crate::Knowledge)).
 //!
 //! Traffic inside a group is minimal.
 //!
-//! **Virtual channels.** Deadlock is avoided by levels that never fall along a path. Under
-//! [`VcRule::Stage`], the level of a global link is the number of global links taken before; that of a
-//! local link is its place on the longest path that the algorithm allows:
+//! **Virtual channels.** Levels that never decrease along a path prevent deadlock. With [`VcRule::Stage`], the level of
+//! a global link is the number of global links taken before; that of a local link is its place on the longest path of
+//! the algorithm:
 //!
 //! | algorithm | local links by level | local/global VCs |
 //! |---|---|---|
@@ -34,39 +34,39 @@ use odonata_topology::{Dragonfly, Gateway, LinkClass, Peer, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How paths are chosen.
+/// Routing algorithms on a dragonfly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// Always a shortest path.
     Minimal,
-    /// Always over a random intermediate.
+    /// Always through a random intermediate.
     Valiant,
     /// Decided by load at the source router (UGAL-L).
     Ugal,
-    /// Decided by load, anew at each router of the source group.
+    /// Decided by load at each router of the source group.
     ProgressiveAdaptive,
 }
 
-/// What a non-minimal path goes through.
+/// The intermediate of a non-minimal path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Via")]
 pub enum Intermediate {
-    /// A random group, entered at whatever router its cable ends at.
+    /// A random group, entered at the router where the cable to it ends.
     #[default]
     Group,
     /// A random router of a random group.
     Router,
 }
 
-/// Over what a second router of the source group may divert a packet.
+/// The paths to which a second router of the source group may divert a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Divert {
-    /// Over any port.
+    /// Through any port.
     #[default]
     Any,
-    /// Over its own global ports only, as in CODES.
+    /// Only through its own global ports, as in CODES.
     OwnGlobalPorts,
 }
 
@@ -74,22 +74,21 @@ pub enum Divert {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VcRule {
-    /// By the stage of the path: no more channels than freedom from deadlock needs.
+    /// By the stage of the path: the fewest channels that prevent deadlock.
     #[default]
     Stage,
-    /// By the group the packet is in, as in CODES: source 0 or 1, intermediate 2, destination 3; four channels.
+    /// By the group of the packet, as in CODES: source 0 or 1, intermediate 2, destination 3; four channels.
     Codes,
-    /// By phase, as BookSim's dragonfly: 0 on the way to the intermediate, 1 on the minimal way, 2 from the global link into
-    /// the destination group on, and for packets inside a group; without detours 0 before and 1 from the global link on. So it is on
-    /// the link to the node, too. Detours can deadlock. As there, an adaptive packet goes minimally if the intermediate, which is drawn
-    /// from the whole machine, is in the group of its source or of its target.
+    /// By phase, as in BookSim's dragonfly: 0 before the intermediate, 1 on the minimal part, 2 from the global link
+    /// into the destination group, and for packets inside a group; without detours 0 before and 1 from the global link.
+    /// This includes the link to the node. Detours can deadlock. As in BookSim, an adaptive packet goes minimally if
+    /// the intermediate, drawn from the whole machine, is in the group of its source or target.
     Phase,
 }
 
 /// In [`Header::notes`]: a local link has been taken. [`Header::level`] counts global links.
 const MOVED: u16 = 1;
 
-/// The algorithms, by name, and the keys that each takes.
 pub(super) const ALGORITHMS: Table<Algorithm> = &[
     entry(Name::Minimal, Algorithm::Minimal, &[&[Key::VcRule]]),
     entry(Name::Valiant, Algorithm::Valiant, &[&[Key::Via, Key::VcRule]]),
@@ -117,7 +116,7 @@ pub struct DragonflyRouting {
     levels: Levels,
 }
 
-/// Level of a local link by its place on the path.
+/// The level of a local link by its place on the path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Levels {
     pub(super) second_in_source: u8,
@@ -128,7 +127,7 @@ pub(super) struct Levels {
 
 impl Levels {
     pub(super) fn new(algorithm: Algorithm, intermediate: Intermediate) -> Self {
-        // Level 0 is the first local link in the source group; places that do not exist take no level.
+        // Level 0 is the first local link in the source group; places that the algorithm does not have take no level.
         let mut level = 0;
         let mut place = |exists: bool| {
             level += u8::from(exists);
@@ -145,10 +144,10 @@ impl Levels {
 }
 
 impl DragonflyRouting {
-    /// A routing on `dragonfly`; `candidates` (at least 1) random non-minimal paths are compared
-    /// before the lightest is held against the minimal one.
+    /// A routing on `dragonfly`; `candidates` (at least 1) random non-minimal paths are drawn, and the lightest is
+    /// compared with the minimal one.
     ///
-    /// [`Dragonfly::check_ways`] has to hold: packets know no way around more failed cables than that allows.
+    /// [`Dragonfly::check_ways`] must hold: packets cannot route around more failed cables.
     pub fn new(
         dragonfly: Dragonfly,
         algorithm: Algorithm,
@@ -173,7 +172,7 @@ impl DragonflyRouting {
         &self.dragonfly
     }
 
-    /// The level on `port`, and the header as it is at the port's far end.
+    /// The level on `port`; updates the header for the port's far end.
     #[inline]
     fn take(&self, router: u32, port: u32, header: &mut Header) -> Decision {
         let class = self.dragonfly.topology().class(port);
@@ -227,7 +226,7 @@ impl DragonflyRouting {
 
     /// The next port of a shortest path to router `to`, and the global port behind it as in [`Path::remote`].
     #[inline]
-    fn towards_router(
+    fn toward_router(
         &self,
         router: u32,
         here: u32,
@@ -238,22 +237,22 @@ impl DragonflyRouting {
         if here == to_group {
             (self.dragonfly.local_port(router, to), NOWHERE)
         } else {
-            self.towards_group(router, here, to_group, choice)
+            self.toward_group(router, here, to_group, choice)
         }
     }
 
     #[inline]
-    fn towards_via(&self, router: u32, here: u32, via: u32, choice: &mut (impl Choice + ?Sized)) -> (u32, u32) {
+    fn toward_via(&self, router: u32, here: u32, via: u32, choice: &mut (impl Choice + ?Sized)) -> (u32, u32) {
         match self.intermediate {
-            Intermediate::Group => self.towards_group(router, here, via, choice),
-            Intermediate::Router => self.towards_router(router, here, via, self.dragonfly.group_of(via), choice),
+            Intermediate::Group => self.toward_group(router, here, via, choice),
+            Intermediate::Router => self.toward_router(router, here, via, self.dragonfly.group_of(via), choice),
         }
     }
 
-    /// The next port towards another group: an own global port if one leads there, else the local
-    /// port to a random router that has one; and that router's global port.
+    /// The next port toward another group: an own global port to it, otherwise the local port to a random router with
+    /// one; and that router's global port.
     #[inline]
-    fn towards_group(&self, router: u32, here: u32, group: u32, choice: &mut (impl Choice + ?Sized)) -> (u32, u32) {
+    fn toward_group(&self, router: u32, here: u32, group: u32, choice: &mut (impl Choice + ?Sized)) -> (u32, u32) {
         let gateways = self.dragonfly.gateways(here, group);
         let step = |gateway: &Gateway| {
             if gateway.router == router {
@@ -275,8 +274,8 @@ impl DragonflyRouting {
         step(&gateways[choice.pick(gateways.len() as u32) as usize])
     }
 
-    /// Draws intermediates and decides whether the packet goes over one. Returns the next port if the
-    /// decision was about ports.
+    /// Draws intermediates and decides whether the packet goes through one. Returns the next port if the decision was
+    /// about ports.
     fn choose_via(
         &self,
         router: u32,
@@ -298,7 +297,7 @@ impl DragonflyRouting {
         if self.algorithm == Algorithm::Ugal && header.notes & MOVED != 0 {
             return None;
         }
-        // The longest minimal path and the longest detour, whichever are taken.
+        // The lengths are those of the longest minimal path and the longest detour, whichever paths are taken.
         let path = |(port, remote), hops| Path { port, hops, remote };
         let beyond = choice.knows_beyond();
         let own_only = header.notes & MOVED != 0 && self.divert == Divert::OwnGlobalPorts;
@@ -311,11 +310,11 @@ impl DragonflyRouting {
                 VcRule::Phase => self.any_via(here, goal, choice)?,
                 VcRule::Stage | VcRule::Codes => self.random_via(here, goal, choice),
             };
-            let path = path(self.towards_via(router, here, via, choice), 5);
+            let path = path(self.toward_via(router, here, via, choice), 5);
             choice.prepare(path.port);
             Some((via, path))
         })?;
-        let minimal = path(self.towards_router(router, here, home, goal, choice), 3);
+        let minimal = path(self.toward_router(router, here, home, goal, choice), 3);
         if other.is_like(&minimal, beyond) || !choice.divert(minimal, other) {
             return Some(minimal.port);
         }
@@ -424,7 +423,7 @@ impl FamilyRouting for DragonflyRouting {
         let (here, goal) = (self.dragonfly.group_of(router), self.dragonfly.group_of(home));
         if header.via == NOWHERE {
             if header.level == 0 && here != goal && self.algorithm != Algorithm::Minimal {
-                // The port whose load decided is the one that is taken, not another of the same group.
+                // The packet takes the port whose load was decisive, not another to the same group.
                 if let Some(port) = self.choose_via(router, here, goal, home, header, choice) {
                     return self.take(router, port, header);
                 }
@@ -436,9 +435,9 @@ impl FamilyRouting for DragonflyRouting {
             };
         }
         let port = if header.via == NOWHERE || header.via_reached {
-            self.towards_router(router, here, home, goal, choice).0
+            self.toward_router(router, here, home, goal, choice).0
         } else {
-            self.towards_via(router, here, header.via, choice).0
+            self.toward_via(router, here, header.via, choice).0
         };
         self.take(router, port, header)
     }

@@ -2,23 +2,23 @@
 //!
 //! Inside a group a packet goes along the row first, then along the column: at most two cables. From group to group:
 //!
-//! - **minimal**: to a gateway, over the global cable, to the destination: at most 2 + 1 + 2 cables. An own gateway is
-//!   taken if there is one, else a random one of row and column, else a random one of all;
+//! - **minimal**: to a gateway, over the global cable, to the destination: at most 2 + 1 + 2 cables. The gateway is the
+//!   router itself if possible, otherwise a random one of its row and column, otherwise a random one of all;
 //! - **Valiant**: minimal to a random intermediate group or router, then minimal;
 //! - **UGAL-L**: at the source router one or the other, by the load of the two output ports;
-//! - **progressive adaptive (PAR)**: every router of the source group may still divert a packet (G. Faanes et al., "Cray
-//!   Cascade", SC 2012; N. Jiang, J. Kim, W. Dally, "Indirect adaptive routing on large scale interconnection networks",
-//!   ISCA 2009).
+//! - **progressive adaptive (PAR)**: every router of the source group may still divert a packet (G. Faanes et al.,
+//!   "Cray Cascade", SC 2012; N. Jiang, J. Kim, W. Dally, "Indirect adaptive routing on large scale interconnection
+//!   networks", ISCA 2009).
 //!
-//! Adaptive ones may know the loads of the global ports of their group as well ([`Knowledge`](crate::Knowledge)).
+//! Adaptive algorithms may also know the loads of the global ports of their group ([`Knowledge`](crate::Knowledge)).
 //!
-//! Source and destination in one group: minimal; by Valiant over a random router of the group; by the adaptive ones over
-//! a random router if the source router finds that less loaded.
+//! With source and destination in one group, paths are minimal; Valiant uses a random router of the group; adaptive
+//! algorithms do if the source router finds that less loaded.
 //!
-//! Levels are those of the [one-dimensional dragonfly](super::DragonflyRouting), with "a local link" read as "a row cable,
-//! then a column cable": both classes have the same levels, and on one level rows come before columns. A detour inside a
-//! group takes level 0 before its router and the destination's level behind it. Minimal packets inside a group take
-//! level 0.
+//! Levels are those of the [one-dimensional dragonfly](super::DragonflyRouting), with "a local link" read as "a row
+//! cable, then a column cable": both classes have the same levels, and on one level rows come before columns. A detour
+//! inside a group takes level 0 before its router and the destination's level behind it. Minimal packets inside a group
+//! take level 0.
 
 use super::{
     Algorithm, Choice, Decision, FamilyRouting, Header, Intermediate, KNOWLEDGE, Key, NOWHERE, Name, Path, Settings,
@@ -26,26 +26,25 @@ use super::{
 };
 use odonata_topology::{Dragonfly2d, Gateway, LinkClass, Topology};
 
-/// In [`Header::notes`]: moved along the row, or the column, of the part of the way in this group.
+/// In [`Header::notes`]: moved along the row, or the column, on the path in this group.
 const ROW: u16 = 1;
 const COLUMN: u16 = 2;
-/// Diverted behind the first local cable.
+/// Diverted after the first local cable.
 const LATE: u16 = 4;
-/// On the way to a router of the own group, whose number there is in the upper bits.
+/// On the path to a router of the own group, whose number there is in the upper bits.
 const INSIDE: u16 = 8;
 /// Decided whether to make such a detour.
 const DECIDED: u16 = 16;
-/// That router is reached.
+/// That router has been reached.
 const PASSED: u16 = 32;
 const NUMBER_SHIFT: u32 = 6;
-/// Routers of a group whose numbers fit.
+/// Most routers of a group whose numbers fit.
 const MOST_ROUTERS: u32 = 1 << (16 - NUMBER_SHIFT);
 
-/// Routers on the longest minimal path and on the longest detour; inside a group likewise.
+/// Routers on the longest minimal path and on the longest detour; the same inside a group.
 const HOPS: (u32, u32) = (6, 9);
 const HOPS_INSIDE: (u32, u32) = (3, 5);
 
-/// The algorithms, by name, and the keys that each takes.
 pub(super) const ALGORITHMS: Table<Algorithm> = &[
     entry(Name::Minimal, Algorithm::Minimal, &[]),
     entry(Name::Valiant, Algorithm::Valiant, &[&[Key::Via]]),
@@ -61,7 +60,8 @@ pub(super) const ALGORITHMS: Table<Algorithm> = &[
     ),
 ];
 
-/// A routing algorithm on a dragonfly with two-dimensional groups. [`Header::level`] is the number of global cables taken.
+/// A routing algorithm on a dragonfly with two-dimensional groups. [`Header::level`] is the number of global cables
+/// taken.
 #[derive(Debug)]
 pub struct Dragonfly2dRouting {
     dragonfly: Dragonfly2d,
@@ -72,8 +72,8 @@ pub struct Dragonfly2dRouting {
 }
 
 impl Dragonfly2dRouting {
-    /// A routing on `dragonfly`; `candidates` (at least 1) random non-minimal paths are compared before the lightest is
-    /// held against the minimal one.
+    /// A routing on `dragonfly`; `candidates` (at least 1) random non-minimal paths are drawn, and the lightest is
+    /// compared with the minimal one.
     ///
     /// # Errors
     /// A group of more than 1,024 routers for a non-minimal algorithm; or all cables between two routers of a row or
@@ -109,7 +109,7 @@ impl Dragonfly2dRouting {
         matches!(self.algorithm, Algorithm::Ugal | Algorithm::ProgressiveAdaptive)
     }
 
-    /// The level on `port`, and the header as it is at the port's far end.
+    /// The level on `port`; updates the header for the port's far end.
     #[inline]
     fn take(&self, router: u32, port: u32, header: &mut Header) -> Decision {
         let class = self.dragonfly.topology().class(port);
@@ -127,7 +127,7 @@ impl Dragonfly2dRouting {
         } else {
             let home = self.dragonfly.topology().node_router(header.target);
             match self.dragonfly.group_of(router) == self.dragonfly.group_of(home) {
-                // A packet on its way to its intermediate is in another group than its destination.
+                // A packet that has not reached its intermediate is in another group than its destination.
                 true if header.via == NOWHERE || header.via_reached => self.levels.destination,
                 _ if header.via_reached => self.levels.from_via,
                 _ => self.levels.to_via,
@@ -148,11 +148,11 @@ impl Dragonfly2dRouting {
                 Algorithm::Minimal => {}
                 Algorithm::Valiant => header.notes |= over(first + choice.pick(routers)),
                 _ => {
-                    let minimal = self.towards_router(router, home, choice);
+                    let minimal = self.toward_router(router, home, choice);
                     let best = super::lightest_port(self.candidates, choice, |choice| {
                         let via = first + choice.pick(routers);
                         let elsewhere = via != router && via != home;
-                        elsewhere.then(|| (via, self.towards_router(router, via, choice)))
+                        elsewhere.then(|| (via, self.toward_router(router, via, choice)))
                     });
                     let Some((via, port)) = best else {
                         return self.take(router, minimal, header);
@@ -170,7 +170,7 @@ impl Dragonfly2dRouting {
         if header.notes & INSIDE != 0 {
             let via = first + u32::from(header.notes >> NUMBER_SHIFT);
             if router != via {
-                let port = self.towards_router(router, via, choice);
+                let port = self.toward_router(router, via, choice);
                 return self.take(router, port, header);
             }
             header.notes = DECIDED | PASSED;
@@ -178,20 +178,20 @@ impl Dragonfly2dRouting {
                 return Decision::new(self.dragonfly.topology().node_port(header.target), 0);
             }
         }
-        let port = self.towards_router(router, home, choice);
+        let port = self.toward_router(router, home, choice);
         self.take(router, port, header)
     }
 
-    /// One of the black cables to another row.
+    /// One of the column cables to another row.
     #[inline]
     fn column_port(&self, router: u32, row: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let ports = self.dragonfly.column_ports(router, row);
         super::parallel(self.dragonfly.topology(), ports, self.is_adaptive(), choice)
     }
 
-    /// The next port towards another router of the same group.
+    /// The next port toward another router of the same group.
     #[inline]
-    fn towards_router(&self, router: u32, to: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
+    fn toward_router(&self, router: u32, to: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let column = self.dragonfly.column_of(to);
         if column == self.dragonfly.column_of(router) {
             self.column_port(router, self.dragonfly.row_of(to), choice)
@@ -200,9 +200,9 @@ impl Dragonfly2dRouting {
         }
     }
 
-    /// The next port towards an intermediate, and the global port behind it as in [`Path::remote`].
+    /// The next port toward an intermediate, and the global port behind it as in [`Path::remote`].
     #[inline]
-    fn towards_via(
+    fn toward_via(
         &self,
         router: u32,
         here: u32,
@@ -215,17 +215,17 @@ impl Dragonfly2dRouting {
             Intermediate::Router => self.dragonfly.group_of(via),
         };
         if group == here {
-            (self.towards_router(router, via, choice), NOWHERE)
+            (self.toward_router(router, via, choice), NOWHERE)
         } else {
-            self.towards_group(router, here, group, notes, choice)
+            self.toward_group(router, here, group, notes, choice)
         }
     }
 
-    /// The next port towards another group. Behind a row cable only a column is left, behind a column cable nothing:
-    /// the gateway that the row or column was taken for is there. And that gateway's port, which is where the packet will go
-    /// if no router on the way has a cable of its own or a nearer one.
+    /// The next port toward another group, and the gateway's global port. After a row cable only a column cable is
+    /// left, after a column cable none: the gateway for which the row or column was chosen is there. The packet uses
+    /// the returned global port unless a router on the path has a cable of its own or a nearer one.
     #[inline]
-    fn towards_group(
+    fn toward_group(
         &self,
         router: u32,
         here: u32,
@@ -261,8 +261,8 @@ impl Dragonfly2dRouting {
         (d.row_port(router, d.column_of(gateway.router)), gateway.port)
     }
 
-    /// Draws intermediates and decides whether the packet goes over one. Returns the next port if the decision was about
-    /// ports.
+    /// Draws intermediates and decides whether the packet goes through one. Returns the next port if the decision was
+    /// about ports.
     fn choose_via(
         &self,
         router: u32,
@@ -294,10 +294,10 @@ impl Dragonfly2dRouting {
         let beyond = choice.knows_beyond();
         let (via, other) = super::lightest_path(self.candidates, choice, |choice| {
             let via = self.random_via(here, goal, choice);
-            // A diverted packet may go along the row again: it is on a level of its own.
-            Some((via, path(self.towards_via(router, here, via, 0, choice), longest)))
+            // A diverted packet may move along the row again: it has its own level.
+            Some((via, path(self.toward_via(router, here, via, 0, choice), longest)))
         })?;
-        let minimal = self.towards_group(router, here, goal, header.notes, choice);
+        let minimal = self.toward_group(router, here, goal, header.notes, choice);
         let minimal = path(minimal, HOPS.0 - behind);
         if other.is_like(&minimal, beyond) || !choice.divert(minimal, other) {
             return Some(minimal.port);
@@ -379,12 +379,12 @@ impl FamilyRouting for Dragonfly2dRouting {
         }
         let port = if header.via == NOWHERE || header.via_reached {
             if here == goal {
-                self.towards_router(router, home, choice)
+                self.toward_router(router, home, choice)
             } else {
-                self.towards_group(router, here, goal, header.notes, choice).0
+                self.toward_group(router, here, goal, header.notes, choice).0
             }
         } else {
-            self.towards_via(router, here, header.via, header.notes, choice).0
+            self.toward_via(router, here, header.via, header.notes, choice).0
         };
         self.take(router, port, header)
     }

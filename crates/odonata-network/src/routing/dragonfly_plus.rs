@@ -1,17 +1,18 @@
 //! Routing on a dragonfly+ (megafly).
 //!
-//! - **minimal**: leaf, spine, spine, leaf; in one group leaf, spine, leaf. Of several gateways, or spines, a random one;
-//! - **Valiant**: minimal to a random other group, then minimal. A spine of that group that has no cable to the
-//!   destination's group is left by way of a random leaf of it and another spine;
+//! - **minimal**: leaf, spine, spine, leaf; in one group leaf, spine, leaf. Among several gateways or spines, a random
+//!   one;
+//! - **Valiant**: minimal to a random other group, then minimal. From a spine of that group without a cable to the
+//!   destination's group, the path continues through a random leaf of it and another spine;
 //! - **UGAL**: at the source leaf minimal or non-minimal, by load (A. Singh 2005; M. Flajslik, E. Borch, M. Parker,
 //!   "Megafly", ISC 2018);
-//! - **PAR**: besides, the spine of the source group that a minimal packet comes to may still send it over another of its
-//!   own global ports (A. Shpiner et al., "Dragonfly+", HiPINEB 2017; N. Jiang, J. Kim, W. Dally, ISCA 2009).
+//! - **PAR**: in addition, the spine of the source group that a minimal packet reaches may still send it over another
+//!   of its own global ports (A. Shpiner et al., "Dragonfly+", HiPINEB 2017; N. Jiang, J. Kim, W. Dally, ISCA 2009).
 //!
-//! Adaptive ones may know the loads of the global ports of the spines as well ([`Knowledge`](crate::Knowledge)).
+//! Adaptive algorithms may also know the loads of the global ports of the spines ([`Knowledge`](crate::Knowledge)).
 //!
-//! Up cables lead from leaf to spine, down cables back. The order of channels is: up on level 0, global 0, down 0, up 1,
-//! global 1, down 1. Minimal packets end with down on level 0, so that they need one level; the others need two in both
+//! Up cables lead from leaf to spine, down cables back. The order of channels is: up on level 0, global 0, down 0, up
+//! 1, global 1, down 1. Minimal packets end with down on level 0 and need one level; the others need two in both
 //! classes.
 
 use super::{
@@ -20,14 +21,14 @@ use super::{
 };
 use odonata_topology::{DragonflyPlus, Gateway, LinkClass, Topology};
 
-/// How paths on a dragonfly+ are chosen.
+/// Routing algorithms on a dragonfly+.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DragonflyPlusAlgorithm {
     /// Shortest paths.
     Minimal,
-    /// Over a random other group.
+    /// Through a random other group.
     Valiant,
-    /// Minimal or over another group, decided by load at the source leaf.
+    /// Minimal or through another group, decided by load at the source leaf.
     Ugal,
     /// The same, and the spine may decide again.
     ProgressiveAdaptive,
@@ -35,13 +36,12 @@ pub enum DragonflyPlusAlgorithm {
 
 /// In [`Header::notes`]: the source leaf has decided.
 const DECIDED: u16 = 1;
-/// In [`Header::notes`]: it has gone down in the intermediate group.
+/// In [`Header::notes`]: the packet has moved down in the intermediate group.
 const DOWN: u16 = 2;
 
 /// Routers on the longest minimal path, and on the longest non-minimal one.
 const HOPS: (u32, u32) = (4, 7);
 
-/// The algorithms, by name, and the keys that each takes.
 pub(super) const ALGORITHMS: Table<DragonflyPlusAlgorithm> = &[
     entry(Name::Minimal, DragonflyPlusAlgorithm::Minimal, &[]),
     entry(Name::Valiant, DragonflyPlusAlgorithm::Valiant, &[]),
@@ -57,7 +57,8 @@ pub(super) const ALGORITHMS: Table<DragonflyPlusAlgorithm> = &[
     ),
 ];
 
-/// A routing algorithm on a dragonfly+. [`Header::via`] is a group, [`Header::level`] the number of global cables taken.
+/// A routing algorithm on a dragonfly+. [`Header::via`] is a group, [`Header::level`] the number of global cables
+/// taken.
 #[derive(Debug)]
 pub struct DragonflyPlusRouting {
     plus: DragonflyPlus,
@@ -66,7 +67,7 @@ pub struct DragonflyPlusRouting {
 }
 
 impl DragonflyPlusRouting {
-    /// A routing on `plus`; `candidates` (at least 1) random paths are compared where load decides.
+    /// A routing on `plus`; `candidates` (at least 1) random paths are compared if load decides.
     ///
     /// # Errors
     /// All cables between a leaf and a spine of its group, or between two groups, failed.
@@ -91,7 +92,7 @@ impl DragonflyPlusRouting {
         )
     }
 
-    /// The next port towards `group` and, in it, router `home`.
+    /// The next port toward `group` and, in it, router `home`.
     #[inline]
     fn next(
         &self,
@@ -137,7 +138,7 @@ impl DragonflyPlusRouting {
         super::parallel(self.plus.topology(), ports, self.is_adaptive(), choice)
     }
 
-    /// The level on `port`, and the header as it is at the port's far end.
+    /// The level on `port`; updates the header for the port's far end.
     #[inline]
     fn take(&self, router: u32, port: u32, header: &mut Header) -> Decision {
         match self.plus.topology().class(port) {
@@ -145,7 +146,7 @@ impl DragonflyPlusRouting {
                 header.level += 1;
                 Decision::new(port, header.level - 1)
             }
-            // Up: 1 behind the way down in the intermediate group. Down: 1 behind two global cables.
+            // Up: 1 after moving down in the intermediate group. Down: 1 after two global cables.
             _ if self.plus.is_leaf(router) => Decision::new(port, u8::from(header.notes & DOWN != 0)),
             _ => Decision::new(port, u8::from(header.level == 2)),
         }
@@ -157,7 +158,7 @@ impl DragonflyPlusRouting {
         super::other_group(self.plus.shape().groups, here, goal, choice)
     }
 
-    /// A random gateway from the group of `leaf` to another one, and the port of `leaf` towards it, as a path.
+    /// A random gateway from the group of `leaf` to another one, and the port of `leaf` toward it, as a path.
     #[inline]
     fn path(&self, leaf: u32, here: u32, group: u32, hops: u32, choice: &mut (impl Choice + ?Sized)) -> Path {
         let gateway = self.gateway(self.plus.gateways(here, group), choice);
@@ -168,7 +169,7 @@ impl DragonflyPlusRouting {
         }
     }
 
-    /// Decides at the source leaf whether a packet goes over another group; its first port.
+    /// Decides at the source leaf whether a packet goes through another group; returns its first port.
     fn choose_at_leaf(
         &self,
         leaf: u32,
@@ -183,7 +184,7 @@ impl DragonflyPlusRouting {
             Some((group, self.path(leaf, here, group, HOPS.1, choice)))
         });
         match best {
-            // The first port may be the same: what differs is behind it.
+            // The first port may be the same: the paths differ beyond it.
             Some((group, path)) if choice.divert(minimal, path) => {
                 header.via = group;
                 path.port
@@ -192,7 +193,7 @@ impl DragonflyPlusRouting {
         }
     }
 
-    /// Decides at a spine of the source group whether a packet goes over the group of another of its global ports.
+    /// Decides at a spine of the source group whether a packet goes through the group of another of its global ports.
     fn choose_at_spine(
         &self,
         spine: u32,
@@ -242,7 +243,7 @@ impl FamilyRouting for DragonflyPlusRouting {
     }
 
     fn virtual_channels(&self) -> VirtualChannels {
-        // With two groups there is no third to go over.
+        // With two groups there is no intermediate.
         match (self.plus.shape().groups, self.algorithm) {
             (1, _) => [1, 1, 0, 0],
             (2, _) | (_, DragonflyPlusAlgorithm::Minimal) => [1, 1, 1, 0],

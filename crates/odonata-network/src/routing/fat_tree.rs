@@ -1,16 +1,16 @@
 //! Routing on a fat tree: up to a nearest common ancestor, then down.
 //!
-//! The way down is given; the port up is chosen
+//! The path down is determined; the port up is chosen
 //!
 //! - **at random** (L. Valiant 1982; as BookSim's `nca`);
-//! - by **D-mod-k**: parent floor(D / W_l) mod w_(l+1) of a router of level l for destination node D (E. Zahavi, "D-Mod-K
-//!   routing providing non-blocking traffic for shift permutations on real life fat trees", Technion CCIT report 776,
-//!   2010), so that all packets for one node take one way down;
-//! - **adaptively**: the lightest of some random ones.
+//! - by **D-mod-k**: parent floor(D / W_l) mod w_(l+1) of a router of level l for destination node D (E. Zahavi,
+//!   "D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees", Technion CCIT
+//!   report 776, 2010), so that all packets for one node share one path down;
+//! - **adaptively**: the lightest of several random ports.
 //!
-//! Parallel cables are chosen likewise; by D-mod-k they are the next digit. First up, then down: one level is enough. Ways
-//! that failed cables end are not taken, as long as others are left (see [`FatTree::check_ways`]); by D-mod-k the next
-//! parent is taken then.
+//! Parallel cables are chosen likewise; D-mod-k uses the next digit. Packets go up, then down, so one level is enough.
+//! Paths that end at failed cables are avoided while others exist (see [`FatTree::check_ways`]); D-mod-k then takes the
+//! next parent.
 
 use super::{Choice, Decision, FamilyRouting, Header, Key, Name, Settings, Table, VirtualChannels, entry};
 use odonata_topology::{FatTree, Topology};
@@ -18,21 +18,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// How the way up is chosen where several lead to the destination.
+/// How the path up is chosen among several to the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Up {
     /// At random.
     Random,
-    /// By the number of the destination (E. Zahavi, "D-Mod-K routing", 2010): all packets to a node share one way down.
-    /// Fat trees and rail-optimised clusters only.
+    /// By the number of the destination (E. Zahavi, "D-Mod-K routing", 2010): all packets to a node share one path
+    /// down. Only on fat trees and rail-optimized clusters.
     DModK,
-    /// The least loaded one of `candidates` random ones.
+    /// The least loaded of `candidates` random ports.
     Adaptive,
 }
 
 impl Up {
-    /// Its name in a scenario.
+    /// The name in a scenario.
     pub fn name(self) -> &'static str {
         match self {
             Up::Random => "random",
@@ -42,7 +42,7 @@ impl Up {
     }
 }
 
-/// The algorithm; how the way up is chosen is its key.
+/// The algorithm; its keys select the path up.
 pub(super) const ALGORITHMS: Table<()> = &[entry(Name::NearestCommonAncestor, (), &[&[Key::Up, Key::Candidates]])];
 
 /// A routing algorithm on a fat tree.
@@ -50,7 +50,7 @@ pub(super) const ALGORITHMS: Table<()> = &[entry(Name::NearestCommonAncestor, ()
 pub struct FatTreeRouting {
     tree: FatTree,
     algorithm: Up,
-    /// Ports that are compared.
+    /// Number of ports to compare.
     candidates: u32,
     /// For D-mod-k: parent and parallel cable for each node at each level but the top.
     digits: Vec<(u16, u16)>,
@@ -60,7 +60,7 @@ impl FatTreeRouting {
     /// A routing on `tree`.
     ///
     /// # Errors
-    /// So many cables failed that some packets might find no way.
+    /// Too many cables failed: some packets might find no path.
     pub fn new(tree: FatTree, algorithm: Up) -> Result<Self, String> {
         tree.check_ways()?;
         let t = tree.topology();
@@ -82,12 +82,12 @@ impl FatTreeRouting {
         })
     }
 
-    /// Whether ways up are chosen by load.
+    /// Whether paths up are chosen by load.
     pub fn is_adaptive(&self) -> bool {
         self.algorithm == Up::Adaptive
     }
 
-    /// With so many random ports that are compared, if it is adaptive; at first two.
+    /// Sets the number of random ports that adaptive routing compares; initially two.
     pub fn with_candidates(self, candidates: u32) -> Self {
         FatTreeRouting { candidates, ..self }
     }
@@ -97,7 +97,7 @@ impl FatTreeRouting {
         &self.tree
     }
 
-    /// For D-mod-k: parent and parallel cable on the way between `level` and the next higher one.
+    /// For D-mod-k: parent and parallel cable between `level` and the next higher one.
     #[inline]
     fn digits(&self, level: u32, target: u32) -> (u32, u32) {
         let (parent, cable) = self.digits[(target * (self.tree.levels() - 1) + level - 1) as usize];
@@ -134,7 +134,7 @@ impl FatTreeRouting {
         let parents = tree.parents(router);
         let may = |d: &u32| tree.is_way_up(router, *d, leaf);
         let whole = tree.topology().failed().is_empty();
-        let ways = if whole {
+        let open = if whole {
             parents
         } else {
             (0..parents).filter(may).count() as u32
@@ -148,7 +148,7 @@ impl FatTreeRouting {
         };
         match self.algorithm {
             Up::Random => {
-                let parent = nth(if ways > 1 { choice.pick(ways) } else { 0 });
+                let parent = nth(if open > 1 { choice.pick(open) } else { 0 });
                 self.cable(tree.up_ports(router, parent), level, target, choice)
             }
             Up::DModK => {
@@ -157,10 +157,10 @@ impl FatTreeRouting {
                 self.cable(tree.up_ports(router, parent), level, target, choice)
             }
             Up::Adaptive => {
-                let way = |n, choice: &mut _| self.cable(tree.up_ports(router, nth(n)), level, target, choice);
-                match ways {
-                    0 | 1 => way(0, choice),
-                    _ => super::lightest(ways, self.candidates, choice, way),
+                let port = |n, choice: &mut _| self.cable(tree.up_ports(router, nth(n)), level, target, choice);
+                match open {
+                    0 | 1 => port(0, choice),
+                    _ => super::lightest(open, self.candidates, choice, port),
                 }
             }
         }

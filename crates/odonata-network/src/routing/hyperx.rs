@@ -1,20 +1,20 @@
 //! Routing on HyperX and flattened butterfly.
 //!
 //! - **minimal**: one cable per dimension, the lower dimension first (BookSim's `ran_min` of its flattened butterfly);
-//! - **Valiant**: so to a random router, then so to the destination (L. Valiant, G. Brebner, STOC 1981);
-//! - **UGAL**: at the source router, by load, minimal or over a random router (A. Singh, "Load-balanced routing in
+//! - **Valiant**: minimal to a random router, then minimal to the destination (L. Valiant, G. Brebner, STOC 1981);
+//! - **UGAL**: at the source router, by load, minimal or through a random router (A. Singh, "Load-balanced routing in
 //!   interconnection networks", PhD thesis, Stanford 2005; J. Kim, W. Dally, D. Abts, ISCA 2007);
 //! - **DAL**, dimensionally-adaptive load-balanced: at every router, by load, to the destination's place in a dimension
 //!   or, once in each dimension, to a random other place of it (J. Ahn, N. Binkert, A. Davis, M. McLaren, R. Schreiber,
-//!   "HyperX", SC 2009). A packet that finds no room goes over to minimal routing on a level of its own and stays there.
+//!   "HyperX", SC 2009). A packet that finds no room switches to minimal routing on a level of its own and stays there.
 //!
 //! | algorithm | levels |
 //! |---|---|
 //! | minimal | 1 |
-//! | Valiant, UGAL | 2: before and behind the random router; minimal packets take the second |
+//! | Valiant, UGAL | 2: before and after the random router; minimal packets take the second |
 //! | DAL | 2: escape, adaptive |
 //!
-//! Of parallel cables a random one is taken; adaptive algorithms take the lightest.
+//! Among parallel cables a random one is taken; adaptive algorithms take the lightest.
 
 use super::{
     COMPARING, Choice, Decision, FamilyRouting, Header, NOWHERE, Name, Path, Settings, Table, VirtualChannels,
@@ -22,23 +22,22 @@ use super::{
 };
 use odonata_topology::{HyperX, Topology};
 
-/// How paths on a HyperX are chosen.
+/// Routing algorithms on a HyperX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HyperXAlgorithm {
     /// Dimension order.
     Minimal,
-    /// Over a random router.
+    /// Through a random router.
     Valiant,
-    /// Minimal or over a random router, decided by load at the source.
+    /// Minimal or through a random router, decided by load at the source.
     Ugal,
     /// By load at every router, with one deroute per dimension.
     Dal,
 }
 
-/// On the escape level of DAL, in [`Header::level`], which otherwise is the dimension of the last deroute.
+/// Marks the escape level of DAL in [`Header::level`], which otherwise is the dimension of the last deroute.
 const ESCAPED: u8 = u8::MAX;
 
-/// The algorithms, by name, and the keys that each takes.
 pub(super) const ALGORITHMS: Table<HyperXAlgorithm> = &[
     entry(Name::Minimal, HyperXAlgorithm::Minimal, &[]),
     entry(Name::Valiant, HyperXAlgorithm::Valiant, &[]),
@@ -46,9 +45,9 @@ pub(super) const ALGORITHMS: Table<HyperXAlgorithm> = &[
     entry(Name::Dal, HyperXAlgorithm::Dal, &[WEIGHING]),
 ];
 
-/// A routing algorithm on a HyperX. [`Header::notes`]: of UGAL, whether it is decided; of DAL, a bit for each dimension in
-/// which the packet was derouted. [`Header::via`]: of DAL, the router that derouted it last, counted as reached. A packet
-/// never comes back to that router, so that one that is found there still waits, and the deroute is taken back.
+/// A routing algorithm on a HyperX. [`Header::notes`]: for UGAL, whether it is decided; for DAL, a bit for each
+/// dimension in which the packet was derouted. [`Header::via`]: for DAL, the router of the last deroute, which counts
+/// as reached. A packet never returns to that router, so a packet found there still waits, and its deroute is undone.
 #[derive(Debug)]
 pub struct HyperXRouting {
     hyperx: HyperX,
@@ -57,8 +56,8 @@ pub struct HyperXRouting {
 }
 
 impl HyperXRouting {
-    /// A routing on `hyperx`; `candidates` (at least 1) random non-minimal paths are compared before the lightest is
-    /// held against the minimal one.
+    /// A routing on `hyperx`; `candidates` (at least 1) random non-minimal paths are drawn, and the lightest is
+    /// compared with the minimal one.
     ///
     /// # Errors
     /// All cables between two routers failed.
@@ -76,7 +75,7 @@ impl HyperXRouting {
         &self.hyperx
     }
 
-    /// The next port by dimension order towards another router.
+    /// The next port by dimension order toward another router.
     #[inline]
     fn minimal(&self, router: u32, to: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let (here, goal) = (
@@ -105,7 +104,7 @@ impl HyperXRouting {
         pairs.filter(|(x, y)| x != y).count() as u32
     }
 
-    /// Decides whether a packet goes over a random router, and its first port.
+    /// Decides whether a packet goes through a random router; returns its first port.
     fn choose_via(
         &self,
         router: u32,
@@ -200,8 +199,8 @@ impl HyperXRouting {
         Decision::new(self.minimal(router, home, choice), 0)
     }
 
-    /// A random port to a place that is neither here nor the destination's, in one of the `count` dimensions that are
-    /// not done and in which the packet was not derouted.
+    /// A random port to a place that is neither the router's nor the destination's, in one of the `count` unfinished
+    /// dimensions in which the packet was not derouted.
     fn deroute(
         &self,
         router: u32,

@@ -1,8 +1,8 @@
 //! Routing on a PolarFly (K. Lakhotia et al., "PolarFly: a cost-effective and flexible low-diameter topology", SC 2022,
-//! section VII): minimal, Valiant and UGAL-L, as on any network of [diameter two](super::diameter_two). The shortest path is
-//! the only one, and its middle is a cross product.
+//! section VII): minimal, Valiant and UGAL-L, as on any network of [diameter two](super::diameter_two). The shortest
+//! path is unique; its middle router is a cross product.
 //!
-//! The paper's variants that go over a random neighbour of the source (compact Valiant, UGAL-PF) are not there.
+//! The paper's variants through a random neighbor of the source (compact Valiant, UGAL-PF) are not implemented.
 
 use super::Choice;
 use super::diameter_two::{DiameterTwo, DiameterTwoRouting};

@@ -1,27 +1,27 @@
-//! Routing on a rail-optimised cluster.
+//! Routing on a rail-optimized cluster.
 //!
-//! Inside a host packets take its links, on one rail the leaf, between pods leaf, spine, leaf. To a GPU on another rail of
-//! another host a packet goes
+//! Inside a host packets take its links, on one rail the leaf, between pods leaf, spine, leaf. To a GPU on another rail
+//! of another host:
 //!
-//! - **minimal**: the way with the fewest cables: over a spine; through the host first where there is no spine, or where
-//!   links between any two GPUs make that the shorter way, which is so in one pod;
-//! - **PXN**: through the host to its GPU on the destination's rail, whose NIC sends it (NVLink before the network: NVIDIA,
-//!   "Doubling all2all performance with NVIDIA Collective Communication Library 2.12", 2022), so that only traffic between pods
-//!   passes spines.
+//! - **minimal**: the path with the fewest cables: over a spine; through the host first if there is no spine, or if
+//!   links between all GPUs of a host make that shorter, which is so in one pod;
+//! - **PXN**: through the host to its GPU on the destination's rail, whose NIC sends it (NVLink before the network:
+//!   NVIDIA, "Doubling all2all performance with NVIDIA Collective Communication Library 2.12", 2022), so that only
+//!   traffic between pods passes spines.
 //!
-//! Of several spines, and of parallel cables, one is chosen at random, by the destination's host (D-mod-k, as on
-//! [fat trees](super::fat_tree): all packets to a GPU share one way down) or by load. Links into the host, NIC to leaf, up,
-//! down, leaf to GPU follow each other in this order on every way, and links of a host come before the first or are the
-//! only ones: one level is enough to be free of deadlock. What goes through a host to the NIC of another GPU has a second one on links of the
-//! host: it waits in that GPU's memory until the NIC reads it, in buffers of its own, and does not hold up what NVLink brings to the
-//! GPU itself.
+//! A spine or parallel cable is chosen at random, by the destination's host (D-mod-k, as on [fat
+//! trees](super::fat_tree): all packets to a GPU share one path down) or by load. On every path, links follow each
+//! other in this order: into the host, NIC to leaf, up, down, leaf to GPU; links of a host come before the first or are
+//! the only ones. So one level prevents deadlock. Packets through a host to the NIC of another GPU have a second level
+//! on links of the host. They wait in separate buffers of that GPU's memory until the NIC reads them, and do not delay
+//! NVLink traffic to the GPU itself.
 
 use super::{Choice, Decision, FamilyRouting, Header, Key, Name, Settings, Table, Up, VirtualChannels, entry};
 use odonata_topology::family::rail_optimized::{Device, HostLinks};
 use odonata_topology::{RailOptimized, Topology};
 use std::ops::Range;
 
-/// How paths between rails are chosen.
+/// Routing algorithms between rails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RailAlgorithm {
     /// The fewest cables.
@@ -32,30 +32,29 @@ pub enum RailAlgorithm {
 
 const KEYS: &[&[Key]] = &[&[Key::Up, Key::Candidates]];
 
-/// The algorithms, by name, and the keys that each takes.
 pub(super) const ALGORITHMS: Table<RailAlgorithm> = &[
     entry(Name::Minimal, RailAlgorithm::Minimal, KEYS),
     entry(Name::Pxn, RailAlgorithm::Pxn, KEYS),
 ];
 
-/// A routing algorithm on a rail-optimised cluster.
+/// A routing algorithm on a rail-optimized cluster.
 #[derive(Debug)]
 pub struct RailRouting {
     cluster: RailOptimized,
     up: Up,
-    /// Ports that are compared.
+    /// Number of ports to compare.
     candidates: u32,
-    /// Whether a packet to another rail of another host goes through its host first: in its pod, and to others.
+    /// Whether a packet to another rail of another host goes through its host first: in its pod, and to other pods.
     host_first: (bool, bool),
     /// For D-mod-k: spine and parallel cable for each place of a host in its pod.
     digits: Vec<(u32, u32)>,
 }
 
 impl RailRouting {
-    /// A routing on `cluster`; of `candidates` (at least 1) ways up the lightest is taken if they are chosen by load.
+    /// A routing on `cluster`; if load decides, the lightest of `candidates` (at least 1) paths up is taken.
     ///
     /// # Errors
-    /// So many cables failed that some packets might find no way.
+    /// Too many cables failed: some packets might find no path.
     pub fn new(cluster: RailOptimized, algorithm: RailAlgorithm, up: Up, candidates: u32) -> Result<Self, String> {
         cluster.check_ways()?;
         let shape = cluster.shape();
@@ -75,7 +74,7 @@ impl RailRouting {
         })
     }
 
-    /// Whether ways up are chosen by load.
+    /// Whether paths up are chosen by load.
     pub fn is_adaptive(&self) -> bool {
         self.up == Up::Adaptive
     }
@@ -85,7 +84,7 @@ impl RailRouting {
         &self.cluster
     }
 
-    /// One of parallel cables between a leaf and a spine, towards a host at `place` of its pod.
+    /// One of parallel cables between a leaf and a spine, toward a host at `place` of its pod.
     #[inline]
     fn cable(&self, ports: Range<u32>, place: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let topology = self.cluster.topology();
@@ -105,14 +104,14 @@ impl RailRouting {
         }
     }
 
-    /// A port of `leaf` to a spine, on the way to the leaf of `rail` in `pod` and a host at `place` there.
+    /// A port of `leaf` to a spine, on the path to the leaf of `rail` in `pod` and a host at `place` there.
     #[inline]
     fn climb(&self, leaf: u32, (pod, place): (u32, u32), rail: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let cluster = &self.cluster;
         let spines = cluster.shape().spines;
         let whole = cluster.topology().failed().is_empty();
         let may = |spine: &u32| cluster.is_way(leaf, *spine, pod, rail);
-        let ways = match whole {
+        let open = match whole {
             true => spines,
             false => (0..spines).filter(may).count() as u32,
         };
@@ -123,7 +122,7 @@ impl RailRouting {
         let to = |spine: u32, choice: &mut _| self.cable(cluster.up_ports(leaf, spine), place, choice);
         match self.up {
             Up::Random => {
-                let spine = nth(if ways > 1 { choice.pick(ways) } else { 0 });
+                let spine = nth(if open > 1 { choice.pick(open) } else { 0 });
                 to(spine, choice)
             }
             Up::DModK => {
@@ -134,7 +133,7 @@ impl RailRouting {
                 };
                 to(spine, choice)
             }
-            Up::Adaptive if ways > 1 => super::lightest(ways, self.candidates, choice, |n, choice| to(nth(n), choice)),
+            Up::Adaptive if open > 1 => super::lightest(open, self.candidates, choice, |n, choice| to(nth(n), choice)),
             Up::Adaptive => to(nth(0), choice),
         }
     }
@@ -174,7 +173,7 @@ impl FamilyRouting for RailRouting {
             return Decision::new(topology.node_port(header.target), 0);
         };
         let there = cluster.place_of_host(goal);
-        // What passes through a host on its way to another.
+        // Packets that pass through a host to another one.
         let passes = u8::from(self.host_first.0 || self.host_first.1);
         let mut level = 0;
         let port = match cluster.device(router) {

@@ -1,6 +1,6 @@
 //! Routing on a Slim Fly (M. Besta, T. Hoefler, "Slim Fly: a cost effective low-diameter network topology", SC 2014):
-//! minimal, Valiant and UGAL-L, as on any network of [diameter two](super::diameter_two). Of several shortest paths a
-//! packet takes a random one.
+//! minimal, Valiant and UGAL-L, as on any network of [diameter two](super::diameter_two). Among several shortest paths
+//! a packet takes a random one.
 
 use super::Choice;
 use super::diameter_two::{DiameterTwo, DiameterTwoRouting};

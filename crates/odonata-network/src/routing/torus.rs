@@ -1,22 +1,24 @@
 //! Routing on torus and mesh.
 //!
-//! - **dimension order**: the lowest dimension that is not done first, the shorter way around; of two equally short ones
-//!   [`Ties`] says which, on entering the dimension. Rings are broken by a *dateline* (W. Dally, C. Seitz, "Deadlock-free message
-//!   routing in multiprocessor interconnection networks", IEEE Trans. Computers 1987): a packet whose way in a dimension
-//!   uses the wrap-around cable takes level 1 in it, any other level 0;
-//! - **bubble**: dimension order on one level; a packet that enters a ring wants room for one more packet, so that no
+//! - **dimension order**: the lowest unfinished dimension first, in the shorter direction; between two equal ones
+//!   [`Ties`] decides when the packet enters the dimension. A *dateline* breaks rings (W. Dally, C. Seitz,
+//!   "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans. Computers 1987): a packet
+//!   whose path in a dimension uses the wrap-around cable takes level 1 in it, any other level 0;
+//! - **bubble**: dimension order on one level; a packet that enters a ring needs room for one more packet, so that no
 //!   ring is ever full (V. Puente, C. Izu, R. Beivide, J. Gregorio, F. Vallejo, J. Prellezo, "The adaptive bubble
 //!   router", Journal of Parallel and Distributed Computing 61(9), 2001);
 //! - **Valiant**: by dimension order to a random router, then to the destination (L. Valiant, G. Brebner, "Universal
 //!   schemes for parallel communication", STOC 1981), the second half on levels of its own. Packets between nodes of
-//!   one router go over the random router too, as in BookSim;
-//! - **ROMM**: as Valiant, but over a random router of the box that the shortest paths fill, so that the way is a
-//!   shortest one (T. Nesson, S. L. Johnsson, "ROMM routing on mesh and torus networks", SPAA 1995; two phases). Where
-//!   both ways around a dimension are as long, the box is on one of the two sides: [`Ties`] says which;
-//! - **minimal adaptive**: the lightest port on a shortest path with room on the adaptive level (pipelined routers ask for
-//!   all of them, and their allocator decides, or for the first, as in BookSim: `adaptive_requests`); where none has, the packet goes over to dimension order on the other levels and stays there (J. Duato, "A new theory of deadlock-free
-//!   adaptive routing in wormhole networks", IEEE TPDS 4(12), 1993). Of two equally short directions minus is taken, but
-//!   [`Ties`] decides where the packet goes over to dimension order: both as in BookSim's `min_adapt`, which draws one there.
+//!   one router use the random router too, as in BookSim;
+//! - **ROMM**: as Valiant, but through a random router of the box that the shortest paths fill, so that the path is a
+//!   shortest one (T. Nesson, S. L. Johnsson, "ROMM routing on mesh and torus networks", SPAA 1995; two phases). If
+//!   both directions around a dimension are equally long, [`Ties`] selects the side of the box;
+//! - **minimal adaptive**: the lightest port on a shortest path with room on the adaptive level. Pipelined routers
+//!   request all of them, or the first as in BookSim (`adaptive_requests`). If none has room, the packet switches to
+//!   dimension order on the other levels for the rest of its path (J. Duato, "A new theory of deadlock-free adaptive
+//!   routing in wormhole networks", IEEE TPDS 4(12), 1993). Between two equally short directions minus is taken;
+//!   [`Ties`] decides for packets that switch to dimension order. Both are as in BookSim's `min_adapt`, where that tie
+//!   is random.
 //!
 //! | algorithm | levels of a torus | of a mesh |
 //! |---|---|---|
@@ -25,25 +27,25 @@
 //! | Valiant, ROMM | 4 | 2 |
 //! | minimal adaptive | 3: two of escape, then the adaptive one | 2 |
 //!
-//! All cables are needed: these algorithms know no way around a failed one.
+//! All cables are needed: these algorithms cannot route around a failed one.
 
 use super::{Choice, Decision, FamilyRouting, Header, Key, NOWHERE, Name, Settings, Table, VirtualChannels, entry};
 use odonata_topology::{Topology, Torus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How paths on a torus or mesh are chosen.
+/// Routing algorithms on a torus or mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TorusAlgorithm {
     /// Dimension order with datelines.
     DimensionOrder,
-    /// Dimension order with bubble flow control; on a torus only.
+    /// Dimension order with bubble flow control; only on a torus.
     Bubble,
-    /// Dimension order to a random router, then on.
+    /// Dimension order to a random router, then to the destination.
     Valiant,
-    /// Dimension order to a random router on the shortest paths, then on.
+    /// Dimension order to a random router on the shortest paths, then to the destination.
     Romm,
-    /// Shortest paths by load, with dimension order as the escape.
+    /// Shortest paths by load, with dimension order as the escape path.
     MinimalAdaptive,
 }
 
@@ -51,27 +53,28 @@ pub enum TorusAlgorithm {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Selection {
-    /// The one with the least load.
+    /// The least loaded port.
     #[default]
     Lightest,
-    /// A random one.
+    /// A random port.
     Random,
 }
 
-/// Which way a packet goes around a dimension of a torus in which both are as long.
+/// The direction of a packet around a dimension of a torus in which both directions are equally long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ties {
-    /// Drawn for each packet: a flow between two nodes uses both ways.
+    /// Random for each packet: a flow between two nodes uses both directions.
     #[default]
     Random,
-    /// Always plus: a flow uses one way.
+    /// Always plus: a flow uses one direction.
     First,
-    /// Plus from even coordinates of that dimension, minus from odd ones: a flow uses one way, and half of the routers each.
+    /// Plus from even coordinates of that dimension, minus from odd ones: a flow uses one direction, and half of the
+    /// routers use each.
     SourceParity,
 }
 
-/// The algorithms on a torus, by name, and the keys that each takes.
+/// The algorithms on a torus by name, with their keys.
 pub(super) const ALGORITHMS: Table<TorusAlgorithm> = &[
     entry(Name::DimensionOrder, TorusAlgorithm::DimensionOrder, &[&[Key::Ties]]),
     entry(Name::Bubble, TorusAlgorithm::Bubble, &[&[Key::Ties]]),
@@ -84,8 +87,8 @@ pub(super) const ALGORITHMS: Table<TorusAlgorithm> = &[
     entry(Name::Romm, TorusAlgorithm::Romm, &[&[Key::Ties]]),
 ];
 
-/// Those on a mesh.
-pub(super) const ALGORITHMS_OF_A_MESH: Table<TorusAlgorithm> = &[
+/// The algorithms on a mesh.
+pub(super) const MESH_ALGORITHMS: Table<TorusAlgorithm> = &[
     entry(Name::DimensionOrder, TorusAlgorithm::DimensionOrder, &[]),
     entry(
         Name::MinimalAdaptive,
@@ -96,15 +99,15 @@ pub(super) const ALGORITHMS_OF_A_MESH: Table<TorusAlgorithm> = &[
     entry(Name::Romm, TorusAlgorithm::Romm, &[]),
 ];
 
-/// A routing algorithm on a torus or mesh. [`Header::notes`]: the dimension that the packet is in by dimension order,
-/// counted from 1; 0 if it is in none. [`Header::level`]: its level there, without the phase.
+/// A routing algorithm on a torus or mesh. [`Header::notes`]: the current dimension of dimension order, counted from 1;
+/// 0 outside. [`Header::level`]: its level there, without the phase.
 #[derive(Debug)]
 pub struct TorusRouting {
     torus: Torus,
     algorithm: TorusAlgorithm,
     selection: Selection,
     ties: Ties,
-    /// Levels of dimension order: two where there are wrap-around cables.
+    /// Levels of dimension order: two with wrap-around cables.
     datelines: u8,
 }
 
@@ -134,12 +137,12 @@ impl TorusRouting {
         })
     }
 
-    /// With this selection of adaptive ports.
+    /// Sets the selection of adaptive ports.
     pub fn with_selection(self, selection: Selection) -> Self {
         TorusRouting { selection, ..self }
     }
 
-    /// With these ways of packets for which both ways around are as long.
+    /// Sets the direction of packets for which both directions are equally long.
     pub fn with_ties(self, ties: Ties) -> Self {
         TorusRouting { ties, ..self }
     }
@@ -149,7 +152,7 @@ impl TorusRouting {
         &self.torus
     }
 
-    /// The next port by dimension order towards router `to`, another one.
+    /// The next port by dimension order toward another router `to`.
     #[inline]
     fn dimension_order(
         &self,
@@ -164,7 +167,7 @@ impl TorusRouting {
         let entering = header.notes != dimension as u16 + 1;
         let plus = match self.shorter(dimension as u32, from, to) {
             Some(plus) => plus,
-            // On entering; one step further there is no tie.
+            // Decided on entry; one step further there is no tie.
             None => self.goes_plus(from, choice),
         };
         if entering {
@@ -177,7 +180,7 @@ impl TorusRouting {
         }
     }
 
-    /// A random router of the box between two routers, these included; all of them are as likely.
+    /// A random router of the box between two routers, both included; all are equally likely.
     fn between(&self, from: u32, to: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let (from, to) = (self.torus.grid().coordinates(from), self.torus.grid().coordinates(to));
         let (mut router, mut stride) = (0, 1);
@@ -207,7 +210,7 @@ impl TorusRouting {
         router
     }
 
-    /// Whether a packet goes around in the plus direction from coordinate `from`, both ways being as long.
+    /// Whether a packet takes the plus direction from coordinate `from` if both directions are equally long.
     #[inline]
     fn goes_plus(&self, from: u32, choice: &mut (impl Choice + ?Sized)) -> bool {
         match self.ties {
@@ -217,7 +220,7 @@ impl TorusRouting {
         }
     }
 
-    /// Whether the plus direction is the shorter way from coordinate `from` to another one; `None` if both are as long.
+    /// Whether the plus direction is shorter from coordinate `from` to another one; `None` if both are equally long.
     #[inline]
     fn shorter(&self, dimension: u32, from: u32, to: u32) -> Option<bool> {
         if !self.torus.shape().wrap {
@@ -241,7 +244,7 @@ impl TorusRouting {
             open += 1;
             best = match (best, self.selection) {
                 (Some(other), Selection::Lightest) if !choice.lighter(port, other) => Some(other),
-                // Each of those seen so far with equal probability.
+                // Each port seen so far with equal probability.
                 (Some(other), Selection::Random) if choice.pick(open) > 0 => Some(other),
                 _ => Some(port),
             };
@@ -249,7 +252,8 @@ impl TorusRouting {
         best
     }
 
-    /// Calls `see` with the ports on shortest paths from `router` to another one, of two directions as long with minus.
+    /// Calls `see` with the ports on shortest paths from `router` to another one; between two equally long directions
+    /// with minus.
     #[inline]
     fn minimal_ports(&self, router: u32, home: u32, mut see: impl FnMut(u32)) {
         let (here, goal) = (
@@ -333,7 +337,7 @@ impl FamilyRouting for TorusRouting {
     }
 
     #[inline]
-    fn free_ways(&self, router: u32, header: &Header, mut see: impl FnMut(u32, u8)) {
+    fn free_outputs(&self, router: u32, header: &Header, mut see: impl FnMut(u32, u8)) {
         let home = self.torus.topology().node_router(header.target);
         if router != home && header.notes == 0 {
             self.minimal_ports(router, home, |port| see(port, self.datelines));
@@ -358,7 +362,7 @@ impl FamilyRouting for TorusRouting {
         hops > 1 + steps.sum::<u32>()
     }
 
-    /// The ring of `port` under bubble flow control: the least of the ports that a packet on it goes round by.
+    /// The ring of `port` with bubble flow control: the least of the ports along which packets circulate.
     fn ring(&self, port: u32) -> Option<u32> {
         let topology = self.torus.topology();
         if self.algorithm != TorusAlgorithm::Bubble {

@@ -1,27 +1,28 @@
 //! Up*/down* routing on any graph.
 //!
-//! M. Schroeder, A. Birrell, M. Burrows, H. Murray, R. Needham, T. Rodeheffer, E. Satterthwaite, C. Thacker, "Autonet: a
-//! high-speed, self-configuring local area network using point-to-point links", IEEE J. Selected Areas in Communications
-//! 9(8), 1991: routers are ordered by their distance from a root (then by number); the end of a cable at the earlier
-//! router is its *up* end. A way goes up any number of cables, then down any number. No cycle of channels can arise, so
-//! one level is enough, whatever the graph and whichever cables failed.
+//! M. Schroeder, A. Birrell, M. Burrows, H. Murray, R. Needham, T. Rodeheffer, E. Satterthwaite, C. Thacker, "Autonet:
+//! a high-speed, self-configuring local area network using point-to-point links", IEEE J. Selected Areas in
+//! Communications 9(8), 1991. Routers are ordered by their distance from a root (then by number); the end of a cable at
+//! the earlier router is its *up* end. A path goes up any number of cables, then down any number. So channels form no
+//! cycle, and one level is enough for every graph and any failed cables.
 //!
-//! Packets take shortest ways among those; of several ports a random one, or the lightest of some random ones. Distances are kept for every
-//! router to every router with nodes, 4 bytes each: up to 8,192 routers, which take 256 MiB and some seconds.
+//! Packets take shortest paths among these; of several ports a random one, or the lightest of several random ones. The
+//! distances from every router to every router with nodes are stored, 4 bytes each: up to 8,192 routers, which takes
+//! 256 MiB and some seconds.
 
 use super::{Choice, Decision, FamilyRouting, Header, Settings, Table, Up, VirtualChannels};
 use odonata_topology::{GraphFile, LinkClass, Peer, Topology};
 
-/// Most routers for which distances are kept.
+/// Most routers for which distances are stored.
 const MOST_ROUTERS: u32 = 8192;
 
-/// No legal way.
+/// No legal path.
 const FAR: u16 = u16::MAX;
 
-/// In [`Header::notes`]: it has gone down and may not go up any more.
+/// In [`Header::notes`]: the packet has moved down and must not move up again.
 const DOWN: u16 = 1;
 
-/// Graphs from files have no algorithm of their own.
+/// Graphs from files have only up*/down*, which is not listed here.
 pub(super) const ALGORITHMS: Table<()> = &[];
 
 /// Up*/down* routing.
@@ -29,23 +30,23 @@ pub(super) const ALGORITHMS: Table<()> = &[];
 pub struct UpDownRouting {
     topology: Topology,
     adaptive: bool,
-    /// Ports that are compared, if adaptive.
+    /// Number of ports to compare, if adaptive.
     candidates: u32,
     /// Whether the far end of each port is nearer to the root.
     up: Vec<bool>,
-    /// The router at the far end of each port; [`NONE`] if there is none.
+    /// The router at the far end of each port, or [`NONE`].
     far: Vec<u32>,
-    /// Place of each router with nodes among the destinations.
+    /// Index of each router with nodes among the destinations.
     destination: Vec<u32>,
-    /// For each destination and router the length of the shortest legal way, and of the shortest that only goes down.
+    /// For each destination and router the length of the shortest legal path, and of the shortest that only goes down.
     distances: Vec<[u16; 2]>,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl UpDownRouting {
-    /// A routing on `topology`. The root is `root`, or the first of the routers with most cables of those that the first
-    /// node is connected with. If `adaptive`, the lightest of some random ports is taken.
+    /// A routing on `topology`. The root is `root`, or the first of the routers with the most cables among those
+    /// connected to the first node. If `adaptive`, the lightest of several random ports is taken.
     ///
     /// # Errors
     /// There are more than 8,192 routers, no such root, or routers with nodes that no path connects.
@@ -76,7 +77,7 @@ impl UpDownRouting {
             Some(root) if root >= routers => return Err(format!("no router {root}: there are {routers}")),
             Some(root) if !reached(&root) => return Err(format!("router {root} is not connected with the nodes")),
             Some(root) => root,
-            // `max_by_key` takes the last of several.
+            // `max_by_key` returns the last of several maxima.
             None => (0..routers).rev().filter(reached).max_by_key(degree).unwrap_or(0),
         };
         let depth = topology.distances(root);
@@ -116,7 +117,7 @@ impl UpDownRouting {
         Ok(this)
     }
 
-    /// Distances to `target`, by breadth-first search from it over (router, may still go up), backwards.
+    /// Distances to `target`, by breadth-first search backward from it over (router, may still go up).
     fn search(&mut self, target: u32, open: &mut Vec<(u32, bool)>) {
         let routers = self.topology.routers() as usize;
         let at = self.destination[target as usize] as usize * routers;
@@ -134,7 +135,7 @@ impl UpDownRouting {
                 if from == NONE {
                     continue;
                 }
-                // The cable is gone along from its far end: down if this end of it leads up.
+                // The cable is used from its far end: down if this end leads up.
                 let goes_down = self.up[port as usize];
                 let entry = &mut table[from as usize];
                 if free && !goes_down && entry[0] == FAR {
@@ -160,7 +161,7 @@ impl UpDownRouting {
         self.adaptive
     }
 
-    /// With so many random ports that are compared, if it is adaptive; at first two.
+    /// Sets the number of random ports that adaptive routing compares; initially two.
     pub fn with_candidates(self, candidates: u32) -> Self {
         UpDownRouting { candidates, ..self }
     }
@@ -170,7 +171,7 @@ impl UpDownRouting {
         &self.topology
     }
 
-    /// Cables on the way of a packet from `router` to `target`, a router with nodes.
+    /// Cables on the path of a packet from `router` to `target`, a router with nodes.
     pub fn distance(&self, router: u32, target: u32) -> u32 {
         let at = self.destination[target as usize] as usize * self.topology.routers() as usize;
         u32::from(self.distances[at + router as usize][0])
@@ -211,7 +212,7 @@ impl FamilyRouting for UpDownRouting {
         let table = &self.distances[at..at + routers];
         let gone_down = header.notes & DOWN != 0;
         let left = table[router as usize][usize::from(gone_down)];
-        // Up and any way from there, or down and only down from there.
+        // Up and any path from there, or down and only down from there.
         let good = |&port: &u32| {
             let (far, up) = (self.far[port as usize], self.up[port as usize]);
             far != NONE && !(up && gone_down) && table[far as usize][usize::from(!up)].wrapping_add(1) == left

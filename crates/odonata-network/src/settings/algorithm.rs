@@ -1,50 +1,51 @@
-//! Routing algorithms by name. Which of them a family of machines has, and what a name means there, stands with the
-//! [routing](crate::routing) of that family.
+//! Routing algorithms by name. The [routing](crate::routing) of a machine family defines which algorithms the family
+//! has and what they do.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The routing algorithm. Each family of machines has some of them.
+/// The routing algorithm. Each machine family supports some of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
     /// Always a shortest path.
     Minimal,
-    /// Always over a random intermediate group or router (L. Valiant, "A scheme for fast parallel
-    /// communication", 1982).
+    /// Always through a random intermediate group or router (L. Valiant, "A scheme for fast parallel communication",
+    /// 1982).
     Valiant,
-    /// Minimal until a router of the source group finds the way over a random intermediate group or router
-    /// less loaded (PAR: N. Jiang, J. Kim, W. Dally, "Indirect adaptive routing on large scale
-    /// interconnection networks", ISCA 2009).
+    /// Minimal, until a router of the source group finds the path through a random intermediate group or router less
+    /// loaded (PAR: N. Jiang, J. Kim, W. Dally, "Indirect adaptive routing on large scale interconnection networks",
+    /// ISCA 2009).
     ProgressiveAdaptive,
-    /// The source router compares the minimal path with random non-minimal ones (UGAL: A. Singh, "Load-balanced routing in
-    /// interconnection networks", 2005); `knowledge` says by which loads.
+    /// The source router compares the minimal path with random non-minimal paths (UGAL: A. Singh, "Load-balanced
+    /// routing in interconnection networks", 2005). `knowledge` selects the loads that it compares.
     Ugal,
-    /// Over a random router on the shortest paths, to it and from it by dimension order (two-phase ROMM: T. Nesson, S. L.
-    /// Johnsson, SPAA 1995).
+    /// Through a random router on the shortest paths, with dimension order to and from that router (two-phase ROMM: T.
+    /// Nesson, S. L. Johnsson, SPAA 1995).
     Romm,
-    /// One dimension after the other, the first one first.
+    /// Dimension by dimension, starting with the first.
     DimensionOrder,
-    /// One dimension after the other, with bubble flow control on the rings of a torus (V. Puente et al., ICPP 1999): no
-    /// second virtual channel, but room for two packets where a ring is entered.
+    /// Dimension by dimension, with bubble flow control on the rings of a torus (V. Puente et al., ICPP 1999). It needs
+    /// no second virtual channel, but room for two packets at the entry to a ring.
     Bubble,
-    /// Any dimension that brings the packet nearer, the least loaded first; dimension order is the escape (J. Duato,
-    /// 1993).
+    /// Any dimension that brings the packet nearer, the least loaded first, with dimension order as the escape path (J.
+    /// Duato, 1993).
     MinimalAdaptive,
-    /// Up to the nearest common ancestor, then down; `up` says how the way up is chosen.
+    /// Up to the nearest common ancestor, then down. `up` selects the path up.
     NearestCommonAncestor,
-    /// Dimensionally adaptive: in every dimension at most one detour over another router of the line (DAL: J. Ahn et al.,
-    /// "HyperX", SC 2009).
+    /// Dimensionally adaptive: at most one detour per dimension, through another router of the line (DAL: J. Ahn et
+    /// al., "HyperX", SC 2009).
     Dal,
-    /// To a GPU on another rail of another host: through the links of the own host to its GPU on that rail first (PXN of NCCL
-    /// 2.12, 2022).
+    /// To a GPU on another rail of another host: first over the links of the source host to its GPU on that rail (PXN
+    /// of NCCL 2.12, 2022).
     Pxn,
-    /// Over a spanning tree: first towards its root, then away from it (up*/down*: M. Schroeder et al., "Autonet", 1991).
+    /// Over a spanning tree: first toward its root, then away from it (up*/down*: M. Schroeder et al., "Autonet",
+    /// 1991).
     UpDown,
 }
 
 impl Algorithm {
-    /// Its name in a scenario.
+    /// The name in a scenario.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Minimal => "minimal",

@@ -1,4 +1,4 @@
-//! The length of a cycle.
+//! The cycle time of a clock.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,20 +12,20 @@ use serde::ser::{Serialize, Serializer};
 /// Units of frequencies, in hertz.
 const FREQUENCIES: [(&str, f64); 4] = [("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)];
 
-/// What a clock has to be.
+/// The expected form of a clock, for error messages.
 pub const CLOCK: &str = "the period of a cycle such as \"1 ns\", or a frequency such as \"1 GHz\"";
 
-/// How long a cycle is; positive.
+/// A clock, given by its cycle time or its frequency; positive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Clock {
-    /// So long.
+    /// The cycle time.
     Period(Time),
-    /// One of so many in a second.
+    /// The frequency in hertz.
     Hertz(f64),
 }
 
 impl Clock {
-    /// Length of a cycle in picoseconds, not rounded.
+    /// Cycle time in picoseconds, not rounded.
     pub fn ps(self) -> f64 {
         match self {
             Clock::Period(time) => time.0 as f64,
@@ -33,7 +33,7 @@ impl Clock {
         }
     }
 
-    /// Length of so many cycles in picoseconds, rounded once.
+    /// Duration of `count` cycles in picoseconds, rounded once.
     pub fn cycles(self, count: f64) -> f64 {
         match self {
             Clock::Period(time) => count * time.0 as f64,
@@ -58,7 +58,7 @@ impl fmt::Display for Clock {
 impl FromStr for Clock {
     type Err = String;
 
-    /// From a time or a frequency; the error says what is wrong.
+    /// Parses a time or a frequency; the error states the problem.
     fn from_str(text: &str) -> Result<Clock, String> {
         let trimmed = text.trim();
         for (unit, scale) in FREQUENCIES {

@@ -1,33 +1,33 @@
-//! Congestion control between the ends of the network.
+//! End-to-end congestion control.
 
 use odonata_units::{Bytes, Filled, Number, Problem, Time, positive};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Congestion control. Notifications take the time of an idle network and no bandwidth.
+/// Congestion control. Notifications travel at zero-load latency and use no bandwidth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CongestionControl {
-    /// The kind. Default: "none"; the other keys are for the other kinds.
+    /// The kind. Default: "none"; the other keys apply to the other kinds.
     pub kind: CongestionKind,
-    /// ECN: a port marks a packet if more than this waits behind it. Per flow: what may wait for the link to a node without anybody
-    /// being slowed down. Default: 8 packets; per flow: 4 packets.
+    /// ECN: a port marks a packet if more than this waits behind it. Per flow: the backlog for the link to a node that
+    /// slows down no flow. Default: 8 packets; per flow: 4 packets.
     #[serde(skip_serializing_if = "Filled::is_empty")]
     pub threshold: Filled<Bytes>,
-    /// ECN: the part of its rate that a flow loses when it is notified; more than 0 and less than 1. Default: 0.5.
+    /// ECN: the fraction of its rate that a notified flow gives up; more than 0 and less than 1. Default: 0.5.
     #[serde(skip_serializing_if = "Filled::is_empty")]
     pub decrease: Filled<f64>,
-    /// Least time between two such losses of a flow (ECN), or between two changes of the rate to a node (per flow); about the
-    /// way there and back. Default: "5 us".
+    /// Least time between two rate reductions of a flow (ECN), or between two changes of the rate to a node (per flow);
+    /// about one round trip. Default: "5 us".
     #[serde(skip_serializing_if = "Filled::is_empty")]
     pub interval: Filled<Time>,
-    /// In which time a flow recovers from nothing to the rate of its link. Default: "500 us".
+    /// Time in which a flow recovers from rate zero to the rate of its link. Default: "500 us".
     #[serde(skip_serializing_if = "Filled::is_empty")]
     pub recovery: Filled<Time>,
 }
 
 impl CongestionControl {
-    /// Explicit notification: ports mark packets, and their sources slow down.
+    /// Explicit congestion notification: ports mark packets, and the sources of marked packets slow down.
     pub const fn ecn(threshold: Bytes, decrease: f64, interval: Time, recovery: Time) -> Self {
         CongestionControl {
             kind: CongestionKind::Ecn,
@@ -38,7 +38,7 @@ impl CongestionControl {
         }
     }
 
-    /// The router in front of a node slows down the flows that go there.
+    /// The last router before a node slows down the flows to that node.
     pub const fn per_flow(threshold: Bytes, interval: Time, recovery: Time) -> Self {
         CongestionControl {
             kind: CongestionKind::PerFlow,
@@ -49,32 +49,32 @@ impl CongestionControl {
         }
     }
 
-    /// Whether there is none.
+    /// Whether congestion control is off.
     pub fn is_none(&self) -> bool {
         self.kind == CongestionKind::None
     }
 }
 
-/// Congestion control between the ends of the network.
+/// Kinds of congestion control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CongestionKind {
-    /// None: there are the credits between routers.
+    /// None: only the credits between routers limit senders.
     #[default]
     None,
-    /// Ports mark the packets behind which much waits. The source of a marked packet reduces its rate to that node, and recovers
-    /// over time (as in InfiniBand and DCQCN).
+    /// Ports mark packets that have a large backlog behind them. The source of a marked packet reduces its rate to that
+    /// node and recovers over time (as in InfiniBand and DCQCN).
     Ecn,
-    /// The router in front of a node that is sent too much finds a rate for those who send to it, and only these are slowed down
-    /// (after Slingshot).
+    /// The last router before an overloaded node computes a rate for the senders to that node. Only these senders slow
+    /// down (after Slingshot).
     PerFlow,
 }
 
 impl CongestionControl {
-    /// Fills in and checks the keys, for a network of such packets.
+    /// Fills in and checks the keys for a network with packets of size `packet`.
     ///
     /// # Errors
-    /// A key is without a use or out of its range.
+    /// A key has no effect or is out of range.
     pub fn fill(&mut self, packet: Bytes) -> Result<(), Problem> {
         let key = |name: &str| format!("network.congestion_control.{name}");
         let given = [

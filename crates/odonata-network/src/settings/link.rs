@@ -1,11 +1,11 @@
-//! The classes of links.
+//! Link classes.
 
 use odonata_topology::LinkClass;
 use odonata_units::{Bandwidth, Bytes, Filled, Problem, Time, positive};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The classes of links of a machine.
+/// The link classes of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Links {
@@ -15,13 +15,13 @@ pub struct Links {
     pub local: Link,
     /// Between groups. Defaults: bandwidth "4.7 GiB/s", latency "300 ns", buffer "16 KiB".
     pub global: Link,
-    /// Between routers of a group that has two kinds of links: the columns of a two-dimensional dragonfly group. What is
-    /// left out is as for `local` by default.
+    /// Between routers of a group that has two kinds of links: the columns of a two-dimensional dragonfly group. Keys
+    /// that are left out default to those of `local`.
     pub column: Link,
 }
 
 impl Links {
-    /// The class `class`.
+    /// The settings of `class`.
     pub fn of(&self, class: LinkClass) -> &Link {
         match class {
             LinkClass::Terminal => &self.terminal,
@@ -32,24 +32,24 @@ impl Links {
     }
 }
 
-/// One class of links; both directions alike.
+/// A link class. Both directions are alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Link {
-    /// Transfer rate of one direction, positive, e.g. "5.25 GiB/s". Default: by class, see `network.links`.
+    /// Bandwidth of one direction, positive, e.g. "5.25 GiB/s". Default: by class, see `network.links`.
     pub bandwidth: Filled<Bandwidth>,
-    /// Time of flight, from the departure of a bit to its arrival; positive, as it is what parallel runs can look ahead.
-    /// Default: by class.
+    /// Propagation delay from the departure of a bit to its arrival; positive, because it bounds the lookahead of
+    /// parallel runs. Default: by class.
     pub latency: Filled<Time>,
-    /// Buffer at the receiving end, per virtual channel; at least one packet, under wormhole switching one flit. Default: by
-    /// class.
+    /// Buffer at the receiving end, per virtual channel; at least one packet, with wormhole switching one flit.
+    /// Default: by class.
     pub buffer: Filled<Bytes>,
-    /// How long a credit takes back; positive. Default: the latency.
+    /// Time that a credit takes to return; positive. Default: the latency.
     pub credit_delay: Filled<Time>,
 }
 
 impl Link {
-    /// A class with these values.
+    /// A link class with these values.
     pub const fn new(bandwidth: Bandwidth, latency: Time, buffer: Bytes, credit_delay: Time) -> Link {
         Link {
             bandwidth: Filled::new(bandwidth),
@@ -59,13 +59,13 @@ impl Link {
         }
     }
 
-    /// These keys, and those of `other` for what is left out.
+    /// These settings, with keys that are left out taken from `other`.
     #[must_use]
     pub fn or(&self, other: &Link) -> Link {
         fn first<T: Copy>(own: Filled<T>, other: Filled<T>) -> Filled<T> {
             if own.is_empty() { other } else { own }
         }
-        // A delay of its own goes with a latency of its own.
+        // A class with its own latency does not inherit the credit delay: its default is that latency.
         let inherited = if self.latency.is_empty() {
             other.credit_delay
         } else {
@@ -80,14 +80,14 @@ impl Link {
     }
 }
 
-/// Fastest link, 1,000 TB/s: far beyond all there are. A byte takes a thousandth of a picosecond on it.
+/// Highest bandwidth, 1,000 TB/s, at which a byte takes 0.001 ps. No real link is near it.
 const FASTEST_LINK: Bandwidth = Bandwidth(1e15);
 
 impl Links {
-    /// Fills in and checks the classes, each of whose buffers takes `least` at least.
+    /// Fills in and checks the classes. Each buffer holds at least `least`.
     ///
     /// # Errors
-    /// A class is out of the range of what there is, or its buffers are too small.
+    /// A value is out of range, or a buffer is too small.
     pub(super) fn fill(&mut self, least: Bytes) -> Result<(), Problem> {
         self.column = self.column.or(&self.local);
         link("terminal", &mut self.terminal, least, (16.0, 30, 32))?;
@@ -97,7 +97,7 @@ impl Links {
     }
 }
 
-/// Fills in and checks a class, with default bandwidth in GiB/s, latency in ns, buffer in KiB.
+/// Fills in and checks a class. Units of the defaults: bandwidth in GiB/s, latency in ns, buffer in KiB.
 fn link(class: &str, link: &mut Link, packet: Bytes, defaults: (f64, u64, u64)) -> Result<(), Problem> {
     let key = |name: &str| format!("network.links.{class}.{name}");
     let latency = *link.latency.fill(Time::from_ns(defaults.1));

@@ -1,4 +1,4 @@
-//! Links, routers, routing: the keys of the table `network`.
+//! Links, routers and routing: the keys of the table `network`.
 
 use odonata_topology::LinkClass;
 use odonata_units::{Bytes, Number, Problem, Time};
@@ -7,52 +7,52 @@ use serde::{Deserialize, Serialize};
 
 use super::{Algorithm, Analytic, Clock, CongestionControl, Fidelity, Links, Pipeline, Routing, TrafficClass};
 
-/// Links, routers, routing. The defaults are a virtual cut-through network of input-queued routers.
+/// Links, routers and routing. The defaults describe a virtual cut-through network of input-queued routers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Network {
-    /// How messages are carried: "packet" (default), from router to router, "flow", as flows with max-min fair rates, or
-    /// "analytic", by the LogGP model without contention.
+    /// How messages are carried: "packet" (default) from router to router, "flow" as flows with max-min fair rates, or
+    /// "analytic" by the LogGP model without contention.
     #[serde(skip_serializing_if = "Fidelity::is_packet")]
     pub fidelity: Fidelity,
-    /// The parameters of the analytic form.
+    /// The parameters of the analytic model.
     #[serde(skip_serializing_if = "Analytic::is_none")]
     pub analytic: Analytic,
-    /// Largest packet, 1 B to 1 MiB; messages are cut into packets. At least one flit.
+    /// Largest packet, 1 B to 1 MiB, at least one flit. Messages are divided into packets.
     pub packet: Bytes,
-    /// Unit of buffer space and of cut-through. Every size of the scenario may be written in flits ("8 flits").
+    /// Unit of buffer space and of cut-through. Every size of the scenario can be given in flits ("8 flits").
     pub flit: Bytes,
     /// How a packet crosses a router.
     pub switching: Switching,
     /// Where packets wait inside a router.
     pub router: RouterModel,
-    /// Which packets of an input buffer compete for outputs; only of input-queued routers.
+    /// Which packets of an input buffer compete for outputs; only for input-queued routers.
     pub input_queues: InputQueues,
-    /// Which of several packets an output takes; it decides who is slowed down where traffic meets.
+    /// Which of several packets an output takes. Arbitration decides which traffic slows down at a contended output.
     pub arbitration: Arbitration,
-    /// Latency of a router's pipeline; it limits no rate. Pipelined routers have stages instead.
+    /// Pipeline latency of a router; it does not limit throughput. Pipelined routers use `pipeline` instead.
     pub router_delay: Time,
-    /// The stages of pipelined routers; only of these.
+    /// The pipeline stages; only for pipelined routers.
     pub pipeline: Pipeline,
-    /// The classes of links.
+    /// The link classes.
     pub links: Links,
     /// How paths are chosen.
     pub routing: Routing,
-    /// Traffic classes, `[[network.traffic_classes]]`, at most 8; jobs name theirs in `traffic_class`. Each has virtual
-    /// channels of its own, as many as `routing.vcs` says, and a share of every link. Not with output-queued routers. Default: none, which is
-    /// one for all.
+    /// Traffic classes, `[[network.traffic_classes]]`, at most 8; a job selects one by `traffic_class`. Each class has
+    /// its own virtual channels, as many as `routing.vcs` gives, and a share of every link. Not with output-queued
+    /// routers. Default: none, so that all traffic is in one class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub traffic_classes: Vec<TrafficClass>,
-    /// Congestion control between the ends of the network.
+    /// End-to-end congestion control.
     #[serde(skip_serializing_if = "CongestionControl::is_none")]
     pub congestion_control: CongestionControl,
-    /// How often packets and flows hear of each other, where some jobs go in packets and others as flows (`jobs.fidelity`), 100 ns
-    /// to 1 s. Default: "10 us" where they do, else none.
+    /// Interval at which the packet and the flow model exchange loads, 100 ns to 1 s. It applies if jobs differ in
+    /// `jobs.fidelity`. Default: "10 us" if jobs use both models, else none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coupling_interval: Option<Time>,
-    /// Length of a cycle, as its period ("1 ns") or its frequency ("1 GHz"). Where it is given, every time of the
-    /// scenario may be written in cycles ("3 cycles"), every rate in flits ("1 flit/cycle"). Default: none.
+    /// The clock, as its period ("1 ns") or its frequency ("1 GHz"). With a clock, every time of the scenario can be
+    /// given in cycles ("3 cycles") and every rate in flits per cycle ("1 flit/cycle"). Default: none.
     pub clock: Option<Clock>,
 }
 
@@ -79,17 +79,17 @@ impl Default for Network {
     }
 }
 
-/// Flits of a packet are counted in 16 bits.
+/// Limit of flits per packet: the model counts them in 16 bits.
 const MOST_FLITS: u64 = u16::MAX as u64;
 
-/// Largest packet, in bytes: a whole one has to fit into every buffer.
+/// Largest packet, in bytes: a whole packet must fit into every buffer.
 const LARGEST_PACKET: u64 = 1 << 20;
 
 impl Network {
-    /// Checks the sizes of packets and flits, and what goes with pipelined routers and with them only.
+    /// Checks the sizes of packets and flits, and the keys that only pipelined routers have.
     ///
     /// # Errors
-    /// A packet that no router can take, or a router without what it needs.
+    /// No router can take the packet, or the router lacks a key that it needs.
     pub fn check_packets(&self) -> Result<(), Problem> {
         if self.packet == Bytes::ZERO || self.packet.0 > LARGEST_PACKET {
             let problem = format!("a packet of {} is not possible", self.packet);
@@ -141,12 +141,12 @@ impl Network {
         }
     }
 
-    /// Fills in and checks the classes of links.
+    /// Fills in and checks the link classes.
     ///
     /// # Errors
-    /// A class is out of the range of what there is, or its buffers are too small.
+    /// A value is out of range, or a buffer is too small.
     pub fn fill_links(&mut self) -> Result<(), Problem> {
-        // A worm is held by several buffers together.
+        // With wormhole switching, several buffers hold a packet together.
         let least = match self.switching {
             Switching::Wormhole => self.flit,
             _ => self.packet,
@@ -154,10 +154,10 @@ impl Network {
         self.links.fill(least)
     }
 
-    /// Checks what goes with `fidelity`, of all messages or of some, which is not that of packets.
+    /// Checks the keys that exclude `fidelity`, which is not "packet", for all jobs or for some.
     ///
     /// # Errors
-    /// Something is asked for that only packets have.
+    /// A key applies only to packets.
     pub fn check_without_packets(&self, fidelity: Fidelity) -> Result<(), Problem> {
         let only_packets = |key: &str, problem: &str| Err(Problem::new(key, problem, "none, or fidelity = \"packet\""));
         if fidelity == Fidelity::Flow && self.router == RouterModel::Pipelined {
@@ -180,12 +180,12 @@ impl Network {
         Ok(())
     }
 
-    /// Checks what bubble flow control needs, if it is used. Output-queued routers let packets join the queue of an output
-    /// without a look at the ring behind it; and a packet enters a ring if there is room for another one behind it: in
-    /// smaller buffers none ever does.
+    /// Checks the requirements of bubble flow control, if the routing uses it. An output-queued router admits packets
+    /// to an output queue without checking the ring downstream. A packet enters a ring only if a second packet still
+    /// fits downstream, so smaller buffers admit none.
     ///
     /// # Errors
-    /// It would deadlock, or no packet would enter a ring.
+    /// The network would deadlock, or no packet could enter a ring.
     pub fn check_bubble(&self) -> Result<(), Problem> {
         if *self.routing.algorithm != Algorithm::Bubble {
             return Ok(());
@@ -209,10 +209,10 @@ impl Network {
         Ok(())
     }
 
-    /// Fills in and checks what goes with messages some of which go in packets and others as flows, if `mixed`.
+    /// Fills in and checks the coupling interval. `mixed`: some jobs use packets and others flows.
     ///
     /// # Errors
-    /// The coupling interval is out of its range, or there is nothing to couple.
+    /// The coupling interval is out of range, or the jobs do not mix packets and flows.
     pub fn fill_coupling(&mut self, mixed: bool) -> Result<(), Problem> {
         const KEY: &str = "network.coupling_interval";
         let (least, most) = (Time::from_ns(100), Time(1_000_000_000_000));
@@ -236,7 +236,8 @@ impl Network {
     /// Checks the traffic classes.
     ///
     /// # Errors
-    /// There are too many, two of a name, more shares than there is, or routers that do not know of classes.
+    /// There are too many classes, two have the same name, their shares exceed 1, or the routers do not support
+    /// classes.
     pub fn check_classes(&self) -> Result<(), Problem> {
         super::traffic_class::check(&self.traffic_classes, self.router)
     }
@@ -246,13 +247,13 @@ impl Network {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Switching {
-    /// Virtual cut-through: the head moves on once a whole packet's credit is there.
+    /// Virtual cut-through: the head moves on once credits for a whole packet are available.
     #[default]
     CutThrough,
-    /// The packet moves on when all of it has come in.
+    /// The packet moves on once all of it has arrived.
     StoreAndForward,
-    /// Every flit moves on when there is room for it; its packet keeps the virtual channel until its tail has gone.
-    /// Pipelined routers only.
+    /// Each flit moves on once there is room for it. The packet holds its virtual channel until its tail has left. Only
+    /// with pipelined routers.
     Wormhole,
 }
 
@@ -260,18 +261,18 @@ pub enum Switching {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RouterModel {
-    /// In the buffer of their input port and virtual channel, see `input_queues`.
+    /// In the buffer of their input port and virtual channel; see `input_queues`.
     #[default]
     InputQueued,
-    /// In a queue per output port and virtual channel, routed on arrival: the router of CODES.
+    /// In a queue per output port and virtual channel, with routing on arrival: the router of CODES.
     OutputQueued,
-    /// Flit by flit and cycle by cycle through virtual-channel and switch allocation, see `network.pipeline`: the router
-    /// of cycle-accurate simulators. Needs `network.clock`.
+    /// Flit by flit and cycle by cycle through virtual-channel and switch allocation, see `network.pipeline`: the
+    /// router of cycle-accurate simulators. It needs `network.clock`.
     Pipelined,
 }
 
 impl RouterModel {
-    /// Its name in a scenario.
+    /// The name in a scenario.
     pub fn name(self) -> &'static str {
         match self {
             RouterModel::InputQueued => "input-queued",
@@ -285,26 +286,27 @@ impl RouterModel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputQueues {
-    /// Virtual output queues: every packet waits for its own output only.
+    /// Virtual output queues: every packet waits only for its own output.
     #[default]
     VirtualOutput,
-    /// First in, first out: only the head competes and blocks those behind it.
+    /// First in, first out: only the head of the buffer competes, which causes head-of-line blocking.
     Fifo,
 }
 
-/// Which of several packets an output takes, whatever the router model.
+/// Which of several packets an output takes, for every router model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arbitration {
-    /// That of the next input port after the one that was served last. Ports get equal shares, so that of sources which meet one
-    /// after the other each gets half of what the next one gets.
+    /// The packet of the next input port after the one served last. Ports get equal shares: where sources join a path
+    /// one after another, each gets half the share of the next.
     #[default]
     RoundRobin,
-    /// The oldest, wherever it comes from: sources get equal shares. Packets of a long message are created one after the other,
-    /// at the rate of the node's link (D. Abts, D. Weisser, SC 2007).
+    /// The oldest packet of all inputs: sources get equal shares. Packets of a long message are created one after
+    /// another, at the rate of the node's link (D. Abts, D. Weisser, SC 2007).
     Age,
-    /// That which asked first. Shares follow the buffers: who has more packets waiting gets more. The simulator CODES does so.
+    /// The packet that requested first. Shares follow the buffers: an input with more waiting packets gets more. CODES
+    /// uses this rule.
     FirstCome,
-    /// That of the lowest port and virtual channel: others may wait for ever.
+    /// The packet of the lowest port and virtual channel: packets of other inputs can starve.
     LowestFirst,
 }

@@ -1,4 +1,4 @@
-//! The interface between a node and its router.
+//! The network interface (NIC) of a node.
 
 use odonata_topology::LinkClass;
 use odonata_units::{Bandwidth, Problem, Time, within};
@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 use super::{InputQueues, Network, RouterModel};
 use crate::VirtualChannels;
 
-/// The interface between a node and its router.
+/// The network interface of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Nic {
-    /// Time from the moment a message is handed to the interface until it joins the interface's queue.
+    /// Time from the submission of a message to the interface until the message joins the interface's queue.
     pub message_delay: Time,
-    /// Packets that the interface prepares ahead of the terminal link, 1 to 16.
+    /// Number of packets that the interface prepares ahead of the terminal link, 1 to 16.
     #[schemars(range(min = 1, max = 16))]
     pub queue: u32,
-    /// Most messages that may wait at an interface, at least 1. A run in which more do ends as `queue-overflow`: sources
-    /// that offer more than the network takes would fill the memory.
+    /// Largest number of messages that may wait at an interface, at least 1. A run that exceeds it ends as
+    /// `queue-overflow`: sources that offer more load than the network accepts would fill the memory.
     #[schemars(range(min = 1))]
     pub message_queue: u32,
-    /// What the interface sends at most, e.g. "2 GB/s". Default: what its link can.
+    /// Highest rate at which the interface sends, e.g. "2 GB/s". Default: the bandwidth of its link.
     pub rate: Option<Bandwidth>,
-    /// The same for classes of nodes, where they differ, e.g. { compute = "2 GB/s", storage = "10 GB/s" }. A class that is left
-    /// out has `rate`.
+    /// The same for each class of nodes, e.g. { compute = "2 GB/s", storage = "10 GB/s" }. Classes that are left out
+    /// use `rate`.
     pub rates: NicRates,
-    /// Which messages of a node wait for each other at its interface.
+    /// Which messages of a node share a send queue at its interface.
     pub send_queues: SendQueues,
-    /// Random delay, uniform in a range, of each hand-off between host software and interface. Default: none.
+    /// Random delay, uniform in a range, of each handoff between host software and interface. Default: none.
     pub handoff: Option<Jitter>,
 }
 
@@ -46,43 +46,43 @@ impl Default for Nic {
     }
 }
 
-/// What the interfaces of each class of nodes send at most.
+/// Highest send rate of the interfaces, by class of nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NicRates {
-    /// Those of compute nodes.
+    /// Compute nodes.
     pub compute: Option<Bandwidth>,
-    /// Those of storage servers.
+    /// Storage servers.
     pub storage: Option<Bandwidth>,
-    /// Those of service nodes (`machine.service_routers`), such as I/O nodes.
+    /// Service nodes (`machine.service_routers`), such as I/O nodes.
     pub service: Option<Bandwidth>,
 }
 
-/// Which messages of a node wait for each other.
+/// Which messages of a node share a send queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SendQueues {
-    /// All of a traffic class, in the order in which they were sent.
+    /// All messages of a traffic class, in the order of submission.
     #[default]
     One,
-    /// Those that leave the node's router over the same cable, and on the same level of virtual channels. Each has a queue, with a
-    /// terminal buffer of its own; queues take turns packet by packet, as a GPU has engines for NVLink and for its interface. Messages whose way
-    /// is drawn or chosen by load there, and those to nodes of the same router, have a queue more. There are 16 queues at most; more outputs
-    /// share them.
+    /// Messages that leave the node's router over the same cable and on the same level of virtual channels. Each queue
+    /// has its own terminal buffer, and queues take turns packet by packet, as a GPU has separate engines for NVLink
+    /// and for its NIC. Messages with a random or adaptive path, and messages to nodes of the same router, use an
+    /// additional queue. There are at most 16 queues; further outputs share them.
     PerOutput,
 }
 
 impl SendQueues {
-    /// Most queues of a node and traffic class.
+    /// Largest number of queues per node and traffic class.
     const MOST: u64 = 16;
 
-    /// Whether a node may have more than one.
+    /// Whether a node can have more than one queue.
     pub fn are_several(self) -> bool {
         self != SendQueues::One
     }
 
-    /// How many a node has for each traffic class, on a machine whose routers with nodes have up to so many cables of each class, with so
-    /// many virtual channels.
+    /// Number of queues of a node per traffic class. `outputs` is the largest number of cables of each class at a
+    /// router with nodes, `vcs` the virtual channels of each class.
     pub fn count(self, outputs: &[u64; LinkClass::COUNT], vcs: VirtualChannels) -> u8 {
         let channels = outputs.iter().zip(vcs).map(|(&cables, vcs)| cables * u64::from(vcs));
         match self {
@@ -98,7 +98,7 @@ impl SendQueues {
 pub struct Jitter {
     /// Least delay, e.g. "0.5 ns".
     pub min: Time,
-    /// Greatest delay, not less than `min`, e.g. "1 ns".
+    /// Greatest delay, at least `min`, e.g. "1 ns".
     pub max: Time,
 }
 
@@ -106,17 +106,17 @@ impl Nic {
     /// Checks the keys.
     ///
     /// # Errors
-    /// One is out of its range.
+    /// A key is out of range.
     pub fn check(&self) -> Result<(), Problem> {
         within("nic.queue", self.queue, 1, 16)?;
         within("nic.message_queue", self.message_queue, 1, u32::MAX - 1)?;
         self.handoff.map_or(Ok(()), |jitter| jitter.check("nic.handoff"))
     }
 
-    /// Checks that routers of `network` let packets of each queue wait for their output alone.
+    /// Checks that routers of `network` keep packets of different send queues apart.
     ///
     /// # Errors
-    /// There is a queue for each output, and their packets would wait for each other.
+    /// There is a queue per output, but packets of different queues would wait for each other.
     pub fn check_send_queues(&self, network: &Network) -> Result<(), Problem> {
         let problem = match (network.router, network.input_queues) {
             _ if !self.send_queues.are_several() => return Ok(()),
@@ -133,7 +133,7 @@ impl Jitter {
     /// Checks the delay at `key`.
     ///
     /// # Errors
-    /// The least is above the greatest.
+    /// The least delay is greater than the greatest.
     pub fn check(&self, key: &str) -> Result<(), Problem> {
         let Jitter { min, max } = self;
         if min <= max {

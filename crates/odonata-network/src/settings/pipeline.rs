@@ -1,16 +1,16 @@
-//! The pipeline of pipelined routers.
+//! The stages of pipelined routers.
 
 use odonata_units::{Number, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The pipeline of `router = "pipelined"`, whose stages take whole cycles of `network.clock` (W. Dally, B. Towles,
+/// The pipeline of `router = "pipelined"`. Its stages take whole cycles of `network.clock` (W. Dally, B. Towles,
 /// "Principles and practices of interconnection networks", 2004).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pipeline {
-    /// Cycles from a packet's coming to the front of its buffer to its asking for a virtual channel; 0: it has been
-    /// routed on its way there (lookahead routing).
+    /// Cycles from the time when a packet reaches the front of its buffer until it requests a virtual channel. 0 is
+    /// lookahead routing: the upstream router has routed the packet.
     #[schemars(range(max = 100))]
     pub routing: u32,
     /// Cycles of virtual-channel allocation.
@@ -22,22 +22,22 @@ pub struct Pipeline {
     /// Cycles of crossbar traversal.
     #[schemars(range(min = 1, max = 100))]
     pub crossbar: u32,
-    /// Flits that an input port can send in a step, from different virtual channels.
+    /// Flits that an input port can send per step, from different virtual channels.
     #[schemars(range(min = 1, max = 16))]
     pub input_speedup: u32,
-    /// Steps of allocation and crossbar in a cycle; a fraction is spread over the cycles.
+    /// Steps of allocation and crossbar per cycle; a fraction is spread over the cycles.
     #[schemars(range(min = 1, max = 4))]
     pub internal_speedup: f64,
     /// Which side of the separable allocators chooses first.
     pub allocator: Allocator,
-    /// Rounds in which an allocator tries to match those who are left.
+    /// Rounds in which an allocator tries to match the remaining requests.
     #[schemars(range(min = 1, max = 16))]
     pub iterations: u32,
-    /// Whether a virtual channel whose buffer is full cannot be allocated.
+    /// Whether a virtual channel with a full buffer is excluded from allocation.
     pub busy_when_full: bool,
-    /// Of how many outputs an adaptive packet asks for a virtual channel at once.
+    /// At how many outputs an adaptive packet requests a virtual channel at once.
     pub adaptive_requests: AdaptiveRequests,
-    /// Which virtual channel of the terminal link a node sends a packet on.
+    /// The virtual channel of the terminal link on which a node sends a packet.
     pub injection_vc: InjectionVc,
 }
 
@@ -63,41 +63,43 @@ impl Default for Pipeline {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocator {
-    /// Inputs choose what to ask for, then outputs among those who ask.
+    /// Inputs choose their requests, then outputs choose among the requests.
     #[default]
     InputFirst,
-    /// Outputs choose among all who might ask, then inputs among those who chose them (a round of iSLIP).
+    /// Outputs choose among all inputs with a request, then inputs choose among the grants (one round of iSLIP).
     OutputFirst,
 }
 
-/// Of how many outputs a packet under minimal adaptive routing on a torus or mesh asks for a virtual channel at once, apart
-/// from that of the escape.
+/// At how many outputs a packet with minimal adaptive routing on a torus or mesh requests a virtual channel at once,
+/// besides the escape channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdaptiveRequests {
-    /// Of all on shortest paths; the allocator decides.
+    /// At all outputs on shortest paths; the allocator decides.
     #[default]
     All,
-    /// Of that in the lowest dimension which is not done. So it is in BookSim 2, whose set of outputs keeps of those with the
-    /// same priority only the first: there min_adapt follows dimension order on the adaptive channel, too.
+    /// At the output of the lowest unfinished dimension. BookSim 2 behaves this way: its output set keeps only the
+    /// first of several entries with equal priority, so its min_adapt follows dimension order on the adaptive channel,
+    /// too.
     First,
 }
 
-/// Which virtual channel of the terminal link, of its traffic class, a node sends a packet on.
+/// The virtual channel of the terminal link, within its traffic class, on which a node sends a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InjectionVc {
-    /// From the one after the last on, around, the first that has room.
+    /// The first channel with room, searched round-robin from the one after the last used.
     #[default]
     InTurn,
-    /// One that is drawn; if it has no room, one is drawn anew when there may be.
+    /// A random channel; if it has no room, another is drawn when a credit may have arrived.
     Random,
-    /// As BookSim 2's routing functions have it: random on a dragonfly, in turn on other machines.
+    /// As in BookSim 2's routing functions: random on a dragonfly, in turn on other machines.
     Booksim,
 }
 
 impl Pipeline {
-    /// Cycles of all stages: what a flit takes from its buffer to the next link and over that, but for its latency, where it waits for nothing.
+    /// Cycles of all stages: the time of a flit from its buffer over the next link at zero load, without the link's
+    /// latency.
     pub(crate) fn stages(&self) -> u32 {
         self.routing + self.vc_allocation + self.switch_allocation + self.crossbar
     }
@@ -105,7 +107,7 @@ impl Pipeline {
     /// Checks the ranges.
     ///
     /// # Errors
-    /// A key is out of its range.
+    /// A key is out of range.
     pub(super) fn check(&self) -> Result<(), Problem> {
         let counts = [
             ("routing", self.routing, 0, 100),

@@ -1,4 +1,4 @@
-//! How paths are chosen.
+//! Path selection.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,86 +15,86 @@ use super::Algorithm;
 use crate::params::{Broadcast, Detour, Knowledge};
 use crate::routing::{Divert, Intermediate, Selection, Ties, Up, VcRule};
 
-/// How paths are chosen. A key that the algorithm has no use for on this machine is refused, unless it is from a preset, or
-/// from the file where `--set` names the algorithm; `docs/routing.md` has the table.
+/// Path selection. A key that has no effect for the algorithm on this machine is an error, unless it comes from a
+/// preset, or from the file where `--set` names the algorithm; `docs/routing.md` has the table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Routing {
-    /// The algorithm; an algorithm that the machine's family does not have is refused with a list of those that it has.
-    /// On dragonflies, traffic inside a group is always minimal. Default: the family's deterministic minimal one, which is
-    /// "dimension-order" on tori and meshes, "nearest-common-ancestor" on fat trees, "minimal" on all others but graphs
-    /// from files, which have "up-down". That one goes around failed cables on every machine of up to 8,192 routers.
+    /// The algorithm; if the machine's family does not have it, the error lists those that it has. On dragonflies,
+    /// traffic inside a group is always minimal. Default: the deterministic minimal algorithm of the family:
+    /// "dimension-order" on tori and meshes, "nearest-common-ancestor" on fat trees, "up-down" on graphs from files,
+    /// "minimal" on all others. The default routes around failed cables on every machine of up to 8,192 routers.
     pub algorithm: Filled<Algorithm>,
     /// UGAL: which loads the source router knows. Default: "local".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knowledge: Option<KnowledgeKind>,
-    /// Of "global" and "piggyback": routers tell their group at multiples of this time what has changed at their global
-    /// ports; positive. Default: "100 ns".
+    /// "global" and "piggyback": interval at which routers publish changes at their global ports to their group;
+    /// positive. Default: "100 ns".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knowledge_interval: Option<Time>,
-    /// Likewise: from then until the group knows it; at least the latency of the shortest way between any two routers of a
-    /// group that have to do with it, which is the default: one local link, or a row and a column of two-dimensional groups.
+    /// "global" and "piggyback": delay until the group knows published changes; at least the latency of the shortest
+    /// path between any two routers of a group that exchange them. Default: that latency, which is one local link, or a
+    /// row and a column of two-dimensional groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knowledge_delay: Option<Time>,
-    /// Of "piggyback": a global port is congested if its load is more than this factor times the mean of its router's; 0 to
-    /// 1000. With n global ports a factor of n or more lets none be congested. Default: 1.5.
+    /// "piggyback": a global port is congested if its load exceeds this factor times the mean of its router; 0 to 1000.
+    /// With n global ports per router, a factor of n or more marks no port as congested. Default: 1.5.
     #[schemars(range(min = 0, max = 1000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion_factor: Option<f64>,
-    /// Likewise: and if its load is more than this. Default: what a global link and its credits have on their way at full
-    /// rate, and two packets.
+    /// "piggyback": the load of a congested global port also exceeds this. Default: the bytes in flight on a global
+    /// link and its returning credits at full rate, plus two packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion_threshold: Option<Bytes>,
-    /// Fat trees, rail-optimised clusters and up*/down* routing: how the way up is chosen. Default: "d-mod-k", of up*/down*
-    /// "random".
+    /// Fat trees, rail-optimized clusters and up*/down* routing: how the path up is chosen. Default: "d-mod-k", for
+    /// up*/down* "random".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub up: Option<Up>,
-    /// Dragonflies: what a non-minimal path goes through. Default: "group".
+    /// Dragonflies: the intermediate of a non-minimal path. Default: "group".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<Intermediate>,
-    /// Adaptive routing: a packet leaves its minimal path only if more than this waits there. UGAL: only if that much more
-    /// waits there than on the other path. Default: "16 KiB"; UGAL: "0 B".
+    /// Adaptive routing: a packet leaves its minimal path only if the backlog there exceeds this. UGAL: only if it
+    /// exceeds the backlog on the other path by this. Default: "16 KiB"; UGAL: "0 B".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Bytes>,
-    /// Adaptive routing: a packet leaves its minimal path if more waits there than this factor times what waits on
-    /// the other path; 0 to 1000. UGAL counts what waits times the links of the path. Default: 2; UGAL: 1.
+    /// Adaptive routing: a packet leaves its minimal path if the backlog there exceeds this factor times the backlog on
+    /// the other path; 0 to 1000. UGAL multiplies each backlog by the number of links of its path. Default: 2; UGAL: 1.
     #[schemars(range(min = 0, max = 1000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bias: Option<f64>,
-    /// Adaptive routing: how `threshold` and `bias` are taken together. Default: "both"; UGAL: "sum".
+    /// Adaptive routing: how `threshold` and `bias` combine. Default: "both"; UGAL: "sum".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
-    /// Adaptive routing: whether the load of a path counts times the hops of the path. Default: false; UGAL: true.
+    /// Adaptive routing: whether the load of a path is multiplied by its number of hops. Default: false; UGAL: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weigh_hops: Option<bool>,
-    /// UGAL and progressive adaptive routing: random non-minimal paths that are compared, 1 to 64. `up = "adaptive"`: random
-    /// ports up of which the lightest is taken. Default: 2.
+    /// UGAL and progressive adaptive routing: number of random non-minimal paths to compare, 1 to 64. `up =
+    /// "adaptive"`: number of random upward ports from which the least loaded is taken. Default: 2.
     #[schemars(range(min = 1, max = 64))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub candidates: Option<u32>,
     /// Minimal adaptive routing: which of several ports with room a packet takes. Default: "lightest".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
-    /// Tori: which way a packet goes around a dimension in which both are as long. Default: "random".
+    /// Tori: the direction of a packet around a dimension in which both directions are equally long. Default: "random".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ties: Option<Ties>,
-    /// Virtual channels per port, 1 to 16: a number for every class of links, or a table such as
-    /// { terminal = 4, local = 3 }; where the algorithm needs more to be free of deadlock, it gets what it needs.
-    /// Default: as many as it needs.
+    /// Virtual channels per port, 1 to 16: a number for all link classes, or a table such as { terminal = 4, local = 3
+    /// }. An algorithm that needs more to avoid deadlock gets as many as it needs. Default: as many as it needs.
     pub vcs: Option<Vcs>,
-    /// Progressive adaptive routing on a dragonfly: over what a second router of the source group may divert a packet.
-    /// Default: "any".
+    /// Progressive adaptive routing on a dragonfly: the paths to which a second router of the source group may divert a
+    /// packet. Default: "any".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub divert: Option<Divert>,
     /// Dragonfly: how virtual channels are assigned to the hops of a path. Default: "stage".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vc_rule: Option<VcRule>,
-    /// What happens to a routing that can deadlock.
+    /// What happens if the routing can deadlock.
     pub deadlock_check: DeadlockCheck,
 }
 
 impl Routing {
-    /// When packets leave their minimal path; algorithms that never do have no use for it.
+    /// The rule by which packets leave their minimal path; the default for algorithms without detours.
     pub fn detour(&self) -> Detour {
         let (Some(rule), Some(threshold), Some(bias), Some(hops)) =
             (self.comparison, self.threshold, self.bias, self.weigh_hops)
@@ -109,7 +109,7 @@ impl Routing {
         }
     }
 
-    /// Which loads routers know; resolved, all keys that go with a kind of knowledge are there.
+    /// The loads that routers know. Requires resolved settings: all keys of the kind of knowledge are set.
     pub fn known(&self) -> Knowledge {
         let (Some(interval), Some(delay)) = (self.knowledge_interval, self.knowledge_delay) else {
             return Knowledge::Local;
@@ -126,7 +126,7 @@ impl Routing {
     }
 }
 
-/// How the loads of a minimal and of another path, m and o, are compared; b is `bias`, T `threshold`.
+/// How the loads of a minimal path, m, and of another path, o, are compared; b is `bias`, T `threshold`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Comparison {
@@ -137,25 +137,27 @@ pub enum Comparison {
     Sum,
 }
 
-/// Which loads the source router of an adaptive algorithm knows. What it knows of others it has been told, a while ago:
-/// they publish at multiples of `knowledge_interval` what has changed, and it is known after `knowledge_delay`.
+/// Which loads the source router of an adaptive algorithm knows. Routers publish changes at multiples of
+/// `knowledge_interval`; other routers know them `knowledge_delay` later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Knowledge")]
 pub enum KnowledgeKind {
-    /// Those of its own ports (UGAL-L).
+    /// The loads of its own ports (UGAL-L).
     #[default]
     Local,
-    /// Those of the global ports of its group as well: the load of such a port counts with that of the way to it (UGAL-G: J.
-    /// Kim, W. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008).
+    /// Also the loads of the global ports of its group; each counts together with the load of the path to that port
+    /// (UGAL-G: J. Kim, W. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA
+    /// 2008).
     Global,
-    /// Which global ports of its group are congested: a packet whose minimal path goes over one of them takes another path,
-    /// for others its own ports decide (piggybacking: N. Jiang, J. Kim, W. Dally, ISCA 2009).
+    /// Also which global ports of its group are congested: a packet whose minimal path uses a congested port takes
+    /// another path; for other packets the router's own ports decide (piggybacking: N. Jiang, J. Kim, W. Dally, ISCA
+    /// 2009).
     Piggyback,
 }
 
 impl KnowledgeKind {
-    /// Its name in a scenario.
+    /// The name in a scenario.
     pub fn name(self) -> &'static str {
         match self {
             KnowledgeKind::Local => "local",
@@ -165,27 +167,27 @@ impl KnowledgeKind {
     }
 }
 
-/// What happens to a routing whose dependency graph has a cycle.
+/// What happens if the dependency graph of a routing has a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeadlockCheck {
-    /// It is not run.
+    /// The scenario is refused.
     #[default]
     Refuse,
-    /// It is run, as some other simulators do, and the results say so. The run may come to a halt.
+    /// The scenario runs, as in some other simulators, and the results carry a warning. The run may come to a halt.
     Warn,
 }
 
 /// Virtual channels per port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vcs {
-    /// The same on every class of links.
+    /// The same for all link classes.
     All(u8),
-    /// By class of links.
+    /// By link class.
     Classes(ClassVcs),
 }
 
-/// Virtual channels per port by class of links; where nothing is said, as many as the algorithm needs.
+/// Virtual channels per port by link class. A class that is left out has as many as the algorithm needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClassVcs {
@@ -198,13 +200,13 @@ pub struct ClassVcs {
     /// Between groups. Default: as many as the algorithm needs.
     #[schemars(range(min = 1, max = 16))]
     pub global: Option<u8>,
-    /// The second kind between routers of a group. Default: as many as the algorithm needs.
+    /// Links of the second kind between routers of a group. Default: as many as the algorithm needs.
     #[schemars(range(min = 1, max = 16))]
     pub column: Option<u8>,
 }
 
 impl Vcs {
-    /// Those of links of `class`, if anything is said of them.
+    /// The number for links of `class`, if set.
     pub fn of(&self, class: LinkClass) -> Option<u8> {
         match self {
             Vcs::All(count) => Some(*count),

@@ -1,10 +1,10 @@
-//! The keys of the table `network.routing` that go with some algorithms only.
+//! Keys of the table `network.routing` that apply to some algorithms only.
 
 use super::Routing;
 
 macro_rules! keys {
     ($($key:ident: $name:ident,)*) => {
-        /// A key that an algorithm has to take, or is refused. All others (`algorithm`, `vcs`, `deadlock_check`) go with every
+        /// A key that applies to some algorithms only. All others (`algorithm`, `vcs`, `deadlock_check`) apply to every
         /// algorithm.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum RoutingKey {
@@ -15,24 +15,24 @@ macro_rules! keys {
         }
 
         impl RoutingKey {
-            /// All of them, in the order of the reference.
+            /// All keys, in the order of the reference.
             pub const ALL: &'static [RoutingKey] = &[$(RoutingKey::$key),*];
 
-            /// Its name in a scenario.
+            /// The name in a scenario.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(RoutingKey::$key => stringify!($name),)*
                 }
             }
 
-            /// Whether `routing` has a value of it.
+            /// Whether `routing` sets this key.
             pub const fn is_given(self, routing: &Routing) -> bool {
                 match self {
                     $(RoutingKey::$key => routing.$name.is_some(),)*
                 }
             }
 
-            /// Leaves it out.
+            /// Removes this key from `routing`.
             pub fn forget(self, routing: &mut Routing) {
                 match self {
                     $(RoutingKey::$key => routing.$name = None,)*

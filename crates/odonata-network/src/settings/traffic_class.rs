@@ -11,19 +11,19 @@ use crate::MOST_CLASSES;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrafficClass {
-    /// Name, different from that of every other class.
+    /// Name, unique among the classes.
     pub name: String,
-    /// Part of a link that the class gets at least while it has something to send, against the others of its priority; 0.001
-    /// to 1, and at most 1 over all classes. What is left, and what a class does not use, is shared out in proportion.
+    /// Least share of a link for this class while it has traffic, among classes of equal priority; 0.001 to 1, and at
+    /// most 1 over all classes. Classes divide the remainder and unused shares in proportion.
     #[schemars(range(min = 0.001, max = 1))]
     pub share: f64,
-    /// Classes of a higher priority always go first. Default: 0.
+    /// Classes with a higher priority always go first. Default: 0.
     #[serde(default)]
     pub priority: i32,
 }
 
 impl Default for TrafficClass {
-    /// All of a link.
+    /// The whole link.
     fn default() -> Self {
         TrafficClass {
             name: String::new(),
@@ -33,10 +33,10 @@ impl Default for TrafficClass {
     }
 }
 
-/// Shares that add up to 1 in decimal numbers may be beyond it in binary ones.
+/// Tolerance: decimal shares that add up to 1 may exceed 1 in binary.
 const ROUNDING: f64 = 1e-9;
 
-/// Checks the classes of a network of such routers.
+/// Checks the traffic classes of a network with routers of model `router`.
 pub(super) fn check(classes: &[TrafficClass], router: RouterModel) -> Result<(), Problem> {
     let key = "network.traffic_classes";
     let most = usize::from(MOST_CLASSES);

@@ -1,5 +1,5 @@
-//! Adaptive routing in pipelined routers, as in BookSim 2: flits that are packets, one per cycle and link, four virtual channels of
-//! eight flits.
+//! Adaptive routing in pipelined routers, as in BookSim 2: single-flit packets, one flit per cycle and link, four
+//! virtual channels of eight flits.
 
 use crate::common::{CYCLE, FLIT, Net, Play, Scripted, link, links, message, named, shape};
 use odonata_engine::random::Purpose;
@@ -19,7 +19,7 @@ fn params() -> NetworkParams {
     params
 }
 
-/// In every cycle every node sends a flit with probability `load` to where `target` says.
+/// In every cycle every node sends a flit with probability `load`, to a node drawn by `target`.
 fn bernoulli(load: f64, cycles: u64, target: impl Fn(u32, &mut Stream) -> u32) -> Vec<Scripted> {
     let mut random = Stream::new(3, 0, Purpose::Destination);
     let mut script = Vec::new();
@@ -34,7 +34,7 @@ fn bernoulli(load: f64, cycles: u64, target: impl Fn(u32, &mut Stream) -> u32) -
     named(script)
 }
 
-/// Flits per node and cycle that arrive in the second half of `cycles`, and the mean latency in cycles of all that do.
+/// Flits per node and cycle that arrive in the second half of `cycles`, and their mean latency in cycles.
 fn played(routing: Routing, vcs: VirtualChannels, script: Vec<Scripted>, cycles: u64) -> (f64, f64) {
     let mut run = Sequential::new(Play::on(Blueprint::new(params(), routing, vcs).whole(), script));
     let stats = |run: &Sequential<Play>| {
@@ -53,19 +53,20 @@ fn played(routing: Routing, vcs: VirtualChannels, script: Vec<Scripted>, cycles:
 }
 
 #[test]
-fn the_lighter_of_two_ways_up_is_never_worse_than_a_random_one() {
-    assert_the_lighter_way_is_never_worse(&[("uniform", 0.7), ("complement", 0.9)]);
+fn the_lighter_of_two_upward_ports_is_never_worse_than_a_random_one() {
+    assert_the_lighter_port_is_never_worse(&[("uniform", 0.7), ("complement", 0.9)]);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn the_lighter_of_two_ways_up_is_never_worse_at_lower_loads() {
-    assert_the_lighter_way_is_never_worse(&[("uniform", 0.5), ("complement", 0.7)]);
+fn the_lighter_of_two_upward_ports_is_never_worse_at_lower_loads() {
+    assert_the_lighter_port_is_never_worse(&[("uniform", 0.5), ("complement", 0.7)]);
 }
 
-/// If every leaf compared all its ports up, all packets of a cycle would take the same one. Of two random ones it is never worse
-/// than a random one, and under uniform traffic at 0.7 it accepts all, as BookSim's `nca` does (0.75 is its last stable load).
-fn assert_the_lighter_way_is_never_worse(patterns: &[(&str, f64)]) {
+/// If every leaf compared all its upward ports, all packets of a cycle would take the same one. The lighter of two
+/// random ports is never worse than a random one, and with uniform traffic at 0.7 it accepts all traffic, as BookSim's
+/// `nca` does (0.75 is its last stable load).
+fn assert_the_lighter_port_is_never_worse(patterns: &[(&str, f64)]) {
     let tree = |up: Up, candidates: u32| {
         let tree = FatTree::new(FatTreeShape::k_ary(4, 3)).unwrap();
         Routing::FatTree(FatTreeRouting::new(tree, up).unwrap().with_candidates(candidates))

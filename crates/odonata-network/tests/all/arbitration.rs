@@ -1,4 +1,4 @@
-//! Who gets how much where traffic meets: the parking lot, in which all nodes of a line send to its last one.
+//! Shares of contended links: the parking lot, in which all nodes of a line send to the last one.
 //!
 //! ```text
 //!  node 0    node 1    node 2          node 6    node 7
@@ -6,7 +6,7 @@
 //!  router -> router -> router -> ... -> router -> router
 //! ```
 //!
-//! Every router merges what comes along the line with what its own node sends.
+//! Every router merges the traffic along the line with that of its own node.
 
 use crate::common;
 use crate::common::{ARBITRATIONS, CYCLE, FLIT, Net, Play, ROUTERS, Scripted, link, links, message, named, shape};
@@ -18,7 +18,7 @@ use odonata_topology::{Torus, TorusShape};
 const NODES: u32 = 8;
 const PACKET: u64 = 8 * FLIT;
 
-/// Packets of buffer at terminal and local links; all cover a round trip.
+/// Buffer sizes in packets at terminal and local links; all cover a round trip.
 const BUFFERS: [(u64, u64); 4] = [(4, 4), (16, 4), (4, 16), (32, 16)];
 
 fn line(router: common::Router, arbitration: Arbitration, (terminal, local): (u64, u64)) -> NetworkParams {
@@ -31,7 +31,7 @@ fn line(router: common::Router, arbitration: Arbitration, (terminal, local): (u6
     params
 }
 
-/// What each of nodes 0 to 6 gets of the link to node 7, in the second half of a run; `vcs` channels per link.
+/// The shares of nodes 0 to 6 in the link to node 7, in the second half of a run; `vcs` channels per link.
 fn shares(params: NetworkParams, vcs: u8, script: Vec<Scripted>, cycles: u64) -> Vec<f64> {
     let line = Torus::new(TorusShape {
         extents: vec![NODES],
@@ -54,8 +54,9 @@ fn shares(params: NetworkParams, vcs: u8, script: Vec<Scripted>, cycles: u64) ->
     gained.into_iter().map(|bytes| bytes / all).collect()
 }
 
-/// Nodes 0 to 6 each offer the full rate of a link, in messages of a packet or in a single one; so much for `cycles`.
-fn everybody_to_the_last(long: bool, cycles: u64) -> Vec<Scripted> {
+/// Nodes 0 to 6 each offer the full rate of a link for `cycles` cycles, in messages of one packet or in one long
+/// message.
+fn all_nodes_to_the_last(long: bool, cycles: u64) -> Vec<Scripted> {
     let slots = cycles / 8;
     let sources = 0..NODES - 1;
     let script = match long {
@@ -74,7 +75,7 @@ fn everybody_to_the_last(long: bool, cycles: u64) -> Vec<Scripted> {
 const CYCLES: u64 = 40_000;
 
 fn assert_shares(expected: [f64; 7], got: &[f64], context: &str) {
-    // Four packets of some 2,500.
+    // Four packets of about 2,500.
     let near = expected
         .iter()
         .zip(got)
@@ -88,7 +89,7 @@ fn everywhere(arbitration: Arbitration, expected: [f64; 7]) {
         for buffers in BUFFERS {
             for (long, vcs) in [(false, 1), (true, 1), (false, 3)] {
                 let context = format!("{router:?}, {arbitration:?}, buffers {buffers:?}, {vcs} channels, long {long}");
-                let script = everybody_to_the_last(long, CYCLES);
+                let script = all_nodes_to_the_last(long, CYCLES);
                 let got = shares(line(router, arbitration, buffers), vcs, script, CYCLES);
                 assert_shares(expected, &got, &context);
             }
@@ -96,27 +97,28 @@ fn everywhere(arbitration: Arbitration, expected: [f64; 7]) {
     }
 }
 
-/// Each merge halves: 2^-(7 - k) for node k, and the two farthest alike; W. Dally, B. Towles 2004, section 15.4.1.
+/// Each merge halves the share: 2^-(7 - k) for node k, and the same for the two farthest; W. Dally, B. Towles 2004,
+/// section 15.4.1.
 #[test]
-fn under_round_robin_every_merge_halves_whatever_the_buffers() {
+fn round_robin_halves_shares_at_every_merge_for_all_buffers() {
     everywhere(
         Arbitration::RoundRobin,
         std::array::from_fn(|k| 0.5_f64.powi(7 - k.max(1) as i32)),
     );
 }
 
-/// 1/7 each: what is delivered is what was created before some moment, wherever it was.
+/// 1/7 each: the delivered packets are those created before some time, wherever they were.
 #[test]
-fn under_age_all_get_the_same_whatever_the_buffers() {
+fn age_arbitration_gives_equal_shares_for_all_buffers() {
     everywhere(Arbitration::Age, [1.0 / 7.0; 7]);
 }
 
-/// Two groups send to a node of the first one through the same router R, which sends on to the node's router over a link that four
-/// nodes of its own keep busy on another channel. The node takes a quarter of what the link sends, so that the channel to it has room
-/// once in four packets; whose packet goes then is the turn of its own inputs, whatever was sent on the other channel meanwhile: both
-/// groups get half.
+/// Two groups send to a node of the first one through the same router R. R sends on to the node's router over a link
+/// that four nodes of its own keep busy on another channel. The node accepts a quarter of what the link sends, so the
+/// channel to it has room once in four packets. The inputs of that channel take turns, independent of packets sent on
+/// the other channel meanwhile: both groups get half.
 #[test]
-fn a_channel_that_rarely_has_room_serves_its_inputs_in_turns_of_their_own() {
+fn each_channel_has_its_own_round_of_inputs() {
     const AT_R: u32 = 0;
     const BUSY: u32 = 4;
     let (group, slots) = (2 * BUSY, 2_000);
@@ -146,30 +148,30 @@ fn a_channel_that_rarely_has_room_serves_its_inputs_in_turns_of_their_own() {
     }
 }
 
-/// Requests stand in line by packets, so that a port's share is that of its packets in the buffers: with four times as much
-/// buffer for what comes along the line, the farthest node gets many times as much.
+/// Requests queue per packet, so the share of a port is that of its packets in the buffers: with four times the buffer
+/// for traffic along the line, the farthest node gets many times as much.
 #[test]
-fn where_the_first_to_come_goes_first_shares_follow_the_buffers() {
+fn first_come_arbitration_gives_shares_by_buffer_size() {
     let far = |buffers| {
-        let script = everybody_to_the_last(false, CYCLES);
+        let script = all_nodes_to_the_last(false, CYCLES);
         shares(line(ROUTERS[0], Arbitration::FirstCome, buffers), 1, script, CYCLES)[0]
     };
     let (more_local, more_terminal) = (far((4, 16)), far((16, 4)));
     assert!(more_local > 20.0 * more_terminal, "{more_local} and {more_terminal}");
 }
 
-/// The lowest input port goes first, and that of the node is the first of a router's: nobody else passes the last merge.
+/// The lowest input port goes first. The node's port is the first of a router, so no other port passes the last merge.
 #[test]
-fn under_lowest_first_the_lowest_port_takes_all() {
-    let script = everybody_to_the_last(false, CYCLES);
+fn lowest_first_arbitration_gives_all_to_the_lowest_port() {
+    let script = all_nodes_to_the_last(false, CYCLES);
     let got = shares(line(ROUTERS[0], Arbitration::LowestFirst, (16, 16)), 1, script, CYCLES);
     assert!(got[6] > 0.99, "{got:?}");
 }
 
-/// All under each arbitration: every message arrives once, idle looks at ports change nothing, and what is done, undone and done
-/// again leaves the same state.
+/// All traffic with each arbitration: every message arrives once, idle wake-ups of ports change nothing, and events
+/// done, undone and redone leave the same state.
 #[test]
-fn looks_at_idle_ports_change_nothing_under_any_arbitration() {
+fn idle_wake_ups_of_ports_change_nothing_with_any_arbitration() {
     for router in ROUTERS {
         for arbitration in ARBITRATIONS {
             let mut net = Net::round(shape(5, 4, 2, 2)).with(router);

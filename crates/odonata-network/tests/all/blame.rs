@@ -1,4 +1,4 @@
-//! Who waited for whom: constructed cases with known answers, and the sums that always hold.
+//! Blame: constructed cases with known charges, and sums that always hold.
 
 use crate::common::*;
 use odonata_engine::Time;
@@ -6,7 +6,7 @@ use odonata_network::routing::Algorithm;
 use odonata_network::{LinkCharge, RESOURCES};
 use odonata_topology::Peer;
 
-/// The node of job A (traffic 0) or B (traffic 1).
+/// The traffic of jobs A and B.
 const A: u16 = 0;
 const B: u16 = 1;
 
@@ -18,7 +18,7 @@ fn cycles(n: u64) -> Time {
     Time(n * CYCLE.0)
 }
 
-/// (resource, culprit, cycles) of what `victim` waited for at the link between two routers.
+/// (resource, culprit, cycles) of the waits of `victim` at the link between two routers.
 fn at_link(model: &Play, from: u32, to: u32, victim: u16) -> Vec<(&'static str, Option<u16>, u64)> {
     let topology = model.fabric.routing().topology();
     let here = |c: &LinkCharge| {
@@ -32,13 +32,13 @@ fn at_link(model: &Play, from: u32, to: u32, victim: u16) -> Vec<(&'static str, 
         .collect()
 }
 
-/// From submission to arrival of `message` with the network to itself.
+/// Time from submission to arrival of `message` in an otherwise idle network.
 fn alone(net: &Net, message: Scripted) -> Time {
     play(net, named(vec![message])).arrival(0) - message.at
 }
 
-/// Nodes 0 and 1 of router 0 send one packet of 8 flits each to router 1, in the same cycle. Their heads are routed
-/// in the same instant; the second waits until the first has left: 8 flits at one per cycle.
+/// Nodes 0 and 1 of router 0 send one packet of 8 flits each to router 1, in the same cycle. Their heads are routed at
+/// the same instant; the second waits until the first has left: 8 flits at one per cycle.
 #[test]
 fn two_jobs_on_one_link() {
     let mut net = Net::round(shape(3, 2, 2, 1));
@@ -55,10 +55,10 @@ fn two_jobs_on_one_link() {
     assert_eq!(model.fabric.waited(B).time, cycles(8));
 }
 
-/// Job B sends from node 0 of router 0 and from node 4 of router 2 to the same node 6 of router 3, whose terminal
-/// link takes one of the two streams only; the other is backed up, buffer after buffer, to router 0. Job A's packet
-/// goes from there to router 1, the first on that way, where nothing is in its way. It waits for a buffer that
-/// is full because of a link three hops away, and that is B's doing alone.
+/// Job B sends from node 0 of router 0 and from node 4 of router 2 to the same node 6 of router 3, whose terminal link
+/// carries only one of the two streams. The other backs up, buffer by buffer, to router 0. Job A's packet goes from
+/// there to router 1, the first router on that path, with no traffic beyond. It waits for a buffer that is full because
+/// of a link three hops away, and only B is to blame.
 #[test]
 fn one_job_behind_a_full_buffer_three_hops_away() {
     for router in ROUTERS {
@@ -97,28 +97,28 @@ fn one_job_behind_a_full_buffer_three_hops_away() {
         assert!(all.iter().all(|c| c.culprit == Some(B)), "{router:?}: {all:?}");
         let of_resource = |name: &str| waits.iter().filter(|w| w.0 == name).map(|w| w.2).sum::<u64>();
         assert!(of_resource("credit") > of_resource("link"), "{router:?}: {waits:?}");
-        // All its delay is in the books, and nothing else.
+        // All its delay is charged, and nothing else.
         let delay = model.arrival(2) - probe.at - alone(&net, probe);
         let booked = all.iter().fold(Time::ZERO, |sum, c| sum + c.time);
         assert_eq!(booked, delay, "{router:?}");
         assert!(delay > cycles(8), "{router:?}: it was in the way of something");
-        // Nobody of A is at the link that causes it all.
+        // A has no packet at the link that causes the delay.
         let terminal = topology.node_port(target);
         assert!(all.iter().all(|c| c.link != terminal));
         assert!(model.fabric.blame().iter().any(|c| c.link == terminal && c.victim == B));
     }
 }
 
-/// A message of one packet is later than it would be alone by what it waits, on every kind of router: so all waits
-/// together are all delays together.
+/// A message of one packet is late by the sum of its waits, with every router model. So the sum of all waits equals the
+/// sum of all delays.
 #[test]
-fn waits_are_what_messages_are_late() {
+fn waits_equal_the_delays_of_messages() {
     every_fabric(|net, _, context| {
         if net.algorithm != Algorithm::Minimal {
             return;
         }
         let mut net = net.clone();
-        // One path for each pair of nodes.
+        // One path per pair of nodes.
         net.shape.cables = Some(1);
         net.params.traffics = 3;
         let sizes = [1, FLIT, 3 * FLIT, 8 * FLIT];
@@ -137,24 +137,24 @@ fn waits_are_what_messages_are_late() {
     });
 }
 
-/// Keeping books changes nothing but the books.
+/// Blame changes no other result.
 #[test]
-fn nothing_depends_on_the_books() {
+fn blame_changes_no_result() {
     every_fabric(|net, _, context| {
         let mut net = net.clone();
         net.params.traffics = 2;
         net.params.series = Some(cycles(50));
         let mut script = random_messages(&net, 300, 300, &SIZES, 11);
         script.iter_mut().for_each(|m| m.traffic = (m.name % 2) as u16);
-        assert_books_change_nothing(&net, script, context);
+        assert_blame_changes_nothing(&net, script, context);
     });
 }
 
-/// With a packet in four drawn, what is charged at routers is an estimate of all charges: messages of one packet each wait for `w` in all,
-/// each is drawn by itself with p = 1/4, so the standard error of the sum of `4 w` over those drawn is `sqrt(3 sum of w^2)`. At
-/// NICs messages wait, and all of that is charged.
+/// With one packet in four sampled, the charges at routers estimate all charges. Messages of one packet wait for `w` in
+/// total and are sampled independently with p = 1/4, so the standard error of the sum of `4 w` over the sample is
+/// `sqrt(3 sum of w^2)`. At NICs, where messages wait, everything is charged.
 #[test]
-fn charges_of_a_sample_of_packets_are_those_of_all_within_their_standard_error() {
+fn sampled_charges_estimate_all_charges_within_their_standard_error() {
     every_fabric(|net, _, context| {
         if net.algorithm != Algorithm::Minimal {
             return;
@@ -170,7 +170,7 @@ fn charges_of_a_sample_of_packets_are_those_of_all_within_their_standard_error()
         let ports = all.fabric.routing().topology().ports();
         let sums = |model: &Play| {
             let charges = model.fabric.blame();
-            // Behind others in a buffer that a NIC feeds packets wait.
+            // In a buffer fed by a NIC, packets wait, not messages.
             let at_nic =
                 |charge: &&LinkCharge| charge.link >= ports && RESOURCES[usize::from(charge.resource)] != "input";
             let sum = |nic: bool| {
@@ -181,10 +181,10 @@ fn charges_of_a_sample_of_packets_are_those_of_all_within_their_standard_error()
         };
         let ((at_nics, at_routers), (sampled_nics, sampled)) = (sums(&all), sums(&sample));
         assert_eq!(at_nics, sampled_nics, "{context}");
-        // What a message is late is no less than what its packet waits at routers.
+        // The delay of a message is at least the wait of its packet at routers.
         let squares: f64 = (script.iter().enumerate())
             .map(|(i, m)| {
-                assert_eq!(all.arrival(i), sample.arrival(i), "{context}: books change nothing");
+                assert_eq!(all.arrival(i), sample.arrival(i), "{context}: blame changes nothing");
                 let late = all.arrival(i) - m.at - alone(&net, Scripted { traffic: 0, ..*m });
                 (late.0 as f64).powi(2)
             })

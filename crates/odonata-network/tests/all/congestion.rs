@@ -1,9 +1,9 @@
-//! Congestion control: many to one, and those who only cross the same routers.
+//! Congestion control: incast, and flows that only cross the same routers.
 
 use crate::common;
 use crate::common::{
-    CYCLE, FLIT, INPUT_QUEUES, Net, Play, Scripted, assert_can_be_taken_back, assert_goes_on_from_what_was_saved,
-    finish, link, links, message, named, play, random_messages, shape,
+    CYCLE, FLIT, INPUT_QUEUES, Net, Play, Scripted, assert_can_be_undone, assert_restores, finish, link, links,
+    message, named, play, random_messages, shape,
 };
 use odonata_engine::random::Purpose;
 use odonata_engine::{Sequential, Stream, Time};
@@ -26,7 +26,7 @@ fn ecn() -> CongestionControl {
     CongestionControl::ecn(Bytes(4 * PACKET), 0.5, cycles(200), cycles(40_000))
 }
 
-/// Five groups of four routers with four nodes; all links send a flit in a cycle.
+/// Five groups of four routers with four nodes; all links send a flit per cycle.
 fn machine(congestion: CongestionControl) -> Net {
     let mut net = Net::round(shape(5, 4, 4, 2));
     net.params.links = links([link(1, 2, 64, 2), link(1, 5, 64, 5), link(1, 20, 128, 20)]);
@@ -35,12 +35,12 @@ fn machine(congestion: CongestionControl) -> Net {
     net
 }
 
-/// Where everybody sends to: the first node of group 0.
+/// The target of the incast: the first node of group 0.
 const HOT: u32 = 0;
 const END: u64 = 60_000;
 
-/// 30 nodes of groups 1 and 2 send all they can to the hot node, as traffic 0. The other two of these groups send a packet every 150
-/// cycles to another node of the hot one's router, as traffic 1, from the cycle 20,000 on.
+/// 30 nodes of groups 1 and 2 send at full rate to the hot node, as traffic 0. From cycle 20,000 on, the other two
+/// nodes of these groups send a packet every 150 cycles to another node of the hot node's router, as traffic 1.
 fn incast(hot: bool) -> Vec<Scripted> {
     let sources = (16..48u32).filter(|node| node % 16 != 15);
     let flood = sources.flat_map(|source| (0..400).map(move |_| message(CYCLE, source, HOT, PACKET)));
@@ -57,7 +57,7 @@ fn incast(hot: bool) -> Vec<Scripted> {
 struct Measured {
     /// Mean latency of a victim's packet, cycles.
     victim: f64,
-    /// Rate at the hot node from cycle 20,000 on, as a part of its link's.
+    /// Rate at the hot node from cycle 20,000 on, as a fraction of its link's.
     throughput: f64,
     /// Packets in the network at the end.
     backlog: u32,
@@ -77,11 +77,11 @@ fn measure(net: &Net, script: Vec<Scripted>) -> Measured {
     }
 }
 
-/// Without control the buffers on the way are full, and the victim's packets stand in them. With it they take less than one
-/// and a half times as long as in a network without the others (with input FIFOs, half as long as without control), and the
-/// link to the hot node is 90 % busy.
+/// Without control the buffers on the path are full, and delay the victim's packets. With control, these take less than
+/// one and a half times as long as in a network without the incast (with input FIFOs, half as long as without control),
+/// and the link to the hot node is 90 % busy.
 #[test]
-fn a_flow_that_crosses_an_incast_is_not_delayed_if_only_those_who_cause_it_are_slowed_down() {
+fn congestion_control_protects_a_flow_that_crosses_an_incast() {
     for (router, queues) in [
         (RouterModel::InputQueued, InputQueues::VirtualOutput),
         (RouterModel::InputQueued, InputQueues::Fifo),
@@ -109,7 +109,7 @@ fn a_flow_that_crosses_an_incast_is_not_delayed_if_only_those_who_cause_it_are_s
         );
         eprintln!("{context}");
         assert!(without.victim >= 3.0 * alone.victim, "{context}");
-        // Where a virtual channel takes a cycle to change hands, the link is 8 parts of 9 busy at most.
+        // If a virtual channel needs a cycle between packets, the link is at most 8/9 busy.
         let most = if router == RouterModel::Pipelined {
             8.0 / 9.0
         } else {
@@ -120,7 +120,8 @@ fn a_flow_that_crosses_an_incast_is_not_delayed_if_only_those_who_cause_it_are_s
         assert!(marked.backlog * 2 <= without.backlog, "{context}");
         assert!(marked.victim <= 0.7 * without.victim, "{context}");
         if queues == InputQueues::Fifo || router == RouterModel::Pipelined {
-            // Only what waits in the last routers' FIFOs is seen, and each packet to the hot node blocks all behind it.
+            // Only the backlog in the last routers' FIFOs is detected, and each packet to the hot node blocks all
+            // behind it.
             assert!(controlled.victim <= 0.5 * without.victim, "{context}");
             assert!(controlled.backlog * 3 <= without.backlog, "{context}");
         } else {
@@ -130,10 +131,10 @@ fn a_flow_that_crosses_an_incast_is_not_delayed_if_only_those_who_cause_it_are_s
     }
 }
 
-/// A source of the incast also sends to a node that nobody else sends to. Its messages to the hot node stand in front of those in
-/// its queue, but not in their way.
+/// A source of the incast also sends to a node without other traffic. Its messages to the hot node are ahead in its
+/// queue, but do not block the others.
 #[test]
-fn other_messages_of_a_source_that_is_slowed_down_are_not_delayed() {
+fn other_messages_of_a_limited_source_are_not_delayed() {
     let script = |others: bool| {
         let flood = incast(true).into_iter().filter(|m| m.traffic == 0);
         let light = (0..200).map(|i| {
@@ -161,10 +162,10 @@ fn other_messages_of_a_source_that_is_slowed_down_are_not_delayed() {
     }
 }
 
-/// Where nothing waits for longer than a few packets take, nobody is marked or slowed down: every packet arrives at the very
-/// picosecond at which it does without control.
+/// If no packet waits for longer than a few packet times, none is marked and no flow is limited: every packet arrives
+/// at exactly the same picosecond as without control.
 #[test]
-fn without_congestion_control_changes_nothing() {
+fn control_changes_nothing_without_congestion() {
     for router in common::ROUTERS.into_iter().chain([PIPELINED]) {
         let machine = |control| machine(control).with(router);
         let script = random_messages(&machine(CongestionControl::default()), 500, 40_000, &[FLIT, PACKET], 3);
@@ -215,7 +216,7 @@ fn controlled(mut test: impl FnMut(&Net, Vec<Scripted>, &str)) {
 }
 
 #[test]
-fn everything_arrives_once_whoever_looks_when() {
+fn messages_arrive_once_independent_of_wake_ups() {
     controlled(|net, script, context| {
         let mut plain = play(net, script.clone());
         plain.assert_complete(context);
@@ -224,7 +225,7 @@ fn everything_arrives_once_whoever_looks_when() {
         assert_ne!(
             play(&free, script.clone()).digest(),
             plain.digest(),
-            "{context}: nobody was slowed down"
+            "{context}: no flow was limited"
         );
         let end = (0..script.len()).map(|i| plain.arrival(i)).max().unwrap();
         let eager = match net.params.router {
@@ -237,23 +238,23 @@ fn everything_arrives_once_whoever_looks_when() {
 }
 
 #[test]
-fn every_event_can_be_taken_back() {
-    assert_every_event_can_be_taken_back(2);
+fn every_event_can_be_undone() {
+    assert_every_event_can_be_undone(2);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn every_event_can_be_taken_back_under_every_control() {
-    assert_every_event_can_be_taken_back(1);
+fn every_event_can_be_undone_with_every_control() {
+    assert_every_event_can_be_undone(1);
 }
 
-fn assert_every_event_can_be_taken_back(step: usize) {
+fn assert_every_event_can_be_undone(step: usize) {
     let mut in_sample = common::sample(step);
     controlled(|net, script, context| {
         if in_sample() {
-            // Without the random messages: the first ones are slowed down as well, and it takes less long.
+            // Without the random messages: the first ones are limited as well, and the run is shorter.
             let script = named(script.into_iter().skip(20).collect());
-            assert_can_be_taken_back(net, script, context);
+            assert_can_be_undone(net, script, context);
         }
     });
 }
@@ -264,18 +265,18 @@ fn results_are_the_same_on_all_schedulers_and_divisions() {
 }
 
 #[test]
-fn a_run_goes_on_from_what_was_saved() {
+fn a_restored_run_gives_the_same_results() {
     let mut random = Stream::new(1, 0, Purpose::Host);
     controlled(|net, script, context| {
-        assert_goes_on_from_what_was_saved(net, &script, (&mut random, 400), context);
+        assert_restores(net, &script, (&mut random, 400), context);
     });
 }
 
-/// Messages from one node to another arrive in the order sent, whether their flow is limited or not.
+/// Messages from one node to another arrive in the order of submission, whether their flow is limited or not.
 #[test]
 fn messages_of_a_pair_of_nodes_stay_in_order() {
     for queues in INPUT_QUEUES {
-        // One cable between two groups: packets of a pair of nodes take the same way.
+        // One cable between two groups: packets of a pair of nodes take the same path.
         let mut net = Net::round(shape(9, 4, 2, 2));
         net.params.congestion = per_flow();
         net.params.input_queues = queues;

@@ -1,4 +1,4 @@
-//! Nothing is lost, nothing is doubled, nothing stays behind, and no path is longer than its routing allows.
+//! Conservation: no packet is lost, duplicated or left behind, and no path is longer than its routing allows.
 
 use crate::common::{
     CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SIZES, Scripted, every_fabric, play, random_messages, shape,
@@ -47,7 +47,7 @@ fn random_traffic_arrives_once_and_whole() {
     });
 }
 
-/// A buffer of one packet holds one packet, also where neither is a whole number of flits.
+/// A buffer of one packet holds one packet, even if neither is a whole number of flits.
 #[test]
 fn a_buffer_of_one_odd_packet_passes_it() {
     for router in ROUTERS {
@@ -64,7 +64,7 @@ fn a_buffer_of_one_odd_packet_passes_it() {
 #[test]
 fn no_packet_visits_more_routers_than_its_routing_allows() {
     every_fabric(|net, routers, context| {
-        // A kind of traffic for each message of one packet: its statistics are those of that packet.
+        // One traffic per message of one packet: its statistics are those of that packet.
         let mut net = net.clone();
         let mut script = random_messages(&net, 400, 400, &[8 * FLIT], 5);
         net.params.traffics = script.len() as u16;
@@ -120,8 +120,8 @@ impl Choice for Dice {
     }
 }
 
-/// Random walks by the decision function end at the target, within the bound, over ports of the router they are
-/// at; and whatever is decided is among the outcomes that the deadlock check enumerates.
+/// Random walks by the decision function end at the target, within the bound, over ports of the present router; and
+/// every decision is among the outcomes that the deadlock check enumerates.
 #[test]
 fn walks_end_at_their_target_and_the_check_knows_every_step() {
     for shape in [

@@ -1,4 +1,4 @@
-//! Freedom from routing deadlock: by the dependency graph, and in practice under the load that would show it.
+//! Freedom from routing deadlock: by the dependency graph, and in practice at a load that would expose it.
 
 use crate::common::{CYCLE, FLIT, Net, ROUTERS, SWITCHINGS, message, named, play, shape};
 use odonata_engine::Time;
@@ -68,7 +68,7 @@ fn more_candidates_do_not_change_the_dependencies() {
     }
 }
 
-/// The case study's machine; prints the seconds (`--nocapture`).
+/// The machine of the case study; prints the seconds (`--nocapture`).
 fn check_a_thousand_nodes(table: &[(Algorithm, Intermediate, u8, u8)]) {
     for &(algorithm, intermediate, ..) in table {
         let net = Net {
@@ -98,7 +98,7 @@ fn a_machine_of_a_thousand_nodes_is_checked_under_every_algorithm() {
     check_a_thousand_nodes(&TABLE);
 }
 
-/// Four channels suffice while a group has at most one local hop behind the source: they do not for a random
+/// Four channels suffice while a group has at most one local hop after the source. They do not suffice for a random
 /// router of the intermediate group, where two local hops share channel 2.
 #[test]
 fn the_rule_of_codes_is_acyclic_over_groups_and_cyclic_over_routers() {
@@ -123,7 +123,7 @@ fn the_rule_of_codes_is_acyclic_over_groups_and_cyclic_over_routers() {
             if let Some(cycle) = proof.cycle {
                 let dragonfly = net.dragonfly();
                 let topology = dragonfly.topology();
-                // The cycle is one: each channel ends at the router where the next starts.
+                // It is a cycle: each channel ends at the router where the next starts.
                 for (i, &(port, _)) in cycle.iter().enumerate() {
                     let (next, _) = cycle[(i + 1) % cycle.len()];
                     let Peer::Router { router, .. } = topology.peer(port) else {
@@ -141,8 +141,8 @@ fn the_rule_of_codes_is_acyclic_over_groups_and_cyclic_over_routers() {
     }
 }
 
-/// The dependencies of minimal routing with every virtual channel forced to 0: local, global, local on one
-/// channel closes circles.
+/// The dependencies of minimal routing with every virtual channel forced to 0: local, global, local on one channel
+/// closes cycles.
 #[test]
 fn minimal_routing_on_one_channel_is_caught() {
     let net = Net::round(shape(9, 4, 2, 2));
@@ -192,7 +192,7 @@ fn a_cycle_is_found_wherever_it_is_and_only_where_one_is() {
     assert_eq!(graph(&chain).cycle(), None);
 }
 
-/// Everybody sends to the next group and to everybody, as fast as possible, with room for one packet per channel.
+/// Every node sends to the next group and to all nodes, as fast as possible, with room for one packet per channel.
 #[test]
 fn the_smallest_buffers_under_the_worst_load_run_to_completion() {
     for router in ROUTERS {

@@ -1,6 +1,6 @@
-//! Routing on every family of networks, on small instances and for all outcomes of its choices: every packet arrives
-//! within the stated number of cables, minimal ones by a shortest path; the dependencies of the channels have no cycle,
-//! and have one where levels are taken away.
+//! Routing on every family of networks, on small instances and for all outcomes of its choices. Every packet arrives
+//! within the stated number of cables, minimal ones by a shortest path. The dependencies of the channels have no cycle,
+//! and have one if levels are removed.
 
 mod detours;
 mod dragonfly;

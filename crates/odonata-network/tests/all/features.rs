@@ -1,11 +1,11 @@
-//! Handlers that are compiled for some of the features give what those give that are compiled for all.
+//! Handlers compiled for some features give the same results as those compiled for all.
 
 use crate::common::{INPUT_QUEUES, Play, SIZES, every_fabric, finish, play, random_messages};
 use odonata_network::RouterModel;
 
 #[test]
-fn what_is_not_compiled_in_makes_no_difference() {
-    let mut specialised = 0;
+fn features_that_are_not_compiled_in_make_no_difference() {
+    let mut specialized = 0;
     every_fabric(|net, _, context| {
         for (blame, lost) in [(false, false), (true, false), (true, true)] {
             let mut net = net.clone();
@@ -18,7 +18,7 @@ fn what_is_not_compiled_in_makes_no_difference() {
                 (net.params.router, net.params.input_queues) == fifo,
                 "{context}"
             );
-            specialised += u32::from(!all.fabric.uses_all_features());
+            specialized += u32::from(!all.fabric.uses_all_features());
             all.fabric.use_all_features();
             let (some, all) = (play(&net, script), finish(all));
             assert_eq!(some.digest(), all.digest(), "{context}, blame {blame}");
@@ -27,5 +27,5 @@ fn what_is_not_compiled_in_makes_no_difference() {
             assert_eq!(!some.losses.is_empty(), lost, "{context}");
         }
     });
-    assert!(specialised > 0);
+    assert!(specialized > 0);
 }

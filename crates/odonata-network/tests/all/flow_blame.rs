@@ -1,4 +1,4 @@
-//! Who slows whom down among flows: closed forms of shared links, and the sums that always hold.
+//! Blame among flows: closed forms of shared links, and sums that always hold.
 
 use crate::common::*;
 use odonata_engine::Time;
@@ -14,7 +14,7 @@ fn of(traffic: u16, message: Scripted) -> Scripted {
     Scripted { traffic, ..message }
 }
 
-/// With messages as flows, of three traffics.
+/// The network with all messages as flows, of three traffics.
 fn flows(net: &Net) -> Net {
     let mut net = net.clone();
     net.params.fidelities = Fidelities::Same(Fidelity::Flow);
@@ -31,10 +31,10 @@ fn charges(model: &Play) -> Vec<(u32, u16, u16, u64)> {
         .collect()
 }
 
-/// Six sources, one of A, two of B and three of C, send n flits each to one node: each gets a sixth of its link and waits 5 n cycles, n for each
-/// other source.
+/// Six sources, one of A, two of B and three of C, send n flits each to one node: each gets a sixth of its link and
+/// waits 5 n cycles, n for each other source.
 #[test]
-fn who_shares_a_link_waits_for_the_others_by_their_shares() {
+fn flows_wait_for_the_others_on_a_link_by_their_shares() {
     let net = flows(&Net::round(shape(1, 5, 2, 0)));
     let n = 1000;
     let owners = [A, B, B, C, C, C];
@@ -57,10 +57,10 @@ fn who_shares_a_link_waits_for_the_others_by_their_shares() {
     assert_eq!(charges(&model), expected);
 }
 
-/// A's flow has n flits and shares a link with one of B, until that has sent its m < n: it waits m cycles, B's as many. Who has a slow NIC has all
-/// it can take, and waits for nobody; who shares with it waits what it takes.
+/// A's flow has n flits and shares a link with one of B, until B has sent its m < n flits: A waits m cycles, B as many.
+/// A flow with a slow NIC has its full rate, and waits for no other; a flow that shares with it waits for its rate.
 #[test]
-fn a_flow_waits_while_it_is_held_up() {
+fn a_flow_waits_at_its_bottleneck() {
     let mut net = flows(&Net::round(shape(1, 5, 2, 0)));
     let (n, m) = (3000, 1000);
     let script = named(vec![
@@ -96,9 +96,10 @@ fn messages_of_a_node_wait_for_those_before_them() {
     assert_eq!(charges(&model), expected);
 }
 
-/// What lies in buffers before a bottleneck is waited for there by who comes later: in all it waits as much longer as it takes than alone.
+/// A late flow waits at a bottleneck for the backlog in the buffers upstream: its total wait is its time in excess of
+/// its time alone.
 #[test]
-fn who_comes_late_waits_for_what_lies_in_buffers() {
+fn a_late_flow_is_charged_for_the_backlog_in_buffers() {
     let mut net = flows(&Net::round(shape(1, 5, 2, 0)));
     net.params.links[1] = link(1, 5, 256, 2);
     let later = Time(10_000 * CYCLE.0);
@@ -118,23 +119,23 @@ fn who_comes_late_waits_for_what_lies_in_buffers() {
     };
     let all = of_late(None);
     assert!(all.abs_diff(waited.0) <= 20, "{all} ps charged, {waited:?} waited");
-    // Of A's flits 256 lie in the buffer that the late one comes through, and drain at half a flit per cycle.
+    // 256 of A's flits are in the buffer that the late flow passes, and drain at half a flit per cycle.
     let (a, b) = (of_late(Some(A)), of_late(Some(B)));
     assert!((a - b).abs_diff(2 * 256 * CYCLE.0) <= 20 * CYCLE.0, "{a} and {b} ps");
     let port = model.fabric.routing().topology().node_port(8);
     assert!(charges(&model).iter().all(|charge| charge.0 == port));
 }
 
-/// A message over one path is later than it would be alone by what it waits, at its NIC and as a flow: so all waits together are all
-/// delays together.
+/// A message over one path is late by the sum of its waits, at its NIC and as a flow. So the sum of all waits equals
+/// the sum of all delays.
 #[test]
-fn waits_are_what_messages_are_late() {
+fn waits_equal_the_delays_of_messages() {
     every_fabric(|net, _, context| {
         if net.algorithm != Algorithm::Minimal || net.params.router == RouterModel::Pipelined {
             return;
         }
         let mut net = flows(net);
-        // One path for each pair of nodes.
+        // One path per pair of nodes.
         net.shape.cables = Some(1);
         let alone = |m: &Scripted| play(&net, named(vec![of(A, *m)])).arrival(0) - m.at;
         let mut script = random_messages(&net, 150, 2_000, &[FLIT, 50 * FLIT, 400 * FLIT], 5);
@@ -147,7 +148,7 @@ fn waits_are_what_messages_are_late() {
             late > 2_000 * CYCLE.0,
             "{context}: {late} ps are no traffic to speak of"
         );
-        // Rates are filled a picosecond after flows have come or gone.
+        // Rates are recomputed a picosecond after flows start or end.
         let rounding = late / 1_000;
         assert!(
             late.abs_diff(charged) <= rounding,
@@ -156,9 +157,9 @@ fn waits_are_what_messages_are_late() {
     });
 }
 
-/// Keeping books changes nothing but the books, whatever the routing.
+/// Blame changes no other result, for every routing.
 #[test]
-fn nothing_depends_on_the_books() {
+fn blame_changes_no_result() {
     every_fabric(|net, _, context| {
         if net.params.router == RouterModel::Pipelined {
             return;
@@ -167,12 +168,12 @@ fn nothing_depends_on_the_books() {
         net.params.series = Some(Time(50 * CYCLE.0));
         let mut script = random_messages(&net, 200, 300, &SIZES, 11);
         script.iter_mut().for_each(|m| m.traffic = (m.name % 3) as u16);
-        assert_books_change_nothing(&net, script, context);
+        assert_blame_changes_nothing(&net, script, context);
     });
 }
 
-/// A flow of B beside packets of A, which take half of the link: it waits for A as long as it sends more slowly than alone. Packets have their
-/// own books.
+/// A flow of B beside packets of A, which take half of the link: it waits for A for the time that it takes in excess of
+/// its time alone. Packets have a separate ledger.
 #[test]
 fn flows_wait_for_packets_beside_them() {
     let mut net = flows(&Net::round(shape(1, 5, 2, 0)));

@@ -1,8 +1,7 @@
-//! Messages as flows: closed forms, conservation, and the same results however they are run.
+//! Messages as flows: closed forms, conservation, and equal results on every scheduler.
 
 use crate::common::{
-    CYCLE, FLIT, Net, SIZES, Scripted, assert_equal_divided, assert_goes_on_from_what_was_saved, every_fabric, link,
-    message, named, play,
+    CYCLE, FLIT, Net, SIZES, Scripted, assert_equal_divided, assert_restores, every_fabric, link, message, named, play,
 };
 use crate::common::{random_messages, shape};
 use odonata_engine::random::Purpose;
@@ -17,7 +16,7 @@ fn flows(net: &Net) -> Net {
     net
 }
 
-/// Of every routing, with the routers that do not work in cycles.
+/// The networks of every routing, with routers that do not work in cycles.
 fn every_network(mut run: impl FnMut(&Net, &str)) {
     every_fabric(|net, _, context| {
         if net.params.router != RouterModel::Pipelined {
@@ -26,9 +25,10 @@ fn every_network(mut run: impl FnMut(&Net, &str)) {
     });
 }
 
-/// A message alone arrives when it does in packets, but for rounding: between nodes of one router, of a group, of two groups.
+/// A message alone arrives when it does as packets, up to rounding: between nodes of one router, of a group, of two
+/// groups.
 #[test]
-fn a_message_alone_takes_what_it_takes_in_packets() {
+fn a_message_alone_takes_as_long_as_in_packets() {
     let net = Net::round(shape(5, 4, 2, 2));
     for target in [1, 5, 20, 39] {
         for bytes in [0, 1, FLIT, 5 * FLIT + 3, 8 * FLIT, 9 * FLIT, 100 * FLIT] {
@@ -43,8 +43,8 @@ fn a_message_alone_takes_what_it_takes_in_packets() {
     }
 }
 
-/// n sources, each with s bytes for one node from the same moment on, share its link: all end together, after n s / b and the
-/// latency, here of nodes of one group.
+/// n sources, each with s bytes for one node from the same time on, share its link: all end together, after n s / b and
+/// the latency between nodes of one group.
 #[test]
 fn sources_of_one_node_share_its_link() {
     let net = flows(&Net::round(shape(1, 5, 2, 0)));
@@ -52,7 +52,7 @@ fn sources_of_one_node_share_its_link() {
     let script = named((2..8).map(|source| message(CYCLE, source, 0, bytes)).collect());
     let alone = play(&net, named(vec![message(CYCLE, 2, 0, bytes)])).arrival(0);
     let ran = play(&net, script);
-    // Five sources more at a flit per cycle.
+    // Five more sources at a flit per cycle.
     let expected = alone.0 + 5 * 1000 * CYCLE.0;
     for name in 0..6 {
         let at = ran.arrival(name).0;
@@ -60,7 +60,7 @@ fn sources_of_one_node_share_its_link() {
     }
 }
 
-/// Of two messages of a node the second starts when the first has gone.
+/// The second of a node's two messages starts when the first has been sent.
 #[test]
 fn messages_of_a_node_go_one_after_the_other() {
     let net = flows(&Net::round(shape(1, 5, 2, 0)));
@@ -73,11 +73,12 @@ fn messages_of_a_node_go_one_after_the_other() {
     assert!(between.abs_diff(1000 * CYCLE.0) <= 5, "{between} ps");
 }
 
-/// Two nodes send n flits to a third one, where each gets half of the link; what the first sends next, m flits to somebody else, starts
-/// when no more of its n flits are left than the buffer of B behind its NIC holds. These take 2 B cycles more, in which the second message has
-/// the other half of the NIC. Both are over 2 n + m - B cycles after the start, B less than one after the other.
+/// Two nodes send n flits each to a third one, where each gets half of the link. The first node's next message, m flits
+/// to another node, starts when the buffer of B behind its NIC holds the rest of its n flits. These take 2 B more
+/// cycles, in which the second message has the other half of the NIC. Both end 2 n + m - B cycles after the start, B
+/// earlier than in sequence.
 #[test]
-fn a_nic_sends_on_while_what_it_has_sent_fits_behind_it() {
+fn a_nic_starts_the_next_message_when_the_rest_fits_its_buffer() {
     let (n, m) = (4_000, 3_000);
     for buffer in [32, 500, 1_500] {
         let mut net = flows(&Net::round(shape(1, 5, 2, 0)));
@@ -101,12 +102,12 @@ fn a_nic_sends_on_while_what_it_has_sent_fits_behind_it() {
     }
 }
 
-/// What a node sends to where an earlier message of its own is held up stands behind that: its share of the link is one.
+/// A node's message to a target of an earlier blocked message queues behind that: a node has one share of the link.
 #[test]
 fn a_node_has_one_share_of_a_link() {
     let net = flows(&Net::round(shape(1, 5, 2, 0)));
     let start = |source, flits| message(CYCLE, source, 4, flits * FLIT);
-    // Alone with the other half of the link, two messages of 1,000 flits take what one of 2,000 takes.
+    // Alone with the other half of the link, two messages of 1,000 flits take as long as one of 2,000.
     let times = |script: Vec<Scripted>| {
         let ran = play(&net, named(script.clone()));
         (0..script.len()).map(|name| ran.arrival(name).0).max()
@@ -116,11 +117,11 @@ fn a_node_has_one_share_of_a_link() {
     assert!(two.abs_diff(one) <= 20, "{two} and {one} ps");
 }
 
-/// Two nodes of different routers have sent to a third node for long, so that the buffers before its link are full. Who comes then from the
-/// router of one of them waits behind the B flits of that one in the buffer behind their link, which drain at half a flit per cycle:
-/// 2 B cycles longer than who comes from a router of which nothing lies there.
+/// Two nodes of different routers have long been sending to a third node, so that the buffers upstream of its link are
+/// full. A new flow from the router of one of them waits behind the B flits of that node in the buffer behind their
+/// link, which drain at half a flit per cycle: 2 B cycles longer than a flow from a router without backlog there.
 #[test]
-fn who_comes_late_waits_behind_what_lies_in_buffers() {
+fn a_late_flow_waits_behind_the_backlog_in_buffers() {
     let (long, flits) = (20_000, 2_000);
     for buffer in [64, 256] {
         let mut net = flows(&Net::round(shape(1, 5, 2, 0)));
@@ -172,17 +173,18 @@ fn parts_and_schedulers_make_no_difference() {
 }
 
 #[test]
-fn flows_go_on_from_what_was_saved() {
+fn flows_restore_from_a_saved_state() {
     let mut random = Stream::new(1, 0, Purpose::Host);
     every_network(|net, context| {
         let script = random_messages(net, 120, 60, &SIZES, 6);
-        assert_goes_on_from_what_was_saved(net, &script, (&mut random, 400), context);
+        assert_restores(net, &script, (&mut random, 400), context);
     });
 }
 
-/// Ten groups send all they can to the next: minimal paths share one global cable; UGAL takes others as well, and is done sooner.
+/// Ten groups send at full rate to the next: minimal paths share one global cable; UGAL uses other paths as well, and
+/// finishes sooner.
 #[test]
-fn adaptive_flows_leave_a_cable_that_all_want() {
+fn adaptive_flows_avoid_a_contended_cable() {
     use odonata_network::routing::{Algorithm, Intermediate};
     let minimal = Net::round(shape(5, 4, 2, 2));
     let adaptive = minimal.clone().routed(Algorithm::Ugal, Intermediate::Group);

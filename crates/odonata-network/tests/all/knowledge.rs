@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 const PACKET: u64 = 8 * FLIT;
 
-/// Published every 10 cycles, known after 7: a local cable and a bit.
+/// Published every 10 cycles, known after 7: a local cable and a margin.
 const BROADCAST: Broadcast = Broadcast {
     interval: Time(10 * CYCLE.0),
     delay: Time(7 * CYCLE.0),
@@ -25,7 +25,7 @@ const BROADCAST: Broadcast = Broadcast {
 
 const GLOBAL: Knowledge = Knowledge::Global { broadcast: BROADCAST };
 
-/// More than a global link has on its way at full rate: 8 + 20 + 3 + 8 + 4 flits.
+/// More than a global link has in flight at full rate: 8 + 20 + 3 + 8 + 4 flits.
 const PIGGYBACK: Knowledge = Knowledge::Piggyback {
     broadcast: BROADCAST,
     factor: 1.5,
@@ -57,7 +57,7 @@ impl Case {
         params.links = links([link(1, 2, 64, 1), link(1, 5, 128, 2), link(1, 20, 256, 4)]);
         params.detour = Detour {
             rule: Comparison::Sum,
-            // What a link has on its way does not count as a queue.
+            // The load in flight on a link is not a queue.
             threshold: 50 * FLIT * 4,
             bias: 1.0,
             hops: true,
@@ -134,7 +134,7 @@ impl Case {
 const NODES: u32 = 72;
 const PER_GROUP: u32 = 8;
 
-/// Single packets, at `load` of a terminal link's rate from every node: in each time of a packet with that probability.
+/// Single packets, at `load` of a terminal link's rate from every node: in each packet time with that probability.
 fn traffic(load: f64, cycles: u64, mut target: impl FnMut(&mut Stream, u32) -> u32) -> Vec<Scripted> {
     let mut random = Stream::new(10, 0, Purpose::Destination);
     let mut script = Vec::new();
@@ -162,8 +162,8 @@ fn uniform(load: f64, cycles: u64) -> Vec<Scripted> {
     })
 }
 
-/// What a run has come to in its second half: payload per node as a share of a terminal link's rate, the mean latency
-/// from creation in cycles, and the share of packets that took a detour.
+/// Results of the second half of a run. Payload per node as a share of a terminal link's rate, the mean latency from
+/// creation in cycles, and the share of packets that took a detour.
 #[derive(Clone, Copy, Debug)]
 struct Got {
     accepted: f64,
@@ -186,10 +186,10 @@ fn measure(case: &Case, script: Vec<Scripted>, cycles: u64) -> Got {
     }
 }
 
-/// Worst case: the one cable to the next group carries what 8 nodes send, 1/8 of a terminal link's rate each; detours share
-/// all cables.
+/// Worst case: the one cable to the next group carries the traffic of 8 nodes, 1/8 of a terminal link's rate each;
+/// detours share all cables.
 #[test]
-fn worst_case_traffic_gets_more_than_the_minimal_cable_and_about_what_local_knowledge_gets() {
+fn worst_case_traffic_exceeds_the_minimal_cable_with_remote_knowledge() {
     let cycles = 10_000;
     for family in FAMILIES {
         let script = next_group(1.0, cycles);
@@ -209,12 +209,12 @@ fn worst_case_traffic_gets_more_than_the_minimal_cable_and_about_what_local_know
     }
 }
 
-/// The queue that a source router does not see is the one at the cable: packets go there until it has filled the way back
-/// to the source router. Whoever knows of it is spared the wait (Kim and others; Jiang and others). Measured over 20,000
-/// cycles: 87 (loads) and 89 (bits) cycles for 136 on the dragonfly, 92 and 105 for 125 with
-/// two-dimensional groups, 96 and 97 for 171 on the dragonfly+.
+/// A source router does not see the queue at the cable: packets go there until the backlog reaches the source router.
+/// With knowledge of that queue they avoid the wait (Kim and others; Jiang and others). Measured over 20,000 cycles: 87
+/// (loads) and 89 (bits) cycles instead of 136 on the dragonfly, 92 and 105 instead of 125 with two-dimensional groups,
+/// 96 and 97 instead of 171 on the dragonfly+.
 #[test]
-fn worst_case_traffic_waits_less_where_the_cables_queue_is_known() {
+fn worst_case_traffic_waits_less_with_remote_knowledge() {
     let cycles = 10_000;
     for family in FAMILIES {
         let script = next_group(0.3, cycles);
@@ -224,7 +224,7 @@ fn worst_case_traffic_waits_less_where_the_cables_queue_is_known() {
             let context = format!("{family:?} {knowledge:?}: {got:?}, {local:?}");
             assert!(got.latency < 0.92 * local.latency, "{context}");
             assert!((got.accepted - local.accepted).abs() < 0.01, "{context}");
-            // Of 0.3 at most 0.125 fits on the minimal way.
+            // Of 0.3 at most 0.125 fits on the minimal path.
             assert!(got.detours >= 1.0 - 0.125 / 0.3 - 0.02, "{context}");
         }
     }
@@ -241,7 +241,7 @@ fn uniform_traffic_at_low_load_stays_on_minimal_paths() {
     }
 }
 
-/// A bound that no load exceeds leaves the decision to the router's own ports. Two ports per router: neither has more than
+/// With a bound that no load exceeds, the router's own ports decide. With two ports per router, neither has more than
 /// twice their mean.
 #[test]
 fn piggybacking_without_congestion_is_local_knowledge() {
@@ -262,9 +262,9 @@ fn piggybacking_without_congestion_is_local_knowledge() {
     }
 }
 
-/// What comes too late for the run is not known in it.
+/// Loads published too late for the run are not known in it.
 #[test]
-fn what_is_published_counts_after_its_delay_and_not_before() {
+fn published_loads_count_after_their_delay() {
     for family in FAMILIES {
         let script = next_group(0.3, 2_000);
         let with = |knowledge| finish(Case::new(family).knowing(knowledge).play(script.clone())).digest();
@@ -293,7 +293,7 @@ fn what_is_published_counts_after_its_delay_and_not_before() {
     }
 }
 
-/// All kinds of routers, with knowledge of both kinds; buffers of one packet.
+/// All router models, with both kinds of knowledge; buffers of one packet.
 fn every_case(mut test: impl FnMut(&Case, &str)) {
     for family in FAMILIES {
         for knowledge in [GLOBAL, PIGGYBACK] {
@@ -333,7 +333,7 @@ fn burst(n: u32, span: u32) -> Vec<Scripted> {
 #[test]
 fn everything_arrives_and_nothing_is_left_to_publish() {
     every_case(|case, context| {
-        // It ends: what is published last is that nothing is left.
+        // The run ends: the last publication is that no load is left.
         let mut model = finish(case.play(burst(300, 100)));
         model.assert_complete(context);
         let detours: u64 = model.fabric.traffic_stats().iter().map(|t| t.nonminimal).sum();
@@ -342,18 +342,18 @@ fn everything_arrives_and_nothing_is_left_to_publish() {
 }
 
 #[test]
-fn every_event_can_be_taken_back() {
-    assert_every_event_can_be_taken_back(3);
+fn every_event_can_be_undone() {
+    assert_every_event_can_be_undone(3);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn every_event_can_be_taken_back_in_every_case() {
-    assert_every_event_can_be_taken_back(1);
+fn every_event_can_be_undone_in_every_case() {
+    assert_every_event_can_be_undone(1);
 }
 
-/// Every event done, undone and done again; publications are among them. Two or three cables between two groups.
-fn assert_every_event_can_be_taken_back(step: usize) {
+/// Every event is done, undone and redone; publications are among them. Two or three cables between two groups.
+fn assert_every_event_can_be_undone(step: usize) {
     let mut in_sample = common::sample(step);
     every_case(|case, context| {
         if !in_sample() {
@@ -374,7 +374,7 @@ fn assert_every_event_can_be_taken_back(step: usize) {
 }
 
 #[test]
-fn needless_looks_change_nothing() {
+fn needless_wake_ups_change_nothing() {
     every_case(|case, context| {
         let script = burst(200, 100);
         let lazy = finish(case.play(script.clone())).digest();
@@ -387,8 +387,8 @@ fn needless_looks_change_nothing() {
     });
 }
 
-/// Messages a picosecond after cycles, so that most of what happens falls on the instant of a publication: the one counts
-/// what came before, however many publish.
+/// Messages a picosecond after cycles, so that most events fall on the instant of a publication: it counts earlier
+/// arrivals only, however many publications there are.
 #[test]
 fn needless_publications_change_nothing() {
     every_case(|case, context| {
@@ -414,7 +414,7 @@ fn needless_publications_change_nothing() {
 }
 
 #[test]
-fn a_saved_run_knows_what_was_published() {
+fn a_saved_run_keeps_published_loads() {
     every_case(|case, context| {
         let mut random = Stream::new(1, 0, Purpose::Host);
         let script = burst(100, 60);
@@ -423,13 +423,13 @@ fn a_saved_run_knows_what_was_published() {
         let run =
             run_with_restarts(|| case.play(script.clone()), leg).unwrap_or_else(|error| panic!("{context}: {error}"));
         let model = run.into_model();
-        // Which router of those that publish at one instant is first, and so gets which slots, is nobody's business.
+        // The order in which routers publish at one instant, and so their slots, is arbitrary.
         assert_eq!(model.digest(), whole.digest(), "{context}");
     });
 }
 
-/// The lookahead of the partition is that of the fabric, and of routers of a group no more than the delay of what they
-/// publish, cable or not.
+/// The lookahead of the partition is that of the fabric, and between routers of a group at most the delay of published
+/// loads, with or without a cable.
 #[test]
 fn parts_of_one_router_have_the_lookahead_of_the_fabric() {
     for family in FAMILIES {
@@ -457,7 +457,7 @@ fn parts_of_one_router_have_the_lookahead_of_the_fabric() {
     }
 }
 
-/// What a run in parts has come to, in the order of the parts.
+/// Results of a run in parts, in the order of the parts.
 fn results(parts: &[Play]) -> (u128, Vec<(u32, Time)>) {
     let mut digest = Digest::new();
     for part in parts {
@@ -474,9 +474,9 @@ fn results(parts: &[Play]) -> (u128, Vec<(u32, Time)>) {
     (digest.value(), fates.collect())
 }
 
-/// Groups whole, cut once, and every router for itself.
+/// Whole groups, one cut inside a group, and every router separate.
 #[test]
-fn results_do_not_depend_on_the_division_or_on_who_runs_ahead() {
+fn results_do_not_depend_on_the_division_or_on_speculation() {
     every_case(|case, context| {
         let script = burst(150, 60);
         let blueprint = case.blueprint();
@@ -515,7 +515,7 @@ fn results_do_not_depend_on_the_division_or_on_who_runs_ahead() {
 }
 
 #[test]
-fn routers_without_a_use_for_it_keep_nothing() {
+fn routers_without_use_for_remote_loads_store_nothing() {
     for family in FAMILIES {
         let mut case = Case::new(family);
         let memory = case.blueprint().whole::<[u32; 1]>().memory();

@@ -1,4 +1,4 @@
-//! What messages lose on their way: the same whether places are asked for or not.
+//! Lost time of messages: equal sums with and without places.
 
 use crate::common::*;
 use odonata_blame::lost::{Carried, Kind, Loss, LostAt, Origin, add, total, without_places};
@@ -11,7 +11,8 @@ fn script(net: &Net) -> Vec<Scripted> {
     script
 }
 
-/// What some of them have lost before: by all culprits, the own one too, in all kinds of waits.
+/// Losses of some messages from before their submission: by all culprits, their own traffic included, in all kinds of
+/// waits.
 fn before(name: u32) -> Carried {
     let mut losses = Vec::new();
     for n in 0..name % 5 {
@@ -29,7 +30,7 @@ fn before(name: u32) -> Carried {
     }
 }
 
-/// What messages have lost when they arrive, in the order of their names, without places.
+/// The losses of messages at arrival, in the order of their names, without places.
 pub(crate) fn lost(net: &Net, places: bool) -> Vec<(u32, Vec<Loss>)> {
     let mut net = net.clone();
     (net.params.lost_time, net.params.lost_places) = (true, places);
@@ -52,8 +53,8 @@ pub(crate) fn lost(net: &Net, places: bool) -> Vec<(u32, Vec<Loss>)> {
     plain
 }
 
-/// Without places what the own traffic has lost is shared, and the waits for it are two sums; with them all is put together loss by
-/// loss. Of every message, what each culprit has cost in each kind of wait is the same to the picosecond.
+/// Without places, the losses of the own traffic are shared, and waits for it are two sums; with places every loss is
+/// separate. For every message, the losses by culprit and kind of wait are equal to the picosecond.
 #[test]
 fn places_change_no_sum_on_any_fabric() {
     let mut kinds = std::collections::BTreeSet::new();
@@ -69,10 +70,10 @@ fn places_change_no_sum_on_any_fabric() {
     assert_eq!(kinds.len(), Kind::ALL.len(), "{kinds:?}");
 }
 
-/// A message of two packets of 8 flits has the NIC from cycle 1 to cycle 17. Another job's, which comes while the first of them is
-/// sent, waits for both: 14 cycles, by which it arrives later than alone.
+/// A message of two packets of 8 flits has the NIC from cycle 1 to cycle 17. Another job's message, submitted while the
+/// first packet is sent, waits for both: 14 cycles, by which it arrives late.
 #[test]
-fn who_comes_to_a_nic_in_the_middle_of_a_message_has_lost_all_of_its_wait() {
+fn a_message_behind_a_partly_sent_one_loses_its_whole_wait() {
     let mut net = Net::round(shape(3, 2, 2, 1));
     net.params.traffics = 2;
     net.params.lost_time = true;

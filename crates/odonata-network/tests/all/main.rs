@@ -1,4 +1,4 @@
-//! The tests of the fabric: one binary, as each would be linked with a copy of everything.
+//! The tests of the fabric: one binary, because each would link a copy of everything.
 
 mod adaptive;
 mod arbitration;

@@ -1,12 +1,12 @@
-//! Packets beside flows: closed forms of shared links, conservation, and the same results however they are run.
+//! Packets beside flows: closed forms of shared links, conservation, and equal results on every scheduler.
 //!
-//! Traffic 0 goes in packets and traffic 1 as flows. A link carries a flit in a cycle, C = 1.
+//! Traffic 0 uses packets and traffic 1 flows. A link carries a flit per cycle, C = 1.
 
 mod queues;
 
 use crate::common::{
-    CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SIZES, SWITCHINGS, Scripted, assert_equal_divided,
-    assert_goes_on_from_what_was_saved, every_fabric,
+    CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SIZES, SWITCHINGS, Scripted, assert_equal_divided, assert_restores,
+    every_fabric,
 };
 use crate::common::{message, named, play, random_messages, sample, shape};
 use odonata_engine::random::Purpose;
@@ -17,7 +17,7 @@ use odonata_units::Bandwidth;
 
 const INTERVAL: Time = Time(500 * CYCLE.0);
 
-/// When what takes long has settled.
+/// When start-up effects have settled.
 const LATER: Time = Time(5_000 * CYCLE.0);
 
 fn mixed(net: &Net, flows: [bool; 2], interval: Time) -> Net {
@@ -29,7 +29,7 @@ fn mixed(net: &Net, flows: [bool; 2], interval: Time) -> Net {
     net
 }
 
-/// Ten nodes of one group, of which some send no faster than this part of a link.
+/// Ten nodes of one group, some of which send at most at this fraction of a link's rate.
 fn group(limited: &[(usize, f64)]) -> Net {
     let mut net = mixed(&Net::round(shape(1, 5, 2, 0)), [false, true], INTERVAL);
     let mut rates = vec![None; 10];
@@ -44,14 +44,14 @@ fn of(traffic: u16, message: Scripted) -> Scripted {
     Scripted { traffic, ..message }
 }
 
-/// The cycles from when the first message was sent to its arrival.
+/// Cycles from the submission of the first message to its arrival.
 fn cycles(net: &Net, script: Vec<Scripted>) -> f64 {
     let at = script[0].at;
     (play(net, named(script)).arrival(0) - at).0 as f64 / CYCLE.0 as f64
 }
 
-/// What coupling may be late: until a link is known, and until those who share it have taken turns, in intervals; and a part of the
-/// whole time, since changes below a 256th of a link are not told.
+/// Tolerance of the coupling: some intervals until a link is known and the senders have adapted; and a fraction of the
+/// total time, since changes below a 256th of a link are not reported.
 fn assert_takes(found: f64, expected: f64, context: &str) {
     let late = 3.0 * (INTERVAL.0 / CYCLE.0) as f64;
     assert!(
@@ -60,8 +60,8 @@ fn assert_takes(found: f64, expected: f64, context: &str) {
     );
 }
 
-/// n flits in packets beside flows that take r of the link take n / (C - r), and no more than fairness lets them: from three nodes
-/// that could take it all, 4 n.
+/// n flits in packets beside flows that take r of the link need n / (C - r), but packets get no less than their fair
+/// share. Beside flows of three nodes that could take the whole link, 4 n.
 #[test]
 fn packets_get_what_flows_leave() {
     let flits = 40_000;
@@ -86,7 +86,7 @@ fn packets_get_what_flows_leave() {
     }
 }
 
-/// The same the other way round: a flow of n flits beside packets that take r of the link.
+/// Vice versa: a flow of n flits beside packets that take r of the link.
 #[test]
 fn flows_get_what_packets_leave() {
     let flits = 40_000;
@@ -109,7 +109,7 @@ fn flows_get_what_packets_leave() {
     }
 }
 
-/// One of each from the same moment on, over the same link: both take twice as long as alone.
+/// One of each from the same time on, over the same link: both take twice as long as alone.
 #[test]
 fn a_flow_and_packets_share_alike() {
     let net = group(&[]);
@@ -124,7 +124,7 @@ fn a_flow_and_packets_share_alike() {
     assert_takes(flow, 2.0 * flits as f64, "flow");
 }
 
-/// A node whose packets and flows share nothing but its NIC.
+/// A node whose packets and flows share only its NIC.
 #[test]
 fn a_nic_is_shared() {
     let net = group(&[]);
@@ -136,7 +136,7 @@ fn a_nic_is_shared() {
     assert_takes(cycles(&net, script), 2.0 * flits as f64, "half a NIC");
 }
 
-/// The finer the interval, the nearer to the closed form a burst comes that starts beside a flow.
+/// The shorter the interval, the closer a burst beside a flow comes to the closed form.
 #[test]
 fn a_shorter_interval_is_nearer() {
     let error = |interval: u64| {
@@ -154,7 +154,7 @@ fn a_shorter_interval_is_nearer() {
 
 /// Without flows, or without packets, nothing is coupled.
 #[test]
-fn one_kind_alone_is_as_ever() {
+fn one_kind_alone_is_not_coupled() {
     every_network(|net, context| {
         let script: Vec<_> = random_messages(net, 150, 300, &SIZES, 5);
         let (packets, mut flows) = (net.clone(), net.clone());
@@ -166,7 +166,7 @@ fn one_kind_alone_is_as_ever() {
     });
 }
 
-/// Of every routing, with the routers that do not work in cycles.
+/// The networks of every routing, with routers that do not work in cycles.
 fn every_network(mut run: impl FnMut(&Net, &str)) {
     every_fabric(|net, _, context| {
         if net.params.router != RouterModel::Pipelined {
@@ -177,7 +177,7 @@ fn every_network(mut run: impl FnMut(&Net, &str)) {
     });
 }
 
-/// Half of them of each traffic.
+/// Messages of both traffics, half of each.
 fn both_kinds(net: &Net, n: usize, span: u64, seed: u64) -> Vec<Scripted> {
     let mut script = random_messages(net, n, span, &SIZES, seed);
     script.iter_mut().for_each(|m| m.traffic = (m.name % 2) as u16);
@@ -227,13 +227,13 @@ fn assert_parts_make_no_difference(step: usize) {
 }
 
 #[test]
-fn what_is_known_of_the_others_goes_on_from_what_was_saved() {
+fn published_loads_restore_from_a_saved_state() {
     assert_go_on(3);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn what_is_known_of_the_others_goes_on_in_any_network() {
+fn published_loads_restore_in_any_network() {
     assert_go_on(1);
 }
 
@@ -243,24 +243,24 @@ fn assert_go_on(step: usize) {
     every_network(|net, context| {
         if in_sample() {
             let script = both_kinds(net, 120, 60, 6);
-            assert_goes_on_from_what_was_saved(net, &script, (&mut random, 400), context);
+            assert_restores(net, &script, (&mut random, 400), context);
         }
     });
 }
 
 #[test]
-fn every_event_can_be_taken_back() {
-    assert_every_event_can_be_taken_back(3);
+fn every_event_can_be_undone() {
+    assert_every_event_can_be_undone(3);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn every_event_can_be_taken_back_in_any_network() {
-    assert_every_event_can_be_taken_back(1);
+fn every_event_can_be_undone_in_any_network() {
+    assert_every_event_can_be_undone(1);
 }
 
-/// Every event done, undone and done again, at a load that fills the smallest buffers.
-fn assert_every_event_can_be_taken_back(step: usize) {
+/// Every event is done, undone and redone, at a load that fills minimal buffers.
+fn assert_every_event_can_be_undone(step: usize) {
     let mut in_sample = sample(step);
     for router in ROUTERS {
         for switching in SWITCHINGS {

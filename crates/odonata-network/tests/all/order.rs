@@ -1,4 +1,4 @@
-//! Results depend on the scenario and the seed, and on nothing else.
+//! Results depend only on the scenario and the seed.
 
 use crate::common::{
     CYCLE, FLIT, Net, Play, ROUTERS, ROUTINGS, SWITCHINGS, Scripted, fingerprint, finish, message, named, play,
@@ -14,7 +14,7 @@ fn all_nets(shape: odonata_topology::DragonflyShape, test: impl FnMut(Net, &str)
     some_nets(1, shape, test);
 }
 
-/// Every `step`-th of them.
+/// Every `step`-th network.
 fn some_nets(step: usize, shape: odonata_topology::DragonflyShape, mut test: impl FnMut(Net, &str)) {
     let mut in_sample = sample(step);
     for router in ROUTERS {
@@ -34,7 +34,7 @@ fn some_nets(step: usize, shape: odonata_topology::DragonflyShape, mut test: imp
     }
 }
 
-/// Messages of one process at one instant are ordered by their insertion; give each an instant of its own.
+/// Gives each message its own time, because messages of one process at one instant are ordered by insertion.
 fn apart(net: &Net, mut script: Vec<Scripted>) -> Vec<Scripted> {
     let dragonfly = net.dragonfly();
     let mut taken = std::collections::HashSet::new();
@@ -70,7 +70,7 @@ fn the_same_seed_repeats_a_run_and_another_does_not() {
             play(&net, script.clone()).digest()
         };
         assert_eq!(run(1), run(1), "{context}");
-        // One cable per pair of groups: minimal routing has nothing to draw. Two: it has.
+        // With one cable per pair of groups minimal routing draws nothing; with two it does.
         assert_ne!(run(1), run(2), "{context}");
         let other = random_messages(&net, 400, 400, &SIZES, 4);
         assert_ne!(play(&net, other).digest(), run(1), "{context}");
@@ -86,9 +86,9 @@ fn routing_without_a_choice_does_not_depend_on_the_seed() {
     assert_eq!(play(&net, script).digest(), first);
 }
 
-/// Every event done, undone and done again, at a load that fills the smallest buffers.
+/// Every event is done, undone and redone, at a load that fills minimal buffers.
 #[test]
-fn every_event_can_be_taken_back() {
+fn every_event_can_be_undone() {
     all_nets(shape(3, 2, 2, 1), |mut net, context| {
         net.params.series = Some(Time(50 * CYCLE.0));
         let script = random_messages(&net, 28, 14, &SIZES, 6);
@@ -107,7 +107,7 @@ fn every_event_can_be_taken_back() {
 }
 
 #[test]
-fn diverting_over_own_ports_can_be_taken_back() {
+fn diverting_over_own_ports_can_be_undone() {
     let mut net = Net::round(shape(4, 2, 2, 3)).routed(Algorithm::ProgressiveAdaptive, Intermediate::Router);
     (net.divert, net.candidates) = (Divert::OwnGlobalPorts, 3);
     let script = random_messages(&net, 40, 20, &SIZES, 6);
@@ -117,19 +117,19 @@ fn diverting_over_own_ports_can_be_taken_back() {
 }
 
 #[test]
-fn needless_looks_change_nothing_and_needed_ones_are_not_missing() {
-    assert_needless_looks_change_nothing(3);
+fn needless_wake_ups_change_nothing_and_needed_ones_are_not_missing() {
+    assert_needless_wake_ups_change_nothing(3);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn needless_looks_change_nothing_in_any_network() {
-    assert_needless_looks_change_nothing(1);
+fn needless_wake_ups_change_nothing_in_any_network() {
+    assert_needless_wake_ups_change_nothing(1);
 }
 
-/// Wake-ups of ports and NICs are idempotent: one for every port in every cycle, needed or not, changes no
-/// result. So none is missing either: a port that somebody had forgotten to wake would be served earlier.
-fn assert_needless_looks_change_nothing(step: usize) {
+/// Wake-ups of ports and NICs are idempotent: an additional one for every port in every cycle changes no result. So
+/// none is missing either: a port without a needed wake-up would be served earlier here.
+fn assert_needless_wake_ups_change_nothing(step: usize) {
     some_nets(step, shape(5, 4, 2, 2), |net, context| {
         for (n, span) in [(150, 2_000), (300, 300), (300, 5)] {
             let script = random_messages(&net, n, span, &SIZES, 8);
@@ -147,18 +147,18 @@ fn assert_needless_looks_change_nothing(step: usize) {
 }
 
 #[test]
-fn empty_messages_from_many_nodes_to_one_do_not_depend_on_who_looks_when() {
+fn empty_messages_to_one_node_do_not_depend_on_wake_ups() {
     assert_empty_messages_leave_in_turn(3);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn empty_messages_do_not_depend_on_who_looks_when_in_any_network() {
+fn empty_messages_do_not_depend_on_wake_ups_in_any_network() {
     assert_empty_messages_leave_in_turn(1);
 }
 
-/// Empty messages take no time on a link, and yet no instant sees two of them on one link: whoever looks, and
-/// how often, they leave one after the other.
+/// Empty messages take no time on a link, but two of them never leave on one link at one instant: they leave one after
+/// another, independent of the number of wake-ups.
 fn assert_empty_messages_leave_in_turn(step: usize) {
     some_nets(step, shape(3, 2, 2, 1), |net, context| {
         let nodes = net.nodes();
@@ -175,8 +175,8 @@ fn assert_empty_messages_leave_in_turn(step: usize) {
     });
 }
 
-/// Messages stay in order on a minimal path with one cable, whatever waits beside them: in all routers those that
-/// want the same virtual channel of the same output leave in order of arrival.
+/// Messages stay in order on a minimal path with one cable, whatever waits beside them: in all routers packets for the
+/// same virtual channel of the same output leave in order of arrival.
 #[test]
 fn messages_of_a_pair_of_nodes_arrive_in_the_order_sent() {
     for router in ROUTERS {

@@ -1,9 +1,8 @@
-//! The pipelined router: closed forms, conservation, independence of needless looks and of the order of parts.
+//! The pipelined router: closed forms, conservation, independence of superfluous wake-ups and of the order of parts.
 
 use crate::common::{
-    CYCLE, FLIT, Net, Play, ROUTINGS, Scripted, assert_books_change_nothing, assert_can_be_taken_back,
-    assert_equal_divided, assert_goes_on_from_what_was_saved, finish, link, links, message, named, play,
-    random_messages, sample, shape,
+    CYCLE, FLIT, Net, Play, ROUTINGS, Scripted, assert_blame_changes_nothing, assert_can_be_undone,
+    assert_equal_divided, assert_restores, finish, link, links, message, named, play, random_messages, sample, shape,
 };
 use odonata_engine::random::Purpose;
 use odonata_engine::{Stream, Time};
@@ -36,7 +35,7 @@ fn latency(net: &Net, target: u32, bytes: u64) -> u64 {
     time.0 / CYCLE.0
 }
 
-/// Routers and latencies of links between them from node 0 to `target` of the dragonfly above.
+/// Number of routers, and total latency of the links between them, from node 0 to `target` of the dragonfly above.
 fn way(net: &Net, target: u32) -> (u64, u64) {
     let dragonfly = net.dragonfly();
     let topology = dragonfly.topology();
@@ -56,8 +55,8 @@ fn way(net: &Net, target: u32) -> (u64, u64) {
     (routers, wires)
 }
 
-/// One flit: a flit time and a latency to the first router, and per router its stages and the link behind it:
-/// `1 + L + R (r + v + s + x) + sum of latencies`, of which the crossbar's last cycle is the link's flit time.
+/// One flit: a flit time and a latency to the first router, and per router its stages and the link behind it: `1 + L +
+/// R (r + v + s + x) + sum of latencies`; the crossbar's last cycle is the link's flit time.
 #[test]
 fn a_flit_alone_pays_the_stages_of_every_router_and_the_latency_of_every_link() {
     for (routing, vc, switch, crossbar) in [(0, 1, 1, 1), (1, 1, 1, 1), (0, 2, 1, 1), (0, 1, 3, 1), (2, 2, 2, 2)] {
@@ -82,7 +81,7 @@ fn a_flit_alone_pays_the_stages_of_every_router_and_the_latency_of_every_link() 
     }
 }
 
-/// With two steps in a cycle, allocation of both kinds takes one: T0 = 2 R + sum of latencies + 1.
+/// With two steps per cycle, both allocations take one cycle: T0 = 2 R + sum of latencies + 1.
 #[test]
 fn internal_speedup_two_takes_two_cycles_per_router() {
     let mut net = pipelined(Switching::Wormhole);
@@ -93,8 +92,8 @@ fn internal_speedup_two_takes_two_cycles_per_router() {
     }
 }
 
-/// Further flits follow one per cycle; a packet that must come in whole waits for its tail at every router, and is routed
-/// meanwhile.
+/// Further flits follow one per cycle; a packet that must arrive whole waits for its tail at every router, and is
+/// routed meanwhile.
 #[test]
 fn flits_of_a_packet_follow_each_other_cycle_by_cycle() {
     for (n, routing) in (1..=8).flat_map(|n| [0, 1, 5].map(|routing| (n, routing))) {
@@ -118,10 +117,10 @@ fn flits_of_a_packet_follow_each_other_cycle_by_cycle() {
     }
 }
 
-/// A buffer of B flits whose credit is back after c cycles lets B flits pass in c cycles.
+/// A buffer of B flits whose credit returns after c cycles lets B flits pass in c cycles.
 #[test]
 fn a_stream_is_bound_by_the_credits_of_its_buffers() {
-    // From one switch allocation over crossbar, link (flit time and latency) and the next one to the credit.
+    // From switch allocation over crossbar, link (flit time and latency) and the next switch allocation to the credit.
     let loop_cycles = |credit: u64| 1 + 1 + 5 + 1 + credit;
     for (buffer, credit) in [(2, 7), (4, 7), (8, 7), (64, 7), (8, 20)] {
         let mut net = pipelined(Switching::Wormhole);
@@ -161,7 +160,7 @@ pub(crate) fn variants() -> Vec<(Net, String)> {
                 let how = (arbitration, net.params.pipeline);
                 let context = format!("{switching:?} {algorithm:?} {intermediate:?} {how:?}");
                 nets.push((net.clone(), context.clone()));
-                // Worms longer than a buffer.
+                // Packets longer than a buffer.
                 if switching == Switching::Wormhole {
                     net.params.links = links([link(1, 2, 8, 3), link(2, 5, 8, 7), link(3, 20, 8, 22)]);
                     net.params.packet = 24 * FLIT;
@@ -177,7 +176,7 @@ pub(crate) fn variants() -> Vec<(Net, String)> {
 }
 
 #[test]
-fn random_traffic_arrives_once_and_whole_and_every_credit_comes_home() {
+fn random_traffic_arrives_once_and_whole_and_every_credit_returns() {
     for (net, context) in variants() {
         let sizes = [0, 1, FLIT, 3 * FLIT + 1, 8 * FLIT, 40 * FLIT];
         let mut model = play(&net, of_three(&net, 300, 600, &sizes, 11));
@@ -186,7 +185,7 @@ fn random_traffic_arrives_once_and_whole_and_every_credit_comes_home() {
     }
 }
 
-/// A tick in which nothing can go on changes nothing.
+/// A tick without progress changes nothing.
 #[test]
 fn needless_cycles_change_nothing() {
     for (net, context) in variants() {
@@ -197,38 +196,38 @@ fn needless_cycles_change_nothing() {
     }
 }
 
-/// Every event done, undone and done again, while worms lie across several routers.
+/// Every event is done, undone and redone, while packets extend over several routers.
 #[test]
-fn every_event_can_be_taken_back() {
-    // A number that shares no factor with those of switchings, routings and pipelines.
+fn every_event_can_be_undone() {
+    // A number without a common factor with those of switchings, routings and pipelines.
     for (mut net, context) in variants().into_iter().step_by(11) {
         net.shape = shape(3, 2, 1, 1);
         net.params.series = Some(Time(50 * CYCLE.0));
         let script = of_three(&net, 8, 10, &[0, FLIT, 6 * FLIT, 12 * FLIT], 6);
-        let harness = assert_can_be_taken_back(&net, script, &context);
+        let harness = assert_can_be_undone(&net, script, &context);
         assert_eq!(harness.model().fabric.in_flight(), (0, 0), "{context}");
     }
 }
 
-/// Handed over after 1 to 1000 events: flits in buffers and on wires, virtual channels taken, routers asleep.
+/// Restored after 1 to 1000 events: flits in buffers and on wires, virtual channels held, routers asleep.
 #[test]
-fn a_run_goes_on_from_what_was_saved_in_the_middle_of_worms() {
+fn a_run_restored_within_packets_gives_the_same_results() {
     let mut random = Stream::new(1, 0, Purpose::Host);
     for (net, context) in variants().into_iter().step_by(7) {
         let script = of_three(&net, 60, 30, &[0, FLIT, 8 * FLIT, 50 * FLIT], 6);
-        let mut model = assert_goes_on_from_what_was_saved(&net, &script, (&mut random, 1_000), &context);
+        let mut model = assert_restores(&net, &script, (&mut random, 1_000), &context);
         model.assert_complete(&context);
     }
 }
 
-/// What waits are is in the books only, and those are the same on every scheduler.
+/// Blame changes no other result, and its charges are the same on every scheduler.
 #[test]
-fn nothing_depends_on_the_books_and_the_books_on_nobody() {
+fn blame_changes_no_result_and_does_not_depend_on_the_scheduler() {
     for (mut net, context) in variants().into_iter().step_by(3) {
         net.params.series = Some(Time(50 * CYCLE.0));
         let script = of_three(&net, 200, 200, &[0, FLIT, 6 * FLIT, 12 * FLIT], 6);
-        let charged = assert_books_change_nothing(&net, script, &context);
-        assert!(charged > 0, "{context}: nobody waited");
+        let charged = assert_blame_changes_nothing(&net, script, &context);
+        assert!(charged > 0, "{context}: no packet waited");
     }
     for (net, context) in variants().into_iter().step_by(13) {
         let script = of_three(&net, 150, 150, &[0, FLIT, 6 * FLIT, 12 * FLIT], 8);
@@ -237,22 +236,22 @@ fn nothing_depends_on_the_books_and_the_books_on_nobody() {
 }
 
 #[test]
-fn waits_are_what_flits_are_late() {
-    assert_waits_are_what_flits_are_late(2);
+fn waits_equal_the_delays_of_flits() {
+    assert_waits_equal_the_delays_of_flits(2);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn waits_are_what_flits_are_late_in_every_variant() {
-    assert_waits_are_what_flits_are_late(1);
+fn waits_equal_the_delays_of_flits_in_every_variant() {
+    assert_waits_equal_the_delays_of_flits(1);
 }
 
-/// A message of one flit is later than it would be alone by what it waits: at its NIC, behind others in its buffer, for a virtual
-/// channel, for a credit, for the crossbar, for the link. So all waits together are all delays together.
-fn assert_waits_are_what_flits_are_late(step: usize) {
+/// A message of one flit is late by the sum of its waits: at its NIC, behind others in its buffer, for a virtual
+/// channel, a credit, the crossbar, the link. So the sum of all waits equals the sum of all delays.
+fn assert_waits_equal_the_delays_of_flits(step: usize) {
     let mut in_sample = sample(step);
     for (mut net, context) in variants() {
-        // One path for each pair of nodes; every cycle with as many steps.
+        // One path per pair of nodes; the same number of steps in every cycle.
         let minimal = context.contains("Minimal");
         if !minimal || net.params.pipeline.internal_speedup.fract() != 0.0 || !in_sample() {
             continue;
@@ -273,7 +272,7 @@ fn assert_waits_are_what_flits_are_late(step: usize) {
     }
 }
 
-/// (resource, culprit, picoseconds) of all that `victim` has waited for.
+/// (resource, culprit, picoseconds) of all waits of `victim`.
 fn waits_of(model: &Play, victim: u16) -> Vec<(&'static str, Option<u16>, u64)> {
     let charges = model.fabric.blame();
     let mine = charges.iter().filter(|c| c.victim == victim);
@@ -281,11 +280,11 @@ fn waits_of(model: &Play, victim: u16) -> Vec<(&'static str, Option<u16>, u64)> 
         .collect()
 }
 
-/// Nodes 0 and 1 of a router send to another router in the same cycle, of traffics 0 and 1. One of the heads gets the virtual channel
-/// of the cable, and has it until its tail is granted the crossbar, after `n` cycles. Then the other asks: it waits for the first alone, and
-/// as long as it is late.
+/// Nodes 0 and 1 of a router send to another router in the same cycle, as traffics 0 and 1. One head gets the virtual
+/// channel of the cable, and holds it until its tail is granted the crossbar, after `n` cycles. Then the other requests
+/// it: it waits only for the first, for as long as it is late.
 #[test]
-fn a_worm_holds_its_channel_against_another() {
+fn a_packet_holds_its_channel_until_its_tail_leaves() {
     for (n, switching) in [1, 2, 8]
         .into_iter()
         .flat_map(|n| SWITCHINGS.map(|switching| (n, switching)))
@@ -303,18 +302,18 @@ fn a_worm_holds_its_channel_against_another() {
         assert_eq!(waits_of(&model, 1 - second as u16), []);
         let first = Some(1 - second as u16);
         let mut waits = waits_of(&model, second as u16);
-        // A packet that must be in whole is still in its buffer at the other end when the next one comes there, whose flits would have to
-        // wait for each other anyway.
+        // A packet that must arrive whole is still in its buffer at the other end when the next one arrives there,
+        // whose flits would have to wait for each other anyway.
         waits.retain(|wait| switching != Switching::StoreAndForward || wait.0 != "input");
         assert_eq!(waits, [("link", first, late[second])], "{n} flits, {switching:?}");
         assert!(late[second] >= n * CYCLE.0, "{n} flits, {switching:?}");
     }
 }
 
-/// Two streams cross to a link at twice its rate (internal speed-up two) and lie in front of it by turns: what flits of one wait
-/// there is half for the other's and half for its own.
+/// Two streams cross to a link at twice its rate (internal speedup two) and alternate in its queue. Half of the wait of
+/// a stream's flits there is for the other stream and half for its own.
 #[test]
-fn flits_in_front_of_a_link_wait_for_each_of_those_before_them() {
+fn flits_that_wait_for_a_link_are_charged_to_each_flit_ahead() {
     let mut net = pipelined(Switching::Wormhole);
     net.params.pipeline.internal_speedup = 2.0;
     // The cable sends a flit in two cycles.
@@ -348,9 +347,9 @@ fn flits_in_front_of_a_link_wait_for_each_of_those_before_them() {
     }
 }
 
-/// A stream to a node whose link takes half of what comes waits for credits, which its own flits give.
+/// A stream to a node whose link carries half its rate waits for credits that its own flits return.
 #[test]
-fn who_waits_for_credits_waits_for_those_who_give_them() {
+fn waits_for_credits_are_charged_to_the_flits_that_return_them() {
     let mut net = pipelined(Switching::Wormhole);
     net.params.links = links([link(2, 2, 8, 3), link(1, 5, 8, 7), link(1, 20, 8, 22)]);
     // Nodes of two other routers of the group send to node 0 and to node 1, which is idle.

@@ -1,4 +1,4 @@
-//! What messages lose on their way through pipelined routers: closed cases, sums, and that it depends on nothing else.
+//! Lost time of messages through pipelined routers: constructed cases, sums, and independence of the scheduler.
 
 use crate::common::*;
 use crate::lost_time::lost;
@@ -22,13 +22,13 @@ fn of(traffic: u16, at: u64, (source, target): (u32, u32), bytes: u64) -> Script
     }
 }
 
-/// What message `name` had lost when it arrived.
+/// The losses of message `name` at arrival.
 fn losses(model: &Play, name: u32) -> Vec<Loss> {
     let found = model.losses.iter().find(|lost| lost.0 == name);
     found.map_or(Vec::new(), |lost| lost.1.losses.clone())
 }
 
-/// How much later than alone message `name` arrives, and what it loses alone, to its own flits.
+/// The delay of message `name` compared with running alone, and its losses alone, to its own flits.
 fn beside_alone(net: &Net, model: &Play, script: &[Scripted], name: usize) -> (Time, Time) {
     let mine = script[name];
     let alone = play(net, named(vec![Scripted { traffic: 0, ..mine }]));
@@ -44,18 +44,18 @@ fn with_lost_time(mut net: Net) -> Net {
     net
 }
 
-/// All that was lost to `culprit`, whatever it was.
+/// All losses to `culprit`, of any kind.
 fn to(losses: &[Loss], culprit: u16) -> Time {
     let his: Vec<Loss> = losses.iter().filter(|loss| loss.culprit == culprit).copied().collect();
     total(&his)
 }
 
-/// A message is later than it would be alone by what it has lost, less what it loses to its own flits alone: to the picosecond, message by message,
-/// though its flits may wait in several routers at once.
+/// A message is late by its losses, minus those to its own flits when alone: to the picosecond, for each message,
+/// although its flits may wait in several routers at once.
 #[test]
-fn what_a_message_has_lost_is_what_it_is_late() {
+fn the_losses_of_a_message_equal_its_delay() {
     for (net, context) in variants() {
-        // One path for each pair of nodes; every cycle with as many steps.
+        // One path per pair of nodes; the same number of steps in every cycle.
         if !context.contains("Minimal") || net.params.pipeline.internal_speedup.fract() != 0.0 {
             continue;
         }
@@ -76,9 +76,9 @@ fn what_a_message_has_lost_is_what_it_is_late() {
     }
 }
 
-/// Links whose latencies are no whole number of cycles: what is lost on the way to a router is rounded there as time is.
+/// Links whose latencies are not a whole number of cycles: losses before a router are rounded there as time is.
 #[test]
-fn what_is_lost_is_rounded_to_cycles_as_time_is() {
+fn losses_are_rounded_to_cycles_like_times() {
     let mut net = with_lost_time(pipelined(Switching::Wormhole));
     net.shape.cables = Some(1);
     for class in &mut net.params.links {
@@ -88,7 +88,7 @@ fn what_is_lost_is_rounded_to_cycles_as_time_is() {
     let model = play(&net, script.clone());
     for (name, m) in script.iter().enumerate() {
         let (lost, late) = (total(&losses(&model, m.name)), late(&net, &model, &script, name));
-        // Each of its routers may hide part of a cycle that somebody cost it before.
+        // Each of its routers may hide part of a cycle that another message cost it before.
         assert!(
             lost <= late + cycles(1) && late <= lost + cycles(4),
             "{m:?}: {lost:?}, {late:?}"
@@ -96,9 +96,9 @@ fn what_is_lost_is_rounded_to_cycles_as_time_is() {
     }
 }
 
-/// Two jobs, one link: who comes second has lost what it is late to the first, as a wait for a link, and the first nothing.
+/// Two jobs, one link: the second has lost its delay to the first, as a wait for a link, and the first nothing.
 #[test]
-fn who_waits_for_a_worm_has_lost_to_its_job_what_it_is_late() {
+fn a_wait_for_a_packet_is_a_loss_to_its_job() {
     for (n, switching) in [1, 2, 8].into_iter().flat_map(|n| SWITCHINGS.map(|s| (n, s))) {
         let net = with_lost_time(pipelined(switching));
         let script = named([0, 1].map(|i| of(i, 1, (u32::from(i), 2), n * FLIT)).to_vec());
@@ -119,10 +119,10 @@ fn who_waits_for_a_worm_has_lost_to_its_job_what_it_is_late() {
     }
 }
 
-/// A worm of 48 flits lies in buffers of 16: its head is held up by another job's worm, and its flits behind wait for room that its own flits make.
-/// All that it has lost it has lost to the other job, and no more than it is late.
+/// A packet of 48 flits extends over buffers of 16. Its head is blocked by another job's packet, and its flits behind
+/// wait for credits of its own flits. All its losses are to the other job, and equal its delay.
 #[test]
-fn flits_behind_a_head_that_is_held_up_have_lost_what_the_head_has() {
+fn flits_behind_a_blocked_head_inherit_its_losses() {
     let mut net = with_lost_time(pipelined(Switching::Wormhole));
     net.params.links = links([link(1, 2, 16, 3), link(1, 5, 16, 7), link(1, 20, 16, 22)]);
     net.params.packet = 48 * FLIT;
@@ -143,16 +143,16 @@ fn flits_behind_a_head_that_is_held_up_have_lost_what_the_head_has() {
     assert!(charged > late.0, "its flits have waited in several routers at once");
 }
 
-/// Flits come over a link that takes two cycles for each, and go on over one that takes one. While the head is held up by another job's
-/// packet of `k` flits, the others come in; the tail is late by the rest of it.
+/// Flits arrive over a link that takes two cycles for each, and continue over one that takes one. While another job's
+/// packet of `k` flits blocks the head, the others arrive; the tail is late by the rest of the delay.
 #[test]
-fn slack_between_the_flits_of_a_packet_takes_up_what_its_head_has_lost() {
+fn slack_between_flits_absorbs_losses_of_the_head() {
     let mut some = (0, 0);
     for k in 1..=20 {
         let mut net = with_lost_time(pipelined(Switching::Wormhole));
         net.params.links = links([link(1, 2, 64, 3), link(2, 5, 64, 7), link(1, 20, 64, 22)]);
         net.params.packet = 32 * FLIT;
-        // The head of the second comes to router 1 in cycle 12.
+        // The head of the second arrives at router 1 in cycle 12.
         let script = named(vec![of(1, 9, (3, 2), k * FLIT), of(0, 1, (0, 2), 8 * FLIT)]);
         let model = play(&net, script.clone());
         let late = late(&net, &model, &script, 1);
@@ -164,10 +164,10 @@ fn slack_between_the_flits_of_a_packet_takes_up_what_its_head_has_lost() {
     assert!(some.0 > 3 && some.1 > 3, "{some:?}");
 }
 
-/// A stream of packets whose first is held up by another job's: the last one, which completes the message, has lost to that job what it is late,
-/// and to its own traffic what it loses alone.
+/// A stream of packets whose first is blocked by another job's: the last one, which completes the message, has lost its
+/// delay to that job, and to its own traffic the same as alone.
 #[test]
-fn the_last_packet_of_a_message_has_lost_what_the_first_was_held_up() {
+fn the_last_packet_of_a_message_inherits_the_delay_of_the_first() {
     for packets in [1, 2, 5, 12] {
         let net = with_lost_time(pipelined(Switching::Wormhole));
         let script = named(vec![
@@ -184,9 +184,9 @@ fn the_last_packet_of_a_message_has_lost_what_the_first_was_held_up() {
     }
 }
 
-/// Who waits for credits that another job's flits give back has lost to that job, in waits for buffers.
+/// A message that waits for credits from another job's flits has lost to that job, in waits for buffers.
 #[test]
-fn who_waits_for_credits_has_lost_to_those_who_give_them() {
+fn waits_for_credits_are_losses_to_the_flits_that_return_them() {
     let mut net = with_lost_time(pipelined(Switching::Wormhole));
     net.params.links = links([link(2, 2, 8, 3), link(1, 5, 8, 7), link(1, 20, 8, 22)]);
     let script = named(vec![
@@ -209,7 +209,7 @@ fn sorted(mut model: Play) -> Vec<(u32, Vec<Loss>)> {
 }
 
 #[test]
-fn places_change_no_sum() {
+fn places_change_no_sum_of_losses() {
     for (net, context) in variants().into_iter().step_by(2) {
         let (with, without) = (lost(&net, true), lost(&net, false));
         assert_eq!(without, with, "{context}");
@@ -221,7 +221,7 @@ fn places_change_no_sum() {
     }
 }
 
-/// Nothing depends on what is lost, and that on no needless cycle.
+/// Losses change no other result, and superfluous cycles change no loss.
 #[test]
 fn needless_cycles_change_no_loss() {
     for (net, context) in variants().into_iter().step_by(2) {
@@ -245,28 +245,29 @@ fn losses_are_the_same_on_all_schedulers_and_divisions() {
 }
 
 #[test]
-fn every_loss_can_be_taken_back() {
+fn every_loss_can_be_undone() {
     for (net, context) in variants().into_iter().step_by(11) {
         let mut net = with_lost_time(net);
         net.shape = shape(3, 2, 1, 1);
         let script = of_three(&net, 8, 10, &[0, FLIT, 6 * FLIT, 12 * FLIT], 6);
-        assert_can_be_taken_back(&net, script, &context);
+        assert_can_be_undone(&net, script, &context);
     }
 }
 
 #[test]
-fn losses_go_on_from_what_was_saved() {
+fn losses_restore_from_a_saved_state() {
     let mut random = Stream::new(1, 0, Purpose::Host);
     for (net, context) in variants().into_iter().step_by(7) {
         let net = with_lost_time(net);
         let script = of_three(&net, 60, 30, &[0, FLIT, 8 * FLIT, 50 * FLIT], 6);
-        assert_goes_on_from_what_was_saved(&net, &script, (&mut random, 1_000), &context);
+        assert_restores(&net, &script, (&mut random, 1_000), &context);
     }
 }
 
-/// A NIC that sends at half of its link's rate rests after each packet. Who waits for it then waits for the packet before; all waits are charged.
+/// A NIC with half of its link's rate pauses after each packet. A message that waits for it then waits for the previous
+/// packet; all waits are charged.
 #[test]
-fn who_waits_for_a_nic_that_rests_waits_for_the_packet_before() {
+fn a_wait_for_a_pausing_nic_is_charged_to_the_previous_packet() {
     let mut net = with_lost_time(pipelined(Switching::Wormhole));
     net.params.nic.rate = Some(odonata_units::Bandwidth(FLIT as f64 * 1e9 / 2.0));
     let script = named(vec![of(1, 1, (0, 2), 16 * FLIT), of(0, 1, (0, 3), FLIT)]);

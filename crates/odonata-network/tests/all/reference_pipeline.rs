@@ -1,4 +1,4 @@
-//! The event-driven pipelined router against routers that are simulated cycle by cycle and flit by flit.
+//! The event-driven pipelined router compared with routers simulated cycle by cycle and flit by flit.
 
 use crate::common;
 use crate::common::{CYCLE, FLIT, Net, Play, Scripted, finish, link, links, message, named, pipeline, shape};
@@ -14,7 +14,7 @@ use odonata_network::{
 use odonata_topology::{FatTree, FatTreeShape, HyperX, HyperXShape, Torus, TorusShape};
 use std::ops::Range;
 
-/// A case: a network, its parameters and what is sent.
+/// A case: a network, its parameters and its messages.
 struct Case {
     routing: fn() -> Routing,
     params: NetworkParams,
@@ -22,7 +22,7 @@ struct Case {
     script: Vec<Scripted>,
 }
 
-/// Every message arrives in the very cycle in which it does in the reference.
+/// Checks that every message arrives in the same cycle as in the reference.
 fn assert_equal(case: Case, context: &str) -> Vec<u64> {
     let Case {
         routing,
@@ -76,7 +76,7 @@ fn dragonfly(groups: u32, routers: u32, nodes: u32, global_ports: u32) -> Routin
 /// A network by its name.
 type Named = (&'static str, fn() -> Routing);
 
-/// Networks on which no path is drawn: without ties, and with one cable between groups.
+/// Networks without random paths: without ties, and with one cable between groups.
 const NETWORKS: [Named; 12] = [
     ("one router", || dragonfly(1, 1, 5, 0)),
     ("a group", || dragonfly(1, 4, 2, 0)),
@@ -107,7 +107,7 @@ const NETWORKS: [Named; 12] = [
     }),
 ];
 
-/// Rings that are entered with room for a packet more.
+/// Rings that a packet enters only with room for one more packet.
 const BUBBLES: [Named; 2] = [
     ("bubble ring", || torus(&[5], true, 2, TorusAlgorithm::Bubble)),
     ("bubble torus", || torus(&[3, 3], true, 1, TorusAlgorithm::Bubble)),
@@ -160,7 +160,7 @@ impl Author {
         params.arbitration = self.one_of(&common::ARBITRATIONS);
         let largest = self.one_of(&[1, 3, 6]);
         params.packet = largest * FLIT;
-        // A ring that is entered has room for two packets.
+        // A ring with bubble flow control has room for two packets.
         let bubble = matches!(routing(), Routing::Torus(torus) if torus.torus().shape().wrap);
         let least = match switching {
             Switching::Wormhole => 1,
@@ -218,17 +218,17 @@ fn many_random_messages_on_random_networks_take_the_same_cycles() {
 }
 
 #[test]
-fn rings_that_are_entered_by_bubbles_take_the_same_cycles() {
+fn rings_with_bubble_flow_control_take_the_same_cycles() {
     compare(&BUBBLES, &SWITCHINGS[1..], 0..80);
 }
 
 #[test]
-fn packets_that_choose_anew_in_every_step_take_the_same_cycles() {
+fn packets_routed_again_in_every_step_take_the_same_cycles() {
     compare(&[ADAPTIVE], &SWITCHINGS, 0..150);
 }
 
-/// The settings of most simulations, with two steps and more in a cycle, and short packets: flits that nobody competes with pass
-/// without having been queued.
+/// The settings of most simulations, with two and more steps per cycle, and short packets: flits without competition
+/// pass without being queued.
 #[test]
 fn flits_that_pass_take_the_same_cycles() {
     compare_flits_that_pass(0..15);
@@ -247,7 +247,7 @@ fn compare_flits_that_pass(cases: Range<u64>) {
             let switching = author.one_of(&SWITCHINGS[..2]);
             let mut case = author.case(routing, switching);
             case.params.arbitration = Arbitration::RoundRobin;
-            // Buffers hold the packets that were drawn.
+            // Buffers hold the drawn packets.
             case.params.packet = case.params.packet.min(author.one_of(&[1, 1, 2]) * FLIT);
             case.params.pipeline = Pipeline {
                 routing: 0,

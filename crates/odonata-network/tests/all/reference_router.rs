@@ -1,4 +1,4 @@
-//! The event-driven fabric against a router network that is simulated cycle by cycle and flit by flit.
+//! The event-driven fabric compared with a router network simulated cycle by cycle and flit by flit.
 
 use crate::common::{
     ARBITRATIONS, CYCLE, FLIT, INPUT_QUEUES, Net, Scripted, cycle, link, links, message, named, play, random_messages,
@@ -9,8 +9,9 @@ use odonata_topology::DragonflyShape;
 
 const SIZES: [u64; 3] = [FLIT, 2 * FLIT, 8 * FLIT];
 
-/// With either kind of input queues, under round robin and another arbitration that the context chooses, every message arrives
-/// in the very cycle in which it does in the reference. Returns those cycles of round robin, virtual output queues first.
+/// With both kinds of input queues, with round robin and another arbitration that the context selects, every message
+/// arrives in the same cycle as in the reference. Returns the arrival cycles of round robin, virtual output queues
+/// first.
 fn assert_equal(net: &Net, script: Vec<Scripted>, context: &str) -> [Vec<u64>; 2] {
     let letters: usize = context.bytes().map(usize::from).sum();
     INPUT_QUEUES.map(|queues| {
@@ -133,7 +134,7 @@ fn random_traffic_takes_the_same_cycles_at_all_rates() {
 }
 
 #[test]
-fn hot_spot_and_neighbour_group_traffic_take_the_same_cycles() {
+fn hot_spot_and_neighbor_group_traffic_take_the_same_cycles() {
     let net = rated(shape(9, 4, 2, 2), [1, 1, 1], [8, 16, 24]);
     let nodes = net.nodes();
     let to_one = |i: u32| (i % nodes, 5u32);
@@ -155,9 +156,9 @@ fn hot_spot_and_neighbour_group_traffic_take_the_same_cycles() {
     }
 }
 
-/// By hand: 1 cycle per flit, 2 of flight, 3 of pipeline, so a head is at its output 6 cycles after its start.
-/// The output to node 2 sends from 7 to 15 for node 1 and from 15 to 23 for node 0, whose second packet comes to an
-/// idle output at 16: it leaves beside the first from 16 to 24, or behind it from 23 to 31 out of a FIFO.
+/// By hand: 1 cycle per flit, 2 of latency, 3 of pipeline, so a head is at its output 6 cycles after its start. The
+/// output to node 2 sends from 7 to 15 for node 1 and from 15 to 23 for node 0, whose second packet requests an idle
+/// output at 16. It leaves beside the first from 16 to 24, or behind it from 23 to 31 from a FIFO.
 #[test]
 fn a_packet_for_an_idle_output_waits_in_a_fifo_only() {
     let net = rated(shape(1, 1, 8, 0), [1, 1, 1], [64, 64, 64]);

@@ -1,8 +1,8 @@
-//! Queues of a NIC for each output: messages for a slow cable hold up none for a fast one.
+//! Queues of a NIC per output: messages for a slow cable do not delay those for a fast one.
 
 use crate::common::{
-    CYCLE, FLIT, Fabric, Net, Play, SIZES, Scripted, assert_books_change_nothing, assert_equal_divided,
-    assert_goes_on_from_what_was_saved, every_fabric, finish, link, message, named, play, random_messages, shape,
+    CYCLE, FLIT, Fabric, Net, Play, SIZES, Scripted, assert_blame_changes_nothing, assert_equal_divided,
+    assert_restores, every_fabric, finish, link, message, named, play, random_messages, shape,
 };
 use odonata_engine::random::Purpose;
 use odonata_engine::{Stream, Time};
@@ -16,11 +16,12 @@ use odonata_topology::{LinkClass, RailOptimized, RailOptimizedShape};
 
 /// Packets of a stream.
 const PACKETS: u64 = 200;
-/// Cycles that a packet of 8 flits takes on a link of the host and on the rail; the GPU itself sends one in 8.
+/// Cycles of a packet of 8 flits on a link of the host and on the rail; the GPU itself sends one in 8.
 const HOST: u64 = 16;
 const RAIL: u64 = 160;
 
-/// Hosts of three GPUs on rails: a GPU reads a flit per cycle, its links into the host take half of that and the rails a twentieth.
+/// Hosts of three GPUs on rails: a GPU sends a flit per cycle, its links into the host carry half of that and the rails
+/// a twentieth.
 fn rails(links: HostLinks, queues: SendQueues, flows: bool) -> (NetworkParams, Routing) {
     let mut params = Net::round(shape(1, 1, 1, 0)).params;
     params.links[LinkClass::Local as usize] = link(2, 5, 32, 2);
@@ -48,7 +49,8 @@ fn run((params, routing): (NetworkParams, Routing), script: Vec<Scripted>) -> Pl
     model
 }
 
-/// Messages of a packet each from node 0: `PACKETS` to a GPU of its host, and before each tenth of them one to each of `others`.
+/// Messages of one packet each from node 0: `PACKETS` to a GPU of its host, and before each tenth of them one to each
+/// of `others`.
 fn streams(others: &[u32]) -> Vec<Scripted> {
     let packet = |target| message(CYCLE, 0, target, 8 * FLIT);
     let of_ten = |i| {
@@ -58,16 +60,17 @@ fn streams(others: &[u32]) -> Vec<Scripted> {
     (0..PACKETS).flat_map(of_ten).collect()
 }
 
-/// When the last message to `target` has arrived, cycles.
+/// Arrival of the last message to `target`, cycles.
 fn last(model: &Play, script: &[Scripted], target: u32) -> u64 {
     let arrivals = (0..script.len()).filter(|&name| script[name].target == target);
     arrivals.map(|name| model.arrival(name).0).max().unwrap() / CYCLE.0
 }
 
-/// In packets and as flows: beside one on the rail (to GPU 3) a stream into the host takes P times a packet's time on its link, and the
-/// latency of a packet, as it does alone; and so does that on the rail, but for the turns of a few packets. One to the other host through GPU 1 (to 4) takes no more of the host's link than its packets' time there.
+/// As packets and as flows: beside a stream on the rail (to GPU 3), a stream into the host takes P times a packet's
+/// time on its link plus the latency of a packet, as it does alone; and so does the stream on the rail, up to the turns
+/// of a few packets. A stream to the other host through GPU 1 (to 4) takes only its packets' time on the host's link.
 #[test]
-fn a_stream_over_a_fast_cable_takes_what_it_takes_alone() {
+fn a_stream_over_a_fast_cable_takes_as_long_as_alone() {
     for router in [RouterModel::InputQueued, RouterModel::OutputQueued] {
         for links in [HostLinks::Switch, HostLinks::AllToAll] {
             for flows in [false, true] {
@@ -97,7 +100,7 @@ fn a_stream_over_a_fast_cable_takes_what_it_takes_alone() {
                         alone(packets)
                     );
                     let expected = expected + others;
-                    // What a buffer holds, and a turn at each end: whatever P is.
+                    // The content of a buffer, and a turn at each end, for every P.
                     let turns = (32 / 8 + 2) * HOST;
                     assert!(
                         (expected - turns..=expected + turns).contains(&found),
@@ -109,8 +112,8 @@ fn a_stream_over_a_fast_cable_takes_what_it_takes_alone() {
     }
 }
 
-/// In one queue they go in the order in which they were sent, and a packet for the rail holds up ten for the host: 160 cycles where
-/// these take as many, each behind the other but for what the buffers hold.
+/// In one queue messages leave in the order of submission, and a packet for the rail delays ten for the host: 160
+/// cycles, while these take as many, in sequence up to the content of buffers.
 #[test]
 fn in_one_queue_the_slow_cable_sets_the_pace_where_buffers_are_full() {
     let slow: Vec<Scripted> = (0..PACKETS)
@@ -125,7 +128,7 @@ fn in_one_queue_the_slow_cable_sets_the_pace_where_buffers_are_full() {
     assert!(last(&own, &slow, 3).abs_diff(last(&one, &slow, 3)) <= 2 * HOST);
 }
 
-/// Between the nodes of a GPU's messages to one target nothing is overtaken: they are in one queue.
+/// Messages from a GPU to one target do not overtake each other: they are in one queue.
 #[test]
 fn messages_to_one_node_stay_in_order() {
     let mut random = Stream::new(1, 0, Purpose::Destination);
@@ -149,7 +152,7 @@ fn messages_to_one_node_stay_in_order() {
     }
 }
 
-/// Every routing on routers whose packets wait for their outputs alone.
+/// Every routing on routers whose packets wait only for their outputs.
 fn every_network(mut test: impl FnMut(&Net, &str)) {
     every_fabric(|net, _, context| {
         if net.params.router != RouterModel::Pipelined && net.params.input_queues != InputQueues::Fifo {
@@ -169,26 +172,26 @@ fn parts_and_schedulers_make_no_difference() {
 }
 
 #[test]
-fn all_arrives_once_and_waits_are_charged() {
+fn messages_arrive_once_and_waits_are_charged() {
     every_network(|net, context| {
         let script = random_messages(net, 400, 300, &SIZES, 11);
         play(net, script.clone()).assert_complete(context);
         let mut net = net.clone();
         net.params.series = Some(Time(50 * CYCLE.0));
-        assert_books_change_nothing(&net, script, context);
+        assert_blame_changes_nothing(&net, script, context);
     });
 }
 
-/// Idle wake-ups change nothing, and a run goes on from what was saved.
+/// Idle wake-ups change nothing, and a restored run continues with the same results.
 #[test]
-fn looking_and_saving_change_nothing() {
+fn idle_wake_ups_and_saving_change_nothing() {
     let mut random = Stream::new(1, 0, Purpose::Host);
     every_network(|net, context| {
         let script = random_messages(net, 120, 60, &SIZES, 6);
         let whole = play(net, script.clone());
         let eager = finish(Play::new(net, script.clone()).eager(Time(400 * CYCLE.0)));
         assert_eq!(eager.digest(), whole.digest(), "{context}");
-        assert_goes_on_from_what_was_saved(net, &script, (&mut random, 400), context);
+        assert_restores(net, &script, (&mut random, 400), context);
     });
 }
 
@@ -215,7 +218,7 @@ fn classes_share_the_link_of_the_node() {
         let of_class = (0..script.len()).filter(|&name| script[name].traffic == traffic);
         of_class.map(|name| ran.arrival(name).0 / CYCLE.0).max().unwrap()
     };
-    // 200 packets of 32 cycles at three quarters of the link, then the rest of the others at all of it.
+    // 200 packets of 32 cycles at three quarters of the link, then the rest of the others at its full rate.
     let (first, second) = (200 * 32 * 4 / 3, 400 * 32);
     assert!(end(0).abs_diff(first) < 200, "{} not {first}", end(0));
     assert!(end(1).abs_diff(second) < 200, "{} not {second}", end(1));

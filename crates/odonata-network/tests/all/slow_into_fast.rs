@@ -1,15 +1,15 @@
-//! Packets from slow links on a faster one: it carries them side by side, as much as comes in and no more than it can.
+//! Packets from slow links on a faster one: it carries them side by side, at the rate of their arrival up to its own.
 
 use crate::common::{
-    CYCLE, FLIT, Net, Play, ROUTERS, Router, SIZES, SWITCHINGS, Scripted, assert_books_change_nothing,
-    assert_can_be_taken_back, assert_equal_divided, finish, link, links, message, named, play, random_messages, shape,
+    CYCLE, FLIT, Net, Play, ROUTERS, Router, SIZES, SWITCHINGS, Scripted, assert_blame_changes_nothing,
+    assert_can_be_undone, assert_equal_divided, finish, link, links, message, named, play, random_messages, shape,
 };
 use odonata_engine::Time;
 use odonata_network::routing::{Algorithm, Intermediate};
 use odonata_network::{Blueprint, InputQueues, RouterModel, Switching};
 
 const PIPELINED: Router = (RouterModel::Pipelined, InputQueues::VirtualOutput);
-/// Flits of a packet.
+/// Flits per packet.
 const PACKET: u64 = 8;
 
 /// `k` nodes behind local links of `slow` cycles per flit, and a node with a terminal link of `fast` cycles per flit.
@@ -21,7 +21,7 @@ fn incast(k: u32, slow: u64, fast: u64, router: Router, switching: Switching) ->
     net
 }
 
-/// With channels enough on the terminal link that the packets of all inputs are under way side by side.
+/// With enough channels on the terminal link for packets of all inputs to be in flight side by side.
 fn play_with_channels(net: &Net, channels: u8, script: Vec<Scripted>) -> Play {
     let [_, local, global, column] = net.vcs();
     let blueprint = Blueprint::new(net.params.clone(), net.routing(), [channels, local, global, column]);
@@ -36,14 +36,14 @@ fn packets_to_node_0(k: u32, packets: u64) -> Vec<Scripted> {
     named((1..=k).flat_map(from).collect())
 }
 
-/// Cycles at which messages arrive, in order.
+/// Cycles at which messages arrive, sorted.
 fn arrivals(model: &Play) -> Vec<u64> {
     let mut arrivals: Vec<u64> = model.fates().iter().map(|fate| fate.at.0 / CYCLE.0).collect();
     arrivals.sort_unstable();
     arrivals
 }
 
-/// Bytes / min(k b_slow, b_fast): each packet takes max(L/b_fast, L/b_slow / k) in the mean.
+/// Bytes / min(k b_slow, b_fast): each packet takes max(L/b_fast, L/b_slow / k) on average.
 #[test]
 fn an_incast_carries_what_its_slow_links_bring_up_to_the_rate_of_the_fast_one() {
     for (router, switching) in ROUTERS.into_iter().flat_map(|router| SWITCHINGS.map(|s| (router, s))) {
@@ -54,7 +54,7 @@ fn an_incast_carries_what_its_slow_links_bring_up_to_the_rate_of_the_fast_one() 
                 let mut model = play(&net, packets_to_node_0(k, packets));
                 model.assert_complete("incast");
                 let arrivals = arrivals(&model);
-                // Whole rounds, in each of which every sender's packet comes.
+                // Whole rounds, with one packet of every sender in each.
                 let (from, to) = (arrivals[arrivals.len() / 2 - 1], arrivals[arrivals.len() - 1]);
                 let gap = (to - from) as f64 / (arrivals.len() / 2) as f64;
                 let expected = (PACKET * fast) as f64;
@@ -77,9 +77,9 @@ fn an_incast_carries_what_its_slow_links_bring_up_to_the_rate_of_the_fast_one() 
     }
 }
 
-/// The pipelined router moves single flits, and shares a link among virtual channels flit by flit. Beside what a packet alone
-/// takes there, the last packet of an incast arrives as soon here as there, but for less than the time of a packet on the
-/// fast link and of a flit on the slow one for each.
+/// The pipelined router moves single flits, and shares a link among virtual channels flit by flit. Apart from the
+/// zero-load difference, the last packet of an incast arrives at the same time in both, up to the time of a packet on
+/// the fast link and of a flit on the slow one for each.
 #[test]
 fn an_incast_takes_as_long_as_flit_by_flit() {
     for (slow, fast) in [
@@ -113,8 +113,8 @@ fn an_incast_takes_as_long_as_flit_by_flit() {
     }
 }
 
-/// A packet from a slow link is on its way to the node while another, from the node's own router, passes it: it starts when the
-/// first has had its L/b of the link, and its message is there before the other's.
+/// While a packet from a slow link is in transmission to the node, another packet from the node's own router passes it.
+/// It starts when the first has had its L/b of the link, and its message arrives first.
 #[test]
 fn a_packet_from_a_slow_link_leaves_the_rest_of_the_fast_one_to_others() {
     let (slow, pipeline) = (8, 3);
@@ -135,7 +135,7 @@ fn a_packet_from_a_slow_link_leaves_the_rest_of_the_fast_one_to_others() {
     }
 }
 
-/// A dragonfly in which a message's packets take several ways, over slow links, to fast terminal links.
+/// A dragonfly in which a message's packets take several paths, over slow links, to fast terminal links.
 fn several_ways(router: Router) -> Net {
     let mut net = Net::round(shape(3, 4, 2, 2))
         .with(router)
@@ -145,8 +145,8 @@ fn several_ways(router: Router) -> Net {
     net
 }
 
-/// A message is there with the last of its packets, though packets that start later on the last link may be there before: as late
-/// as the last of as many messages of one packet, which take the same ways.
+/// A message arrives with the last of its packets, although packets that start later on the last link may arrive
+/// earlier. It is as late as the last of as many messages of one packet on the same paths.
 #[test]
 fn a_message_arrives_with_its_last_byte() {
     let mut overtaken = 0;
@@ -165,9 +165,9 @@ fn a_message_arrives_with_its_last_byte() {
     assert!(overtaken > 0, "no packet comes after one that was sent later");
 }
 
-/// Messages from one node to another over one way arrive in the order in which they were sent, of whatever size.
+/// Messages from one node to another over one path arrive in the order of submission, for all sizes.
 #[test]
-fn messages_on_one_way_arrive_in_order() {
+fn messages_on_one_path_arrive_in_order() {
     for (router, (slow, fast)) in ROUTERS
         .into_iter()
         .flat_map(|r| [(2, 1), (5, 1), (7, 2), (20, 3)].map(|rate| (r, rate)))
@@ -187,17 +187,17 @@ fn messages_on_one_way_arrive_in_order() {
     }
 }
 
-/// What overtaken packets had lost is known in parts as it is in one piece, and can be taken back.
+/// The losses of overtaken packets are the same in parts and undivided, and can be undone.
 #[test]
-fn overtaken_packets_are_the_same_under_every_scheduler() {
+fn losses_of_overtaken_packets_are_equal_on_every_scheduler() {
     for router in ROUTERS {
         let mut net = several_ways(router);
         net.params.lost_time = true;
         net.params.series = Some(Time(50 * CYCLE.0));
         let mut script = random_messages(&net, 150, 200, &[FLIT, 8 * FLIT, 30 * FLIT], 5);
         script.iter_mut().for_each(|m| m.traffic = (m.name % 3) as u16);
-        assert_can_be_taken_back(&net, script.clone(), &format!("{router:?}"));
+        assert_can_be_undone(&net, script.clone(), &format!("{router:?}"));
         assert_equal_divided(&net, &script, &format!("{router:?}"));
-        assert_books_change_nothing(&net, script, &format!("{router:?}"));
+        assert_blame_changes_nothing(&net, script, &format!("{router:?}"));
     }
 }

@@ -1,4 +1,4 @@
-//! Packets that make no progress are found, and named; those that do are not.
+//! Packets without progress are found and identified; packets with progress are not.
 
 use crate::common::{CYCLE, FLIT, Fabric, Net, Play, link, message, named, shape};
 use odonata_engine::random::Purpose;
@@ -45,21 +45,22 @@ fn a_deadlock_is_found_as_a_cycle_of_packets_and_full_buffers() {
             continue;
         };
         found += 1;
-        // Nothing is under way any more: all that is left is stuck.
+        // Nothing is in flight any more: all remaining packets are stuck.
         assert_eq!(deadlock.packets as u32, packets, "{deadlock:?}");
         assert_cycle(&deadlock, fabric);
     }
     assert!(found >= 2, "the network is meant to deadlock");
 }
 
-/// Each packet waits for what the next one holds, at the router where the buffer is that it holds.
+/// Checks that each packet waits for the buffer that the next one occupies, at the router of the buffer that it
+/// occupies itself.
 fn assert_cycle(deadlock: &Deadlock, fabric: &Fabric) {
     assert!(deadlock.cycle.len() >= 2, "{deadlock:?}");
     let topology = fabric.routing().topology();
     for (i, waiting) in deadlock.cycle.iter().enumerate() {
         let next = &deadlock.cycle[(i + 1) % deadlock.cycle.len()];
         assert_eq!(waiting.wants, next.packet.holds, "it waits for what the next one holds");
-        // It waits at the router where the link ends whose buffer it is in, and where the next one begins.
+        // It waits at the router where the link into its buffer ends, and where the next link begins.
         let Peer::Router { router, .. } = topology.peer(waiting.packet.holds.link) else {
             panic!("a buffer behind a node's link in a cycle")
         };
@@ -71,7 +72,7 @@ fn assert_cycle(deadlock: &Deadlock, fabric: &Fabric) {
 
 const SWITCHINGS: [Switching; 3] = [Switching::Wormhole, Switching::CutThrough, Switching::StoreAndForward];
 
-/// With pipelined routers, and worms longer than a buffer.
+/// With pipelined routers, and packets longer than a buffer.
 fn pipelined(mut net: Net, switching: Switching) -> Net {
     (net.params.router, net.params.switching, net.params.blame) = (RouterModel::Pipelined, switching, false);
     if switching == Switching::Wormhole {
@@ -81,7 +82,7 @@ fn pipelined(mut net: Net, switching: Switching) -> Net {
 }
 
 #[test]
-fn a_deadlock_of_worms_is_found_as_a_cycle_of_packets_and_full_buffers() {
+fn a_wormhole_deadlock_is_found_as_a_cycle_of_packets_and_full_buffers() {
     for switching in SWITCHINGS {
         let mut found = 0;
         for seed in 0..4 {
@@ -90,7 +91,7 @@ fn a_deadlock_of_worms_is_found_as_a_cycle_of_packets_and_full_buffers() {
             let mut run = flood(&net, 20, seed);
             let mut before = None;
             while run.run(Time::LONGEST, 20_000) == Pause::Budget {
-                // Whoever is in a deadlock stays in it.
+                // A packet in a deadlock stays in it.
                 let now = find_deadlock([&run.model().fabric]).map(|deadlock| deadlock.packets);
                 assert!(now >= before, "{before:?} packets were stuck, now {now:?}");
                 before = now;
@@ -102,7 +103,7 @@ fn a_deadlock_of_worms_is_found_as_a_cycle_of_packets_and_full_buffers() {
                 continue;
             };
             found += 1;
-            // Nothing is under way any more: all that is left is stuck.
+            // Nothing is in flight any more: all remaining packets are stuck.
             assert_eq!(deadlock.packets as u32, packets, "{switching:?}");
             assert_cycle(&deadlock, fabric);
         }
@@ -110,8 +111,8 @@ fn a_deadlock_of_worms_is_found_as_a_cycle_of_packets_and_full_buffers() {
     }
 }
 
-/// Looks every so many `events`: packets wait, none is taken for deadlocked, and all arrive.
-fn assert_nobody_is_stuck(net: &Net, events: u64) {
+/// Checks every `events` events: packets wait, none is reported as deadlocked, and all arrive.
+fn assert_no_packet_is_stuck(net: &Net, events: u64) {
     let mut run = flood(net, 4, 3);
     let mut looked = 0;
     while run.run(Time::LONGEST, events) == Pause::Budget {
@@ -125,11 +126,11 @@ fn assert_nobody_is_stuck(net: &Net, events: u64) {
 }
 
 #[test]
-fn worms_that_wait_for_each_other_in_turn_are_never_taken_for_deadlocked() {
+fn packets_that_wait_in_turn_are_never_taken_for_deadlocked() {
     for switching in SWITCHINGS {
         let mut net = pipelined(unsafe_net(), switching);
         net.rule = VcRule::Stage;
-        assert_nobody_is_stuck(&net, 5_000);
+        assert_no_packet_is_stuck(&net, 5_000);
     }
 }
 
@@ -139,11 +140,12 @@ fn a_network_with_channels_enough_is_never_taken_for_deadlocked() {
     net.rule = VcRule::Stage;
     for queues in [InputQueues::VirtualOutput, InputQueues::Fifo] {
         net.params.input_queues = queues;
-        assert_nobody_is_stuck(&net, 2_000);
+        assert_no_packet_is_stuck(&net, 2_000);
     }
 }
 
-/// 7 nodes of a group send to the eighth, whose router's inputs take turns, or the lowest one goes first as long as it has something.
+/// 7 nodes of a group send to the eighth, whose router's inputs take turns, or the lowest one goes first as long as it
+/// has packets.
 fn seven_to_one(arbitration: Arbitration) -> Sequential<Play> {
     let mut net = Net::round(shape(9, 4, 2, 2));
     net.params.arbitration = arbitration;
@@ -154,7 +156,7 @@ fn seven_to_one(arbitration: Arbitration) -> Sequential<Play> {
 }
 
 #[test]
-fn the_packet_that_has_waited_longest_while_others_always_go_first_is_named() {
+fn the_starved_packet_is_identified() {
     let run = seven_to_one(Arbitration::LowestFirst);
     let fabric = &run.model().fabric;
     let now = Time(3_000 * CYCLE.0);
@@ -170,7 +172,7 @@ fn the_packet_that_has_waited_longest_while_others_always_go_first_is_named() {
 }
 
 #[test]
-fn nobody_starves_in_a_long_queue_that_is_served_in_turn() {
+fn no_packet_starves_in_a_long_queue_served_in_turn() {
     for arbitration in [Arbitration::RoundRobin, Arbitration::Age, Arbitration::FirstCome] {
         let run = seven_to_one(arbitration);
         let fabric = &run.model().fabric;

@@ -1,4 +1,4 @@
-//! What the fabric counts adds up.
+//! Sums of the fabric's counters.
 
 use crate::common;
 use crate::common::{Net, Play, SIZES, every_fabric, finish, play, random_messages, shape};
@@ -22,8 +22,8 @@ fn sum(model: &Play, topology: &Topology, wanted: impl Fn(Option<LinkClass>, Pee
     total
 }
 
-/// Links count what the nodes count: NICs send and terminal ports deliver every byte once, and the packets on
-/// links between routers are the routers visited less one per packet.
+/// Links count the same as nodes: NICs send and terminal ports deliver every byte once, and the packets on links
+/// between routers are the visited routers minus one per packet.
 #[test]
 fn link_counters_add_up_to_what_was_delivered() {
     every_fabric(|net, _, context| {
@@ -43,8 +43,8 @@ fn link_counters_add_up_to_what_was_delivered() {
         assert_eq!((nics.packets, to_nodes.packets), (delivered, delivered), "{context}");
         assert_eq!(between.packets, hops - delivered, "{context}");
         assert_eq!((free.bytes, free.packets), (0, 0), "{context}");
-        // All links of these networks take 62.5 ps per byte. A cut-through link also stands busy while it waits
-        // for a tail that is still coming in.
+        // All links of these networks take 62.5 ps per byte. A cut-through link is also busy while it waits for a tail
+        // that is still arriving.
         let least = |stats: &LinkStats| (stats.bytes as f64 * 62.5 - stats.packets as f64) as u64;
         assert!(nics.busy.0.abs_diff(least(&nics)) <= 2 * nics.packets, "{context}");
         for stats in [to_nodes, between] {
@@ -58,7 +58,7 @@ fn link_counters_add_up_to_what_was_delivered() {
     });
 }
 
-/// No link is busy longer than the run, and none is saturated longer.
+/// No link is busy or saturated longer than the run.
 #[test]
 fn busy_and_saturated_times_fit_into_the_run() {
     every_fabric(|net, _, context| {
@@ -83,7 +83,7 @@ fn busy_and_saturated_times_fit_into_the_run() {
     });
 }
 
-/// The time series is a view of the same counts: its cells add up to the totals of traffic and links.
+/// The time series is a view of the same counts: its cells sum to the totals of traffic and links.
 #[test]
 fn series_add_up_to_the_totals() {
     every_fabric(|net, _, context| {
@@ -107,7 +107,7 @@ fn series_add_up_to_the_totals() {
         }
         let dragonfly = net.dragonfly();
         for class in LinkClass::ALL {
-            // Router ports only: what a NIC sends is no column.
+            // Router ports only: NICs have no column.
             let links = sum(&model, dragonfly.topology(), |of, _| of == Some(class));
             assert_eq!(
                 total(2 + class as usize),
@@ -118,13 +118,13 @@ fn series_add_up_to_the_totals() {
     });
 }
 
-/// Saturation time of a port by hand: P packets of each of two nodes need the same one-packet buffer. From the second packet on one
-/// waits while the buffer is full: until the credit of the packet before is back, though the link transmits for 8 cycles of that.
-/// The round trip of a credit is
-/// - input-queued: L/b, flight, pipeline and the tail's flit on the terminal link, then the credit's way;
-/// - output-queued: L/b, flight, pipeline, and the credit's way.
+/// Saturation time of a port by hand: P packets of each of two nodes need the same one-packet buffer. From the second
+/// packet on one waits while the buffer is full: until the credit of the previous packet returns, though the link
+/// transmits for 8 cycles of that. The round trip of a credit is
+/// - input-queued: L/b, latency, pipeline and the tail's flit on the terminal link, then the credit delay;
+/// - output-queued: L/b, latency, pipeline, and the credit delay.
 #[test]
-fn saturation_is_the_time_in_which_a_packet_lacks_room_whether_or_not_the_link_transmits() {
+fn saturation_is_the_time_in_which_a_packet_lacks_room() {
     let cycle = common::CYCLE.0;
     let (lat, pipe, credit) = (25, 3, 4);
     let measure = |router, switching, packets: u64| {
@@ -154,13 +154,14 @@ fn saturation_is_the_time_in_which_a_packet_lacks_room_whether_or_not_the_link_t
     }
 }
 
-/// The same by hand of a pipelined router, which goes by credits alone. A credit is back a round trip after the grant of its flit: the
-/// crossbar, the flit, its flight, two stages of the next router, the credit's way.
-/// - Cut-through, a buffer of a packet of 8 flits: from the first flit of a packet until the credit of the last one, and of the last
-///   packet until its last flit.
-/// - Wormhole, a buffer of 4 flits: from the fourth flit until the last one, since each further flit takes the credit that has just come.
+/// The same by hand for a pipelined router, which uses credits only. A credit returns a round trip after the grant of
+/// its flit: the crossbar, the flit, its latency, two stages of the next router, the credit delay.
+/// - Cut-through, a buffer of a packet of 8 flits: from the first flit of a packet until the credit of the last one,
+///   and of the last packet until its last flit.
+/// - Wormhole, a buffer of 4 flits: from the fourth flit until the last one, since each further flit takes the credit
+///   that has just returned.
 #[test]
-fn saturation_of_a_pipelined_router_lasts_from_the_flit_that_takes_the_last_credit_until_a_credit_is_back() {
+fn a_pipelined_router_is_saturated_from_the_last_credit_taken_until_one_returns() {
     let cycle = common::CYCLE.0;
     let (lat, credit) = (25, 4);
     let round_trip = 1 + 1 + lat + 2 + credit;

@@ -1,4 +1,4 @@
-//! Rates: bounded by links, by credits, and by the cables between groups; and the bounds are reached.
+//! Throughput: bounded by links, by credits, and by the cables between groups; and the bounds are reached.
 
 use crate::common;
 use crate::common::{
@@ -12,12 +12,12 @@ use std::ops::Range;
 
 const PACKET: u64 = 8 * FLIT;
 
-/// 2 - √2 = 58.6 %: what uniform traffic gets out of a large switch with FIFOs at its inputs (Karol, Hluchyj, Morgan,
-/// IEEE Trans. Comm. 1987). Heads waiting for an output and leaving it are an M/D/1 queue that holds one packet per
-/// input on average: ρ + ρ² / 2(1 - ρ) = 1.
+/// 2 - √2 = 58.6 %: the throughput of uniform traffic in a large switch with input FIFOs (Karol, Hluchyj, Morgan, IEEE
+/// Trans. Comm. 1987). Heads that wait for an output and leave it form an M/D/1 queue with one packet per input on
+/// average: ρ + ρ² / 2(1 - ρ) = 1.
 const KAROL: f64 = 2.0 - std::f64::consts::SQRT_2;
 
-/// Picoseconds between the arrivals of the packets of a long message, once its flow is steady.
+/// Picoseconds between the arrivals of the packets of a long message, in the steady state.
 fn steady_gap(net: &Net, source: u32, target: u32) -> f64 {
     // One message per packet, all at once: each arrival is recorded.
     let n = 200;
@@ -42,7 +42,7 @@ fn a_stream_is_bound_by_its_slowest_link_and_reaches_it() {
                     link(rates[1], 5, 200, 2),
                     link(rates[2], 20, 200, 4),
                 ]);
-                // Node 0 to its neighbour, to the other router, and to the group that router 0 has no cable to.
+                // Node 0 to its neighbor, to the other router, and to the group that router 0 has no cable to.
                 let within = steady_gap(&net, 0, 1);
                 assert_eq!(
                     within,
@@ -67,11 +67,11 @@ fn a_stream_is_bound_by_its_slowest_link_and_reaches_it() {
 }
 
 /// With room for one packet a link carries one packet per round trip. The round trip of a credit ends
-/// - input-queued: when the packet's tail has left the far buffer:
-///   max(f/b + lat + pipe + L/b', L/b + lat + pipe + f/b') + credit (cut-through; b' is the terminal link's rate);
+/// - input-queued: when the packet's tail has left the downstream buffer: max(f/b + lat + pipe + L/b', L/b + lat + pipe
+///   + f/b') + credit (cut-through; b' is the terminal link's rate);
 /// - output-queued: when the packet has found room in its next queue: L/b + lat + pipe + credit.
 #[test]
-fn with_one_packet_of_buffer_a_link_carries_one_packet_per_credit_round_trip() {
+fn with_one_packet_of_buffer_a_link_carries_one_packet_per_round_trip() {
     for (b, b_terminal) in [(1, 1), (2, 1), (1, 2), (3, 1)] {
         let (lat, pipe, credit) = (25, 3, 4);
         let mut net = Net::round(shape(1, 2, 1, 0));
@@ -103,8 +103,7 @@ fn with_one_packet_of_buffer_a_link_carries_one_packet_per_credit_round_trip() {
     }
 }
 
-/// n packets of buffer carry n times as much, until the link's own rate is reached:
-/// gap = max(L/b, round trip / n).
+/// n packets of buffer carry n times as much, until the link's own rate is reached: gap = max(L/b, round trip / n).
 #[test]
 fn more_buffer_carries_more_until_the_link_is_full() {
     let (lat, pipe, credit) = (60, 3, 4);
@@ -112,7 +111,7 @@ fn more_buffer_carries_more_until_the_link_is_full() {
     for n in 1..=12 {
         let mut net = Net::round(shape(1, 2, 1, 0));
         net.params.links = links([link(1, 2, 64, 1), link(1, lat, 8 * n, credit), link(1, 1, 64, 1)]);
-        // The packets of one round trip do not come in even steps: the mean over whole rounds counts.
+        // The packets of one round trip do not arrive evenly spaced: take the mean over whole rounds.
         let gap = steady_gap(&net, 0, 1) / CYCLE.0 as f64;
         let expected = f64::max(8.0, round_trip as f64 / n as f64);
         assert!(
@@ -122,7 +121,7 @@ fn more_buffer_carries_more_until_the_link_is_full() {
     }
 }
 
-/// Everybody to a random node of the next group, offered at the full rate of the terminal links.
+/// Every node sends to random nodes of the next group, at the full rate of the terminal links.
 fn next_group(net: &Net, messages_per_node: u32) -> Vec<Scripted> {
     let mut random = Stream::new(9, 0, Purpose::Destination);
     let per_group = net.nodes() / net.shape.groups;
@@ -135,8 +134,8 @@ fn next_group(net: &Net, messages_per_node: u32) -> Vec<Scripted> {
     named(script.collect())
 }
 
-/// Single packets from every one of `sources` to random `targets`, `offered` of a terminal link's rate: in each time
-/// of a packet a source sends one with that probability.
+/// Single packets from each of `sources` to random `targets`, at `offered` of a terminal link's rate: in each packet
+/// time a source sends one with that probability.
 fn uniform(sources: Range<u32>, targets: Range<u32>, offered: f64, cycles: u64) -> Vec<Scripted> {
     let mut random = Stream::new(10, 0, Purpose::Destination);
     let mut script = Vec::new();
@@ -163,8 +162,8 @@ fn accepted(net: &Net, script: Vec<Scripted>, cycles: u64) -> f64 {
     (bytes[1] - bytes[0]) as f64 / seconds / f64::from(net.nodes()) / net.params.links[0].bandwidth.0
 }
 
-/// Under minimal routing the k cables to the next group carry what all a·p nodes send:
-/// accepted <= min(1, k b_global / (a p b_terminal)), and a good fabric gets there.
+/// With minimal routing the k cables to the next group carry the traffic of all a·p nodes: accepted <= min(1, k
+/// b_global / (a p b_terminal)), and a good fabric reaches that.
 #[test]
 fn traffic_to_the_next_group_reaches_the_bound_of_the_cables_and_never_passes_it() {
     let shapes = [(shape(9, 4, 2, 2), 1), (shape(5, 4, 2, 2), 2), (shape(5, 4, 1, 4), 4)];
@@ -182,8 +181,8 @@ fn traffic_to_the_next_group_reaches_the_bound_of_the_cables_and_never_passes_it
                 let bound = f64::min(1.0, f64::from(k) / offered);
                 let got = accepted(&net, next_group(&net, 2_500), 20_000);
                 assert!(got <= bound * 1.001, "{router:?} {shape:?}: {got} passes {bound}");
-                // Minimal routing draws one of several cables per packet. In a FIFO one that waits for a busy cable
-                // stands in front of one whose cable is idle: never below what uniform traffic gets.
+                // Minimal routing draws one of several cables per packet. In a FIFO a packet for a busy cable blocks
+                // one for an idle cable: never below the throughput of uniform traffic.
                 let share = if k > 1 && router == (RouterModel::InputQueued, InputQueues::Fifo) {
                     KAROL
                 } else {
@@ -195,11 +194,11 @@ fn traffic_to_the_next_group_reaches_the_bound_of_the_cables_and_never_passes_it
     }
 }
 
-/// One router between n sources and n targets, the switch that Karol and others reckon with. Their table I has 0.75,
-/// 0.6553 and 0.6184 for FIFOs at 2, 4 and 8 ports, 2 - √2 is the limit of many. Virtual output queues accept all that
-/// is offered up to nine tenths, and nearly all that the outputs can take. Sampling costs up to a hundredth.
+/// One router between n sources and n targets, the switch of Karol and others. Their table I has 0.75, 0.6553 and
+/// 0.6184 for FIFOs at 2, 4 and 8 ports; 2 - √2 is the limit for many. Virtual output queues accept all offered load up
+/// to nine tenths, and nearly all that the outputs can take. The sampling error is up to a hundredth.
 #[test]
-fn uniform_traffic_saturates_fifos_as_reckoned_and_virtual_output_queues_near_the_rate_of_the_outputs() {
+fn fifos_saturate_at_the_known_limit_and_virtual_output_queues_near_the_output_rate() {
     let cycles = 40_000;
     for (n, fifo) in [(2, 0.75), (4, 0.6553), (8, 0.6184), (64, KAROL)] {
         let mut net = Net::round(shape(1, 1, 2 * n, 0));
@@ -225,8 +224,8 @@ fn uniform_traffic_saturates_fifos_as_reckoned_and_virtual_output_queues_near_th
 }
 
 /// One group of 8 routers with 4 nodes, local links at half the terminal rate. A node sends 4/32 of its packets to each
-/// router, and 4 nodes share the local link to it: it carries 4 · 4/32 = 1/2 of what a node offers, and the bound is the
-/// terminal rate itself.
+/// router, and 4 nodes share the local link to it. The link carries 4 · 4/32 = 1/2 of a node's offered load, and the
+/// bound is the terminal rate itself.
 #[test]
 fn uniform_traffic_in_a_group_gets_nine_tenths_of_the_bound_unless_in_fifos() {
     let cycles = 20_000;
@@ -245,7 +244,7 @@ fn uniform_traffic_in_a_group_gets_nine_tenths_of_the_bound_unless_in_fifos() {
     }
 }
 
-/// Valiant spreads the same traffic over all cables: h b_global / (2 p b_terminal) at best (each packet takes two
+/// Valiant spreads the same traffic over all cables: at most h b_global / (2 p b_terminal) (each packet takes two
 /// global links, a group has a·h), far above the minimal bound 1 / (a p).
 #[test]
 fn valiant_beats_the_minimal_bound_and_respects_its_own() {
@@ -259,7 +258,7 @@ fn valiant_beats_the_minimal_bound_and_respects_its_own() {
     }
 }
 
-/// No link sends more than its rate allows in any run: bytes / b <= busy <= elapsed.
+/// No link exceeds its rate in any run: bytes / b <= busy <= elapsed.
 #[test]
 fn no_link_is_faster_than_its_bandwidth() {
     for router in ROUTERS {
@@ -273,10 +272,10 @@ fn no_link_is_faster_than_its_bandwidth() {
         let stats = run.model().fabric.link_stats();
         for stats in stats.iter() {
             assert!(stats.bytes as f64 * ps_per_byte <= busy(stats), "{router:?}");
-            // The packet that is being sent at the end is counted in full.
+            // The packet in transmission at the end is counted in full.
             assert!(busy(stats) <= elapsed + PACKET as f64 * ps_per_byte, "{router:?}");
         }
-        // The load is one that tests it: one cable leads from each group to the next.
+        // The load is high enough to test it: one cable leads from each group to the next.
         let full = stats.iter().filter(|stats| busy(stats) > 0.9 * elapsed).count();
         assert!(full >= 9, "{router:?}: {full} links are full");
     }

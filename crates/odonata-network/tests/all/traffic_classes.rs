@@ -1,9 +1,9 @@
-//! Traffic classes: shares of links, and no class in the way of another.
+//! Traffic classes: shares of links, and isolation of classes.
 
 use crate::common;
 use crate::common::{
-    CYCLE, FLIT, Net, Play, Router, SWITCHINGS, Scripted, assert_can_be_taken_back, assert_goes_on_from_what_was_saved,
-    finish, link, links, message, named, play, random_messages, shape,
+    CYCLE, FLIT, Net, Play, Router, SWITCHINGS, Scripted, assert_can_be_undone, assert_restores, finish, link, links,
+    message, named, play, random_messages, shape,
 };
 use odonata_engine::random::Purpose;
 use odonata_engine::{Sequential, Stream, Time};
@@ -12,7 +12,7 @@ use odonata_network::{InputQueues, RouterModel, TrafficClass, TrafficClasses};
 
 const PACKET: u64 = 8 * FLIT;
 
-/// The routers that tell classes apart.
+/// The routers that support classes.
 const ROUTERS: [Router; 3] = [
     (RouterModel::InputQueued, InputQueues::VirtualOutput),
     (RouterModel::InputQueued, InputQueues::Fifo),
@@ -35,7 +35,7 @@ fn with_classes(mut net: Net, classes: &[TrafficClass]) -> Net {
     net
 }
 
-/// Two routers of one group with `nodes` nodes each; all links send a flit in a cycle.
+/// Two routers of one group with `nodes` nodes each; all links send a flit per cycle.
 fn pair(nodes: u32) -> Net {
     let mut net = Net::round(shape(1, 2, nodes, 0));
     net.params.links = links([link(1, 2, 64, 1), link(1, 5, 64, 2), link(1, 20, 64, 4)]);
@@ -47,7 +47,7 @@ fn of_traffic(mut m: Scripted, traffic: u16) -> Scripted {
     m
 }
 
-/// Bytes of each traffic delivered from `from` to `to` cycles.
+/// Bytes of each traffic delivered between cycles `from` and `to`.
 fn delivered(net: &Net, script: Vec<Scripted>, from: u64, to: u64) -> Vec<u64> {
     let mut run = Sequential::new(Play::new(net, named(script)));
     run.run(Time(from * CYCLE.0), u64::MAX);
@@ -57,14 +57,14 @@ fn delivered(net: &Net, script: Vec<Scripted>, from: u64, to: u64) -> Vec<u64> {
     after.zip(before).map(|(after, before)| after - before).collect()
 }
 
-/// Where two flows come to share a link: (sources, targets) of the two.
+/// Places where two flows share a link: (sources, targets) of the two.
 const MEETINGS: [(&str, [(u32, u32); 2]); 3] = [
     ("between routers", [(0, 2), (1, 3)]),
     ("at the NIC", [(0, 2), (0, 3)]),
     ("in front of a node", [(0, 2), (3, 2)]),
 ];
 
-/// Share of bytes = share of the class, ± 2 %, wherever classes meet, whatever the size of their packets.
+/// Share of bytes = share of the class, ± 2 %, wherever classes compete, for all packet sizes.
 #[test]
 fn saturating_classes_get_their_shares_of_a_link() {
     for router in ROUTERS {
@@ -92,10 +92,10 @@ fn saturating_classes_get_their_shares_of_a_link() {
     }
 }
 
-/// With three classes, one of which is idle, the others share its part in proportion: 0.2 / (0.2 + 0.3). SingleProcess, a class
-/// has all of the link.
+/// With three classes, one of them idle, the others divide its share in proportion: 0.2 / (0.2 + 0.3). A class alone
+/// has the whole link.
 #[test]
-fn what_a_class_leaves_goes_to_the_others() {
+fn unused_shares_go_to_the_other_classes() {
     let net = with_classes(pair(2), &[class(0.5, 0), class(0.2, 0), class(0.3, 0)]);
     let flow = |traffic: u16, (source, target)| {
         (0..5_000).map(move |_| of_traffic(message(CYCLE, source, target, PACKET), traffic))
@@ -109,7 +109,7 @@ fn what_a_class_leaves_goes_to_the_others() {
     assert!(bytes[1] >= 20_000 * FLIT * 98 / 100, "{bytes:?}");
 }
 
-/// A class with less to send than its share gets all of that through; the other one gets the rest.
+/// A class that offers less than its share gets all of it through; the other class gets the rest.
 #[test]
 fn a_class_that_offers_less_than_its_share_loses_nothing() {
     let net = with_classes(pair(2), &[class(0.5, 0), class(0.5, 0)]);
@@ -123,8 +123,8 @@ fn a_class_that_offers_less_than_its_share_loses_nothing() {
     }
 }
 
-/// Nodes 0 to 5 of router 0 send all they can to node 6 of router 1, in the last class; node 0, too, sends a packet to node 7
-/// now and then, in the first one. Returns the largest latency of these, in cycles.
+/// Nodes 0 to 5 of router 0 send at full rate to node 6 of router 1, in the last class; node 0 also sends a packet to
+/// node 7 now and then, in the first class. Returns the largest latency of these, in cycles.
 fn victim(net: &Net, traffic: u16) -> u64 {
     let hot = (0..6).flat_map(|source| {
         let flood = net.params.traffics - 1;
@@ -135,8 +135,9 @@ fn victim(net: &Net, traffic: u16) -> u64 {
     model.fabric.traffic_stats().get(u32::from(traffic)).latency_max.0 / CYCLE.0
 }
 
-/// T0 = L/b + 2 f/b + latencies + 2 pipelines, of routers with one; pipelined ones are asked. At each of three links it may meet one packet that is
-/// being sent, and one that had its turn before: no more than two packets each.
+/// T0 = L/b + 2 f/b + latencies + 2 pipelines, for routers with a pipeline latency; pipelined ones are measured. At
+/// each of three links it may meet one packet in transmission, and one with an earlier turn: no more than two packets
+/// each.
 #[test]
 fn a_class_whose_target_is_full_does_not_delay_another() {
     for router in ROUTERS {
@@ -148,10 +149,10 @@ fn a_class_whose_target_is_full_does_not_delay_another() {
         for priority in [0, 1] {
             let net = with_classes(pair(8).with(router), &[class(0.5, priority), class(0.5, 0)]);
             let got = victim(&net, 0);
-            // One packet in front of it at most, where it always goes first.
+            // At most one packet ahead if it always goes first.
             let most = alone + 3 * 8 * if priority == 1 { 1 } else { 2 };
             assert!(got <= most, "{router:?}: {got} cycles, not up to {most}");
-            // With everybody in one class it stands behind full buffers.
+            // With all traffic in one class it waits behind full buffers.
             let mut one = pair(8).with(router);
             one.params.traffics = 2;
             let got = victim(&one, 0);
@@ -160,7 +161,7 @@ fn a_class_whose_target_is_full_does_not_delay_another() {
     }
 }
 
-/// A class of higher priority gets what it offers, even if its share is small.
+/// A class of higher priority gets its offered load, even if its share is small.
 #[test]
 fn a_higher_priority_goes_first() {
     for (router, (place, flows)) in ROUTERS
@@ -173,7 +174,7 @@ fn a_higher_priority_goes_first() {
             (0..5_000).map(move |_| of_traffic(message(CYCLE, source, target, PACKET), traffic))
         };
         let bytes = delivered(&net, flow(0).chain(flow(1)).collect(), 1_000, 21_000);
-        // A pipelined router with one channel for the class lets it have what it has alone.
+        // A pipelined router with one channel for the class carries as much as it does for the class alone.
         let alone = delivered(&net, flow(1).collect(), 1_000, 21_000)[1];
         assert!(
             bytes[1] >= alone * 98 / 100,
@@ -185,7 +186,7 @@ fn a_higher_priority_goes_first() {
     }
 }
 
-/// Networks with three classes, and traffic of four kinds.
+/// Networks with three classes, and four traffics.
 fn mixed(mut test: impl FnMut(&Net, Vec<Scripted>, &str)) {
     for router in ROUTERS {
         for (algorithm, intermediate, _) in common::ROUTINGS {
@@ -212,13 +213,13 @@ fn mixed(mut test: impl FnMut(&Net, Vec<Scripted>, &str)) {
 }
 
 #[test]
-fn everything_arrives_once_whoever_looks_when_and_every_event_can_be_taken_back() {
+fn messages_arrive_once_independent_of_wake_ups_and_every_event_can_be_undone() {
     assert_arrivals_and_rollback(3);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn everything_arrives_once_and_every_event_can_be_taken_back_in_any_network() {
+fn messages_arrive_once_and_every_event_can_be_undone_in_any_network() {
     assert_arrivals_and_rollback(1);
 }
 
@@ -238,15 +239,15 @@ fn assert_arrivals_and_rollback(step: usize) {
         });
         assert_eq!(eager.digest(), plain.digest(), "{context}");
         let few = named(script.into_iter().take(25).collect());
-        assert_can_be_taken_back(net, few, context);
+        assert_can_be_undone(net, few, context);
     });
 }
 
 #[test]
-fn a_run_goes_on_from_what_was_saved() {
+fn a_restored_run_gives_the_same_results() {
     let mut random = Stream::new(1, 0, Purpose::Host);
     mixed(|net, script, context| {
-        assert_goes_on_from_what_was_saved(net, &script, (&mut random, 400), context);
+        assert_restores(net, &script, (&mut random, 400), context);
     });
 }
 
@@ -255,7 +256,7 @@ fn results_are_the_same_on_all_schedulers_and_divisions() {
     mixed(|net, script, context| common::divided::assert_equal_divided(net, &script, context));
 }
 
-/// One class that is named is the same as none.
+/// One configured class is the same as none.
 #[test]
 fn a_single_class_is_as_none() {
     let net = Net::round(shape(5, 4, 2, 2)).routed(

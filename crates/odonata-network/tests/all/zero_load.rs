@@ -1,11 +1,11 @@
-//! Latency of a single packet through an idle network, against closed forms.
+//! Latency of a single packet through an idle network, compared with closed forms.
 
 use crate::common::{CYCLE, FLIT, INPUT_QUEUES, Net, ROUTERS, link, links, message, named, play, shape};
 use odonata_engine::Time;
 use odonata_network::{Link, RouterModel, Switching};
 use odonata_topology::{LinkClass, Peer};
 
-/// Classes of the links on the way from `source` to `target` under minimal routing, terminal links included.
+/// Classes of the links on the path from `source` to `target` with minimal routing, terminal links included.
 fn path(net: &Net, source: u32, target: u32) -> Vec<LinkClass> {
     let dragonfly = net.dragonfly();
     let topology = dragonfly.topology();
@@ -29,7 +29,7 @@ fn path(net: &Net, source: u32, target: u32) -> Vec<LinkClass> {
     classes
 }
 
-/// Picoseconds that `bytes` take on `link`.
+/// Transmission time of `bytes` on `link`, picoseconds.
 fn time_for(link: &Link, bytes: u64) -> f64 {
     bytes as f64 / link.bandwidth.0 * 1e12
 }
@@ -41,8 +41,8 @@ fn store_and_forward(net: &Net, path: &[LinkClass], bytes: u64) -> f64 {
     path.iter().map(hop).sum::<f64>() + net.params.router_delay.0 as f64 * routers
 }
 
-/// The head flit passes every link, the rest follows at the pace of the slowest:
-/// sum (f/bw + lat) + pipeline × routers + (b - f) / min bw, with f = min(flit, b).
+/// The head flit passes every link, the rest follows at the rate of the slowest: sum (f/bw + lat) + pipeline × routers
+/// + (b - f) / min bw, with f = min(flit, b).
 fn cut_through(net: &Net, path: &[LinkClass], bytes: u64) -> f64 {
     let head = net.params.flit.min(bytes);
     let slowest = path
@@ -52,7 +52,7 @@ fn cut_through(net: &Net, path: &[LinkClass], bytes: u64) -> f64 {
     store_and_forward(net, path, head) + slowest
 }
 
-/// One target per kind of path from node 0: as many links as asked for, of the given classes.
+/// One target per kind of path from node 0: as many links as given, of the given classes.
 fn target_over(net: &Net, classes: &[LinkClass]) -> u32 {
     let found = (1..net.nodes()).find(|&target| {
         path(net, 0, target)[1..]
@@ -77,7 +77,7 @@ fn latency(net: &Net, target: u32, bytes: u64) -> f64 {
     let mut model = play(net, named(vec![message(at, 0, target, bytes)]));
     model.assert_complete("one message");
     let latency = model.arrival(0).0 - at.0;
-    // One packet in a network without waiting: packet latency is message latency.
+    // One packet in a network without waits: packet latency is message latency.
     if bytes <= net.params.packet {
         let stats = *model.fabric.node_stats().get(target);
         assert_eq!(
@@ -90,7 +90,7 @@ fn latency(net: &Net, target: u32, bytes: u64) -> f64 {
     latency as f64
 }
 
-/// Rates that are no whole numbers of picoseconds, in every order of fast and slow.
+/// Rates that are not a whole number of picoseconds, in every order of fast and slow.
 fn uneven_nets() -> Vec<Net> {
     let mut nets = Vec::new();
     for rates in [
@@ -144,7 +144,7 @@ fn cut_through_pays_the_head_on_every_link_and_the_rest_on_the_slowest() {
     assert_formula(Switching::CutThrough, cut_through);
 }
 
-/// n packets in a row arrive at the pace of the slowest link: T(n) = T(1) + (n - 1) packet / min bw.
+/// n packets in sequence arrive at the rate of the slowest link: T(n) = T(1) + (n - 1) packet / min bw.
 #[test]
 fn further_packets_of_a_message_follow_at_the_pace_of_the_slowest_link() {
     let nets = uneven_nets().into_iter();
@@ -214,14 +214,14 @@ fn a_full_packet_of_the_case_study_takes_the_computed_time() {
     }
 }
 
-/// A slow link between fast ones: the head is ahead, the tail cannot be.
+/// A slow link between fast ones: the head runs ahead, the tail cannot.
 #[test]
 fn a_fast_link_behind_a_slow_one_waits_for_the_tail() {
     for queues in INPUT_QUEUES {
         for (terminal, local) in [(1, 4), (4, 1)] {
             let mut net = Net::round(shape(1, 2, 1, 0)).with((RouterModel::InputQueued, queues));
             net.params.links = links([link(terminal, 2, 64, 1), link(local, 5, 64, 1), link(1, 1, 64, 1)]);
-            // Head: 1 flit per link; then 7 more flits at 4 cycles each; 2 + 5 + 2 of flight; 2 pipelines of 3.
+            // Head: 1 flit per link; then 7 more flits at 4 cycles each; 2 + 5 + 2 of latency; 2 pipelines of 3.
             let expected = 2 * terminal + local + 7 * 4 + 9 + 6;
             assert_eq!(latency(&net, 1, 8 * FLIT), (expected * CYCLE.0) as f64);
         }

@@ -38,7 +38,7 @@ fn two_flows_share_a_link_in_halves() {
 
 /// The parking lot: a flow over n links of capacity 1, and one more on each: 1/2 for all.
 #[test]
-fn in_a_parking_lot_everybody_has_half() {
+fn in_a_parking_lot_every_flow_gets_half() {
     let mut of = links(&[1.0; 5]);
     let long: Path = (0..5).map(|link| (link, 1.0)).collect();
     let long = flow(&mut of, &long);
@@ -61,7 +61,7 @@ fn in_a_triangle_the_smallest_link_is_filled_first() {
 /// Three flows, capacities 1 and 2: two flows on the first link, one of them also on the second, where a third gets the
 /// rest: 2 - 1/2. When the flow on both ends, the others have 1 and 2.
 #[test]
-fn who_is_held_up_elsewhere_leaves_its_share_to_others() {
+fn a_flow_with_another_bottleneck_leaves_its_share_to_others() {
     let mut of = links(&[1.0, 2.0]);
     let a = flow(&mut of, &[(0, 1.0)]);
     let both = flow(&mut of, &[(0, 1.0), (1, 1.0)]);
@@ -113,7 +113,7 @@ fn reference(capacities: &[f64], flows: &[Path]) -> Vec<f64> {
 }
 
 /// The stored sums of links equal those over their flows.
-fn assert_books(of: &MaxMin) {
+fn assert_stored_sums(of: &MaxMin) {
     for link in 0..of.links.len() as u32 {
         let state = of.links.get(link);
         let (mut taken, mut held, mut fresh, mut flows) = (0, 0, 0, 0);
@@ -147,7 +147,7 @@ fn random_path(random: &mut SplitMix64, links: u64) -> Path {
 /// A new flow takes the capacity left until the next filling, if that is a 16th of a link or more; then all share
 /// equally.
 #[test]
-fn what_comes_takes_what_is_left() {
+fn a_new_flow_takes_the_capacity_left() {
     let mut of = links(&[1.0, 4.0]);
     let first = flow(&mut of, &[(0, 1.0)]);
     of.fill::<Plain>(|_, _| {});
@@ -155,7 +155,7 @@ fn what_comes_takes_what_is_left() {
     assert_eq!([wide, narrow].map(|flow| of.take_rest::<Plain>(flow)), [4.0, 0.0]);
     let third = flow(&mut of, &[(1, 1.0)]);
     assert_eq!(of.take_rest::<Plain>(third), 0.0);
-    assert_books(&of);
+    assert_stored_sums(&of);
     of.fill::<Plain>(|_, _| {});
     assert_eq!(
         [first, wide, narrow, third].map(|flow| of.rate(flow).0),
@@ -193,24 +193,24 @@ fn rates_after_every_change_are_those_of_filling_from_scratch() {
                     }
                 }
             }
-            let mut told = std::collections::BTreeMap::new();
+            let mut changed = std::collections::BTreeMap::new();
             let before: Vec<(f64, u32)> = known.iter().map(|(flow, ..)| of.rate(*flow)).collect();
             of.fill::<Plain>(|flow, rate| {
-                told.insert(flow, rate);
+                changed.insert(flow, rate);
             });
             for ((flow, _, rate), before) in known.iter_mut().zip(before) {
-                match told.get(flow) {
+                match changed.get(flow) {
                     Some(new) => *rate = new.unwrap_or(*rate),
-                    None => assert_eq!(of.rate(*flow), before, "a change of flow {flow} is told"),
+                    None => assert_eq!(of.rate(*flow), before, "a change of flow {flow} is reported"),
                 }
             }
-            assert_books(&of);
+            assert_stored_sums(&of);
             let paths: Vec<_> = known.iter().map(|(_, path, _)| path.clone()).collect();
             let expected = reference(&capacities, &paths);
             let found: Vec<f64> = known.iter().map(|(flow, ..)| of.rate(*flow).0).collect();
             assert_close(&found, &expected);
-            let heard: Vec<f64> = known.iter().map(|known| known.2).collect();
-            assert_close(&heard, &expected);
+            let recorded: Vec<f64> = known.iter().map(|known| known.2).collect();
+            assert_close(&recorded, &expected);
             for (link, capacity) in (0..).zip(&capacities) {
                 let taken: f64 = (paths.iter().flatten().zip(
                     paths
@@ -254,7 +254,7 @@ fn a_large_network_stays_exact_as_flows_come_and_go() {
         }
         of.fill::<Plain>(|_, _| {});
         if step % 50 == 49 {
-            assert_books(&of);
+            assert_stored_sums(&of);
             let paths: Vec<Path> = known.iter().map(|(_, path)| path.clone()).collect();
             let found: Vec<f64> = known.iter().map(|(flow, _)| of.rate(*flow).0).collect();
             assert_close(&found, &reference(&capacities, &paths));
@@ -264,7 +264,7 @@ fn a_large_network_stays_exact_as_flows_come_and_go() {
 
 /// Do, undo, redo: the state is the same as before, with the same rates.
 #[test]
-fn what_is_undone_leaves_nothing_behind() {
+fn undo_restores_the_state() {
     let print = |of: &MaxMin| {
         let mut digest = Digest::new();
         of.fingerprint(&mut digest);

@@ -18,7 +18,7 @@
 
 use super::remote::flit_name;
 use super::wait::{Own, Wait};
-use super::{LastOf, Lost, LostTime, Waiter};
+use super::{LastUse, Lost, LostTime, Waiter};
 use crate::boundary::RemoteLoss;
 use crate::message::Traffic;
 use odonata_blame::Cause;
@@ -87,7 +87,7 @@ impl Flits {
     }
 
     /// Whether routers send single flits.
-    pub(super) fn are_told_apart(&self) -> bool {
+    pub(super) fn are_separate(&self) -> bool {
         !self.fronts.is_empty()
     }
 }
@@ -103,11 +103,11 @@ pub(crate) struct OwnWait {
 impl LostTime {
     /// The head of `packet` of `owner` is next at `front`.
     pub(crate) fn head_to_front<M: Mode>(&mut self, front: u32, packet: u32, owner: Traffic) {
-        let who = Waiter::Packet(packet);
-        self.put_together::<M>(who, owner);
-        let lost = self.account(who).lost;
+        let waiter = Waiter::Packet(packet);
+        self.put_together::<M>(waiter, owner);
+        let lost = self.account(waiter).lost;
         if lost != Lost::NOTHING {
-            self.edit_account::<M>(who).lost = Lost::NOTHING;
+            self.edit_account::<M>(waiter).lost = Lost::NOTHING;
             self.flits.fronts.edit::<M>(front).lost = lost;
         }
     }
@@ -161,16 +161,16 @@ impl LostTime {
         came: Time,
     ) -> Vec<RemoteLoss> {
         let lost = self.of_front::<M>(front, ends);
-        let told = self.tell(lost, owner, flit_name(buffer, came));
+        let losses_there = self.to_remote(lost, owner, flit_name(buffer, came));
         self.release::<M>(lost);
-        told
+        losses_there
     }
 
     /// A body flit from another part arrives at front `to`, an input buffer.
     pub(crate) fn body_arrives<M: Mode>(&mut self, to: u32, came: Time) {
-        let told = self.take_told::<M>(flit_name(to, came));
+        let losses_there = self.take_incoming::<M>(flit_name(to, came));
         let lost = Lost {
-            to_others: self.vectors.keep::<M>(told.origin, &told.losses),
+            losses_to_others: self.vectors.keep::<M>(losses_there.origin, &losses_there.losses),
             ..Lost::NOTHING
         };
         self.push_body::<M>(to, came, (lost, lost != Lost::NOTHING));
@@ -182,7 +182,7 @@ impl LostTime {
         if !of.mixed {
             return of;
         }
-        let (all, mut losses) = (of.lost.to_others, std::mem::take(&mut self.scratch.losses));
+        let (all, mut losses) = (of.lost.losses_to_others, std::mem::take(&mut self.scratch.losses));
         self.vectors.read(all, &mut losses);
         let lost = self.keep::<M>(owner, self.vectors.origin(all), &losses);
         self.scratch.losses = losses;
@@ -263,18 +263,18 @@ impl LostTime {
         came: Time,
         start: impl Fn(Time) -> Time,
     ) {
-        let who = Waiter::Packet(packet);
-        self.put_together::<M>(who, owner);
-        let lost = self.account(who).lost;
+        let waiter = Waiter::Packet(packet);
+        self.put_together::<M>(waiter, owner);
+        let lost = self.account(waiter).lost;
         if lost != Lost::NOTHING {
             let most = start(came) - start(came.saturating_sub(self.total(lost)));
             let lost = self.cut_down::<M>(owner, lost, most);
-            self.edit_account::<M>(who).lost = lost;
+            self.edit_account::<M>(waiter).lost = lost;
         }
     }
 
     fn total(&self, lost: Lost) -> Time {
-        lost.own_link + lost.own_buffer + self.vectors.total(lost.to_others) + self.vectors.total(lost.own)
+        lost.own_link + lost.own_buffer + self.vectors.total(lost.losses_to_others) + self.vectors.total(lost.own)
     }
 
     fn cut_down<M: Mode>(&mut self, owner: Traffic, lost: Lost, most: Time) -> Lost {
@@ -303,7 +303,10 @@ impl LostTime {
         if now <= since {
             return;
         }
-        let own = own.map(|to_others| Own { at: now, to_others });
+        let own = own.map(|losses_to_others| Own {
+            at: now,
+            losses_to_others,
+        });
         let wait = Wait { owner, since, now, own };
         let before = self.flits.fronts.get(front).lost;
         let lost = self.lose_span::<M>(line, before, &wait, by);
@@ -345,8 +348,8 @@ impl LostTime {
 
     /// The losses to others of the flit at `front`, with one more user.
     pub(crate) fn share_of_front<M: Mode>(&mut self, front: u32) -> Vector {
-        let to_others = self.flits.fronts.get(front).lost.to_others;
-        self.vectors.share::<M>(to_others)
+        let losses_to_others = self.flits.fronts.get(front).lost.losses_to_others;
+        self.vectors.share::<M>(losses_to_others)
     }
 
     /// Removes a user of `vector`.
@@ -358,19 +361,23 @@ impl LostTime {
     /// The flit at `front`, of `owner`, holds link `line` until `until`. Every use is recorded, because the flits that
     /// wait for a link are not known in advance.
     pub(crate) fn flit_takes_link<M: Mode>(&mut self, line: u32, front: u32, owner: Traffic, until: Time) {
-        let to_others = self.flits.fronts.get(front).lost.to_others;
-        self.took::<M>(line, owner, (Time::ZERO, until), to_others);
+        let losses_to_others = self.flits.fronts.get(front).lost.losses_to_others;
+        self.took::<M>(line, owner, (Time::ZERO, until), losses_to_others);
     }
 
-    /// A flit of `owner` with the losses `to_others` was ahead at `line` until `until`, while others wait.
-    pub(crate) fn was_in_front<M: Mode>(&mut self, line: u32, owner: Traffic, until: Time, to_others: Vector) {
-        self.took::<M>(line, owner, (Time::ZERO, until), to_others);
+    /// A flit of `owner` with the losses `losses_to_others` was ahead at `line` until `until`, while others wait.
+    pub(crate) fn was_in_front<M: Mode>(&mut self, line: u32, owner: Traffic, until: Time, losses_to_others: Vector) {
+        self.took::<M>(line, owner, (Time::ZERO, until), losses_to_others);
     }
 
     /// The losses to others of the last flit of `owner` on `line`, if it held the line after `since`.
     pub(crate) fn last_own(&self, line: u32, owner: Traffic, since: Time) -> Option<Vector> {
-        let LastOf { until, to_others, .. } = self.last_of(line, owner)?;
-        (until > since).then_some(to_others)
+        let LastUse {
+            until,
+            losses_to_others,
+            ..
+        } = self.last_of(line, owner)?;
+        (until > since).then_some(losses_to_others)
     }
 
     /// Message `message` of `owner` is sent flit by flit at the NIC with front `front`: its next flits inherit its
@@ -396,7 +403,7 @@ impl LostTime {
 
     /// The flit at `front`, a NIC's, takes link `line`.
     pub(crate) fn front_takes_link<M: Mode>(&mut self, line: u32, front: u32, owner: Traffic, until: Time) {
-        let to_others = self.flits.fronts.get(front).lost.to_others;
-        self.take_link_having::<M>(line, (to_others, owner), (Time::ZERO, until));
+        let losses_to_others = self.flits.fronts.get(front).lost.losses_to_others;
+        self.take_link_having::<M>(line, (losses_to_others, owner), (Time::ZERO, until));
     }
 }

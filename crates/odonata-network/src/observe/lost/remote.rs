@@ -67,10 +67,11 @@ impl RemoteLoss {
 }
 
 impl LostTime {
-    /// Merges the losses of `who` of `owner` in other parts with its local ones, if it is a packet from another part.
+    /// Merges the losses of `waiter` of `owner` in other parts with its local ones, if it is a packet from another
+    /// part.
     #[inline]
-    pub(super) fn put_together<M: Mode>(&mut self, who: Waiter, owner: Traffic) {
-        if let Waiter::Packet(slot) = who
+    pub(super) fn put_together<M: Mode>(&mut self, waiter: Waiter, owner: Traffic) {
+        if let Waiter::Packet(slot) = waiter
             && self.names.get(slot as usize) != Name::default()
         {
             self.put_together_remote::<M>(slot, owner);
@@ -80,27 +81,27 @@ impl LostTime {
     #[cold]
     fn put_together_remote<M: Mode>(&mut self, slot: u32, owner: Traffic) {
         let name = std::mem::take(self.names.edit::<M>(slot as usize));
-        let before = self.take_told::<M>(name);
-        let who = Waiter::Packet(slot);
+        let before = self.take_incoming::<M>(name);
+        let waiter = Waiter::Packet(slot);
         let mut losses = before.losses;
         let mut here = Vec::new();
-        self.read(self.account(who).lost, owner, &mut here);
+        self.read(self.account(waiter).lost, owner, &mut here);
         here.into_iter().for_each(|loss| add(&mut losses, loss));
-        self.set::<M>(who, owner, before.origin, &losses);
+        self.set::<M>(waiter, owner, before.origin, &losses);
     }
 
     /// Takes all losses of the packet in slot `slot`, in the form for another part.
     pub(crate) fn export<M: Mode, P>(&mut self, slot: u32, packet: &Packet, message: &Message<P>) -> Vec<RemoteLoss> {
-        let who = Waiter::Packet(slot);
-        self.put_together::<M>(who, packet.traffic);
-        let lost = self.account(who).lost;
-        let told = self.tell(lost, packet.traffic, Name::of(packet, message));
-        self.clear::<M>(who);
-        told
+        let waiter = Waiter::Packet(slot);
+        self.put_together::<M>(waiter, packet.traffic);
+        let lost = self.account(waiter).lost;
+        let losses_there = self.to_remote(lost, packet.traffic, Name::of(packet, message));
+        self.clear::<M>(waiter);
+        losses_there
     }
 
     /// The losses of a packet or flit of `owner`, in the form for another part.
-    pub(super) fn tell(&self, lost: Lost, owner: Traffic, name: Name) -> Vec<RemoteLoss> {
+    pub(super) fn to_remote(&self, lost: Lost, owner: Traffic, name: Name) -> Vec<RemoteLoss> {
         let mut losses = Vec::new();
         self.read(lost, owner, &mut losses);
         let Name {
@@ -124,21 +125,21 @@ impl LostTime {
     }
 
     /// Takes the losses received from another part for `name`.
-    pub(super) fn take_told<M: Mode>(&mut self, name: Name) -> Stamp {
+    pub(super) fn take_incoming<M: Mode>(&mut self, name: Name) -> Stamp {
         self.incoming.take::<M>(name.key()).unwrap_or_default()
     }
 
-    /// The losses that travel to another part with the credit of a packet of `owner`, which has lost `to_others`, for
-    /// virtual channel `vc` of `link`.
+    /// The losses that travel to another part with the credit of a packet of `owner`, which has lost
+    /// `losses_to_others`, for virtual channel `vc` of `link`.
     pub(crate) fn frees_remote(
         &self,
         (link, vc, owner): (u32, u8, Traffic),
         due: Time,
-        to_others: Vector,
+        losses_to_others: Vector,
     ) -> impl Iterator<Item = RemoteLoss> + '_ {
         let name = (link, credit_number(vc, owner), due);
         self.vectors
-            .losses(to_others)
+            .losses(losses_to_others)
             .map(move |loss| RemoteLoss::of(name, loss))
     }
 

@@ -10,7 +10,7 @@ use odonata_engine::{Mode, Time};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Room {
     at: Time,
-    to_others: Vector,
+    losses_to_others: Vector,
     /// The first and the last credit, as slot + 1.
     pending: u32,
     last: u32,
@@ -21,7 +21,7 @@ pub(super) struct Room {
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct PendingRoom {
     due: Time,
-    to_others: Vector,
+    losses_to_others: Vector,
     /// The next credit of the same virtual channel, as slot + 1.
     next: u32,
     owner: Traffic,
@@ -49,15 +49,15 @@ impl LostTime {
         self.vectors.share::<M>(vector);
     }
 
-    /// A packet of `owner` with the losses `to_others` frees space in virtual channel `vc` at `due`; its credit does
-    /// not carry them.
-    pub(crate) fn frees<M: Mode>(&mut self, (vc, owner): (u32, Traffic), due: Time, to_others: Vector) {
-        if to_others.is_empty() {
+    /// A packet of `owner` with the losses `losses_to_others` frees space in virtual channel `vc` at `due`; its credit
+    /// does not carry them.
+    pub(crate) fn frees<M: Mode>(&mut self, (vc, owner): (u32, Traffic), due: Time, losses_to_others: Vector) {
+        if losses_to_others.is_empty() {
             return;
         }
         let credit = PendingRoom {
             due,
-            to_others: self.vectors.share::<M>(to_others),
+            losses_to_others: self.vectors.share::<M>(losses_to_others),
             next: 0,
             owner,
         };
@@ -74,7 +74,7 @@ impl LostTime {
     /// packets that end at the same instant took different paths, and the next one waits for both; flits follow each
     /// other.
     fn together<M: Mode>(&mut self, one: Vector, other: Vector) -> Vector {
-        let flits = self.flits.are_told_apart();
+        let flits = self.flits.are_separate();
         let mut all: Vec<Loss> = self.vectors.losses(one).collect();
         for loss in self.vectors.losses(other) {
             let name = |loss: &Loss| (loss.culprit, loss.kind, loss.place);
@@ -92,21 +92,21 @@ impl LostTime {
         match self.find_credit(vc, owner, due) {
             (0, _) => self.frees::<M>((vc, owner), due, vector),
             (found, _) => {
-                let before = self.pending.get(found - 1).to_others;
+                let before = self.pending.get(found - 1).losses_to_others;
                 let both = self.together::<M>(before, vector);
                 self.vectors.release::<M>(before);
-                self.pending.edit::<M>(found - 1).to_others = both;
+                self.pending.edit::<M>(found - 1).losses_to_others = both;
             }
         }
         self.vectors.release::<M>(vector);
     }
 
-    /// The credit of a packet of `owner` with the losses `to_others` counts for virtual channel `vc`. With `last`, no
-    /// later credit is in flight.
+    /// The credit of a packet of `owner` with the losses `losses_to_others` counts for virtual channel `vc`. With
+    /// `last`, no later credit is in flight.
     #[inline]
-    pub(crate) fn counts<M: Mode>(&mut self, of: (u32, Traffic), (due, last): (Time, bool), to_others: Vector) {
-        if !to_others.is_empty() {
-            self.makes::<M>(of, (due, last), to_others);
+    pub(crate) fn counts<M: Mode>(&mut self, of: (u32, Traffic), (due, last): (Time, bool), losses_to_others: Vector) {
+        if !losses_to_others.is_empty() {
+            self.makes::<M>(of, (due, last), losses_to_others);
         }
         if self.pending.live() > 0 {
             self.count_pending::<M>(of, (due, last));
@@ -119,7 +119,9 @@ impl LostTime {
         if found == 0 {
             return;
         }
-        let PendingRoom { to_others, next, .. } = *self.pending.get(found - 1);
+        let PendingRoom {
+            losses_to_others, next, ..
+        } = *self.pending.get(found - 1);
         let room = self.rooms.edit::<M>(vc as usize);
         if room.last == found {
             room.last = before;
@@ -129,36 +131,36 @@ impl LostTime {
             slot => self.pending.edit::<M>(slot - 1).next = next,
         }
         self.pending.free::<M>(found - 1);
-        self.makes::<M>((vc, owner), when, to_others);
+        self.makes::<M>((vc, owner), when, losses_to_others);
     }
 
-    /// A packet with the losses `to_others`, of which the credit was a user, has freed space in `vc`.
+    /// A packet with the losses `losses_to_others`, of which the credit was a user, has freed space in `vc`.
     #[inline]
-    fn makes<M: Mode>(&mut self, (vc, owner): (u32, Traffic), (due, last): (Time, bool), to_others: Vector) {
+    fn makes<M: Mode>(&mut self, (vc, owner): (u32, Traffic), (due, last): (Time, bool), losses_to_others: Vector) {
         if !last {
-            self.vectors.release::<M>(to_others);
+            self.vectors.release::<M>(losses_to_others);
             return;
         }
         let Room {
             at,
             owner: by,
-            to_others: before,
+            losses_to_others: before,
             ..
         } = self.rooms.get(vc as usize);
-        let mut all = to_others;
+        let mut all = losses_to_others;
         // Of several at the same instant all count, independent of their order.
         if (at, by) == (due, owner) && !before.is_empty() {
-            all = self.together::<M>(before, to_others);
-            self.vectors.release::<M>(to_others);
+            all = self.together::<M>(before, losses_to_others);
+            self.vectors.release::<M>(losses_to_others);
         }
         let room = self.rooms.edit::<M>(vc as usize);
-        (room.at, room.owner, room.to_others) = (due, owner, all);
+        (room.at, room.owner, room.losses_to_others) = (due, owner, all);
         self.vectors.release::<M>(before);
     }
 
     /// The losses to others of the packet of `owner` that freed space in `vc` at `at`, if any.
     pub(crate) fn room_made(&self, vc: u32, owner: Traffic, at: Time) -> Option<Vector> {
         let room = self.rooms.get(vc as usize);
-        ((room.at, room.owner) == (at, owner) && !room.to_others.is_empty()).then_some(room.to_others)
+        ((room.at, room.owner) == (at, owner) && !room.losses_to_others.is_empty()).then_some(room.losses_to_others)
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Scratch {
     /// Its losses after the wait.
     pub(super) losses: Vec<Loss>,
     /// Its losses to others: in this wait; if places are recorded, in total.
-    by_others: Vec<Loss>,
+    losses_to_others: Vec<Loss>,
     pub(super) filtered: Vec<Loss>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Wait {
 #[derive(Clone, Copy)]
 pub(super) struct Own {
     pub(super) at: Time,
-    pub(super) to_others: Vector,
+    pub(super) losses_to_others: Vector,
 }
 
 /// Time waited for its own traffic, by kind and in total.
@@ -73,16 +73,16 @@ impl Sums {
 }
 
 impl LostTime {
-    /// Adds the losses of `wait` at `line` to `who`; places are not recorded. Unknown holders are replaced by `lacked`,
-    /// which is also charged for the time since `idle`.
+    /// Adds the losses of `wait` at `line` to `waiter`; places are not recorded. Unknown holders are replaced by
+    /// `lacked`, which is also charged for the time since `idle`.
     pub(super) fn lose<M: Mode>(
         &mut self,
         (line, place): (u32, Place),
-        who: Waiter,
+        waiter: Waiter,
         wait: &Wait,
         (lacked, idle): ((Traffic, Cause), Time),
     ) {
-        let (others, mut sums) = (&mut self.scratch.by_others, Sums::default());
+        let (others, mut sums) = (&mut self.scratch.losses_to_others, Sums::default());
         others.clear();
         self.histories.leave::<M>(line, place, wait.now, lacked, |by, span| {
             sums.held(others, wait, (by, span))
@@ -90,8 +90,8 @@ impl LostTime {
         if idle < wait.now {
             sums.held(others, wait, (lacked, (idle, wait.now)));
         }
-        let lost = self.settle::<M>(self.account(who).lost, wait, &sums);
-        self.edit_account::<M>(who).lost = lost;
+        let lost = self.settle::<M>(self.account(waiter).lost, wait, &sums);
+        self.edit_account::<M>(waiter).lost = lost;
     }
 
     /// The losses after a wait at `line` in which `by` alone held the resource; `before` are those before.
@@ -103,7 +103,7 @@ impl LostTime {
             scratch.spans.push(span);
             return self.settle_here::<M>(scratch, before, wait, here);
         }
-        let (others, mut sums) = (&mut self.scratch.by_others, Sums::default());
+        let (others, mut sums) = (&mut self.scratch.losses_to_others, Sums::default());
         others.clear();
         sums.held(others, wait, span);
         self.settle::<M>(before, wait, &sums)
@@ -120,29 +120,29 @@ impl LostTime {
         lost.own_link += link;
         lost.own_buffer += buffer;
         match own {
-            None if self.scratch.by_others.is_empty() => {}
-            None => lost.to_others = self.keep_with_others::<M>(before.to_others, None),
+            None if self.scratch.losses_to_others.is_empty() => {}
+            None => lost.losses_to_others = self.keep_with_others::<M>(before.losses_to_others, None),
             Some(own) => {
-                let had = self.vectors.total(before.to_others);
+                let had = self.vectors.total(before.losses_to_others);
                 let by_own = before.own_link + before.own_buffer + self.vectors.total(before.own);
-                let passed_on = self.vectors.total(own.to_others);
+                let passed_on = self.vectors.total(own.losses_to_others);
                 let whole = by_own + had + waited;
                 let most = whole.min(had + (now - since));
-                lost.to_others = match self.scratch.by_others.is_empty() && passed_on <= most {
-                    true if own.to_others == before.to_others => before.to_others,
-                    true => self.vectors.share::<M>(own.to_others),
-                    false => self.keep_with_others::<M>(own.to_others, Some(most)),
+                lost.losses_to_others = match self.scratch.losses_to_others.is_empty() && passed_on <= most {
+                    true if own.losses_to_others == before.losses_to_others => before.losses_to_others,
+                    true => self.vectors.share::<M>(own.losses_to_others),
+                    false => self.keep_with_others::<M>(own.losses_to_others, Some(most)),
                 };
                 // The rest is due to the owner itself.
-                let rest = whole - self.vectors.total(lost.to_others);
+                let rest = whole - self.vectors.total(lost.losses_to_others);
                 match (by_own + link + buffer).cmp(&rest) {
                     std::cmp::Ordering::Greater => self.cut_own::<M>(&mut lost, owner, rest),
                     _ => lost.own_link += rest - (by_own + link + buffer),
                 }
             }
         }
-        if lost.to_others != before.to_others {
-            self.vectors.release::<M>(before.to_others);
+        if lost.losses_to_others != before.losses_to_others {
+            self.vectors.release::<M>(before.losses_to_others);
         }
         lost
     }
@@ -151,7 +151,7 @@ impl LostTime {
     fn keep_with_others<M: Mode>(&mut self, vector: Vector, most: Option<Time>) -> Vector {
         let all = &mut self.scratch.losses;
         self.vectors.read(vector, all);
-        self.scratch.by_others.iter().for_each(|&loss| add(all, loss));
+        self.scratch.losses_to_others.iter().for_each(|&loss| add(all, loss));
         if let Some(most) = most {
             scale(all, most);
         }
@@ -166,14 +166,14 @@ impl LostTime {
             return;
         }
         let own = Lost {
-            to_others: Vector::EMPTY,
+            losses_to_others: Vector::EMPTY,
             ..*lost
         };
         let mut losses = std::mem::take(&mut self.scratch.losses);
         self.read(own, owner, &mut losses);
         scale(&mut losses, rest);
         let origin = self.vectors.origin(lost.own);
-        let cut = self.with_own::<M>(lost.to_others, origin, &losses);
+        let cut = self.with_own::<M>(lost.losses_to_others, origin, &losses);
         self.vectors.release::<M>(lost.own);
         *lost = cut;
         self.scratch.losses = losses;
@@ -183,7 +183,7 @@ impl LostTime {
     pub(super) fn lose_here<M: Mode>(
         &mut self,
         (line, place, here): (u32, Place, LostAt),
-        who: Waiter,
+        waiter: Waiter,
         wait: &Wait,
         (lacked, idle): ((Traffic, Cause), Time),
     ) {
@@ -194,15 +194,15 @@ impl LostTime {
         if idle < wait.now {
             scratch.spans.push((lacked, (idle, wait.now)));
         }
-        let lost = self.settle_here::<M>(scratch, self.account(who).lost, wait, here);
-        self.edit_account::<M>(who).lost = lost;
+        let lost = self.settle_here::<M>(scratch, self.account(waiter).lost, wait, here);
+        self.edit_account::<M>(waiter).lost = lost;
     }
 
     /// The losses after `wait` at place `here` with the spans in `scratch`; `before` are those before.
     fn settle_here<M: Mode>(&mut self, mut scratch: Scratch, before: Lost, wait: &Wait, here: LostAt) -> Lost {
         self.read(before, wait.owner, &mut scratch.before);
         if let Some(own) = wait.own {
-            self.vectors.read(own.to_others, &mut scratch.of_own);
+            self.vectors.read(own.losses_to_others, &mut scratch.of_own);
         }
         wait.add_to(&mut scratch, here);
         let origin = self.vectors.origin(before.own);
@@ -237,7 +237,7 @@ impl Wait {
             before,
             of_own,
             losses,
-            by_others,
+            losses_to_others,
             ..
         } = all;
         losses.clear();
@@ -245,18 +245,18 @@ impl Wait {
         Self::add_after(self.since, spans, here, losses);
         if let Some(own) = self.own {
             let whole = total(losses);
-            Self::beside(of_own, before, here, by_others);
+            Self::beside(of_own, before, here, losses_to_others);
             let had: u64 = (before
                 .iter()
                 .filter(|loss| loss.culprit != self.owner)
                 .map(|loss| loss.time.0))
             .sum();
             let most = Time(had) + (self.now - self.since);
-            Self::add_after(own.at, spans, here, by_others);
-            by_others.retain(|loss| loss.culprit != self.owner);
-            scale(by_others, most.min(whole));
+            Self::add_after(own.at, spans, here, losses_to_others);
+            losses_to_others.retain(|loss| loss.culprit != self.owner);
+            scale(losses_to_others, most.min(whole));
             // The rest is due to the owner itself.
-            let rest = whole - total(by_others);
+            let rest = whole - total(losses_to_others);
             losses.retain(|loss| loss.culprit == self.owner);
             scale(losses, rest);
             let missing = Loss {
@@ -266,7 +266,7 @@ impl Wait {
                 time: rest - total(losses),
             };
             add(losses, missing);
-            by_others.iter().for_each(|&loss| add(losses, loss));
+            losses_to_others.iter().for_each(|&loss| add(losses, loss));
         }
         bound_places(losses);
     }

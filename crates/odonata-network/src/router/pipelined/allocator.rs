@@ -125,7 +125,6 @@ pub(super) fn behind(number: u16, pointer: u16, size: u16) -> u16 {
 }
 
 impl Allocation {
-    /// Adds a request.
     #[inline(always)]
     pub(super) fn request(&mut self, request: Request) {
         let (input, output) = (1 << (request.input % 64), 1 << (request.output % 64));
@@ -136,7 +135,6 @@ impl Allocation {
         self.requests.push(request);
     }
 
-    /// Whether there are requests.
     #[inline]
     pub(super) fn has_requests(&self) -> bool {
         !self.requests.is_empty()
@@ -311,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cycle_asked_for_that_is_taken_back_is_granted_to_nobody() {
+    fn requests_of_an_undone_cycle_are_not_granted() {
         let mut allocation = Allocation::default();
         let ask = |allocation: &mut Allocation, input: u16, output: u16| {
             allocation.request(Request {
@@ -351,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_compete_take_turns() {
+    fn competing_requests_take_turns() {
         for allocator in BOTH {
             let how = (allocator, 1, Arbitration::RoundRobin);
             let all: &[(u16, u16)] = &[(0, 1), (1, 1), (2, 1)];
@@ -365,7 +363,7 @@ mod tests {
     /// Requests without a shared input or output: the same matches in the same order and the same pointers on the fast
     /// path and on the general path. Inputs that are 64 apart share a bit.
     #[test]
-    fn what_is_granted_at_once_is_what_competing_would_grant() {
+    fn the_fast_path_grants_the_same_as_the_general_path() {
         const N: u16 = 130;
         for allocator in BOTH {
             for (iterations, arbitration) in [(1, Arbitration::RoundRobin), (3, Arbitration::LowestFirst)] {
@@ -405,7 +403,7 @@ mod tests {
 
     /// Inputs 0 and 1 both choose output 0 first; a second round finds output 1 for the loser.
     #[test]
-    fn a_further_round_matches_who_lost_and_has_an_alternative() {
+    fn a_second_round_matches_losers_with_an_alternative() {
         let all: &[(u16, u16)] = &[(0, 0), (0, 1), (1, 0), (1, 1)];
         for allocator in BOTH {
             let one = rounds((allocator, 1, Arbitration::RoundRobin), 2, &[all]);
@@ -417,7 +415,7 @@ mod tests {
 
     /// After the first conflict the pointers differ, and every cycle is a full match (desynchronization, McKeown 1999).
     #[test]
-    fn round_robin_pointers_come_apart_under_full_load() {
+    fn round_robin_pointers_desynchronize_at_full_load() {
         let all: &[(u16, u16)] = &[(0, 0), (0, 1), (1, 0), (1, 1)];
         for allocator in BOTH {
             let found = rounds((allocator, 1, Arbitration::RoundRobin), 2, &[all; 6]);

@@ -11,7 +11,6 @@ use odonata_engine::Time;
 /// - 1`, and a stage that ends with it is over at `k T + s`.
 #[derive(Clone, Copy)]
 pub(super) struct Subcycle {
-    /// When the cycle begins.
     pub(super) cycle: Time,
     /// The step, from 1 on.
     pub(super) step: u32,
@@ -50,7 +49,6 @@ impl PipelineTiming {
         }
     }
 
-    /// The period of the clock.
     #[inline]
     pub(super) fn period(&self) -> Time {
         self.clock
@@ -163,8 +161,8 @@ impl PipelineTiming {
         self.earliest_flit(self.allocated(self.step_at(ready)))
     }
 
-    /// The time from which a packet that may be routed in step `begin` counts as being at the front of its buffer:
-    /// after the beginning of the cycle by as much as its head can start later on its link.
+    /// The time from which a packet that may be routed in step `begin` is at the front of its buffer. It is after the
+    /// beginning of the cycle by as much as its head can start later on its link.
     pub(super) fn in_front_since(&self, begin: Subcycle) -> Time {
         let starts = |begin: Subcycle| self.earliest_head(self.routed(begin));
         let first = Subcycle { step: 1, ..begin };

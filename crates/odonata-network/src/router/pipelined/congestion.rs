@@ -1,4 +1,4 @@
-//! The backlog of an output, for congestion control ([`congestion`](crate::control::congestion)).
+//! The backlog of an output, for congestion control (`control/congestion.rs`).
 //!
 //! Virtual channels are FIFOs: everything in a channel waits for the output of its front packet, once that is routed.
 //! Flits that have crossed the crossbar but not started on the link wait as well. A packet to another router counts as
@@ -93,7 +93,7 @@ impl Pipelined {
         }
         // The whole packet has left.
         let goes_there =
-            following != NIL && self.routes_on_arrival() && shared.packets.get(following).kept_way().port == port;
+            following != NIL && self.routes_on_arrival() && shared.packets.get(following).stored_route().port == port;
         u64::from(vc.present) * u64::from(goes_there)
     }
 }

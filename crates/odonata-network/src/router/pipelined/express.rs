@@ -17,10 +17,9 @@ use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::observe::Transmission;
-use crate::packet::Way;
+use crate::packet::Route;
 use odonata_engine::{NIL, Time};
 
-/// A flit that passes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passing {
     packet: u32,
@@ -35,7 +34,7 @@ pub(super) struct Passing {
 }
 
 impl Passing {
-    pub(super) const NOBODY: Passing = Passing {
+    pub(super) const NONE: Passing = Passing {
         packet: NIL,
         port: 0,
         out: 0,
@@ -56,7 +55,7 @@ pub(super) struct Newcomer {
     channel: u8,
     /// Whether it has only one flit.
     single: bool,
-    way: Way,
+    route: Route,
 }
 
 /// The ports of all packets that arrive in a cycle or are queued, as bits: used ports, and ports used more than once.
@@ -96,9 +95,9 @@ impl Pipelined {
         (packet, arrival): (u32, Time),
         all: &mut Newcomers,
     ) {
-        let (at, single, way) = self.route_arrival::<M>(shared, router, packet, arrival);
+        let (at, single, route) = self.route_arrival::<M>(shared, router, packet, arrival);
         let (input, channel) = self.places[at as usize];
-        let output = (way.port - layout.first_port) as u16;
+        let output = (route.port - layout.first_port) as u16;
         let (in_bit, out_bit) = (1 << (input % 64), 1 << (output % 64));
         all.crowded_inputs |= all.inputs & in_bit;
         all.crowded_outputs |= all.outputs & out_bit;
@@ -111,7 +110,7 @@ impl Pipelined {
             output,
             channel,
             single,
-            way,
+            route,
         });
     }
 
@@ -129,8 +128,8 @@ impl Pipelined {
                 (all.crowded_inputs >> (newcomer.input % 64)) | (all.crowded_outputs >> (newcomer.output % 64));
             let passes = crowded & 1 == 0 && newcomer.single;
             if !passes || !self.can_pass::<M>(shared, layout, newcomer, cycle) {
-                let &Newcomer { packet, at, way, .. } = newcomer;
-                self.queue_head::<M>(shared, layout, (packet, at), Some(way), cycle);
+                let &Newcomer { packet, at, route, .. } = newcomer;
+                self.queue_head::<M>(shared, layout, (packet, at), Some(route), cycle);
             }
         }
         self.newcomers = newcomers;
@@ -164,19 +163,19 @@ impl Pipelined {
         let &Newcomer {
             packet,
             at,
-            way,
+            route,
             input,
             output,
             channel: of_input,
             ..
         } = newcomer;
-        let link = shared.flow.link(way.port);
-        let best = self.best_channel::<M>(shared, layout, (at, 1), (way, &link), cycle);
+        let link = shared.flow.link(route.port);
+        let best = self.best_channel::<M>(shared, layout, (at, 1), (route, &link), cycle);
         if best == NIL {
             return false;
         }
         let out = layout.first_vc + best;
-        if !shared.flow.has_room_at::<M>((way.port, &link), out, 1, cycle) {
+        if !shared.flow.has_room_at::<M>((route.port, &link), out, 1, cycle) {
             return false;
         }
         let local = at - layout.first_vc;
@@ -192,7 +191,7 @@ impl Pipelined {
         }
         self.candidates.flits[usize::from(input) % PORTS] = Passing {
             packet,
-            port: way.port,
+            port: route.port,
             out,
             output,
             channel: (out - link.first_vc) as u8,
@@ -201,7 +200,6 @@ impl Pipelined {
         true
     }
 
-    /// Whether any packet is queued.
     #[inline]
     pub(super) fn has_queued(&self, layout: RouterLayout) -> bool {
         (0..layout.words()).any(|word| *self.occupied.get(layout.first_word + word) != 0)

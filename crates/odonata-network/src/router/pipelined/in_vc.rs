@@ -5,7 +5,7 @@ use super::{Pipelined, RouterLayout};
 use crate::fabric::Shared;
 use crate::features::Uses;
 use crate::observe::{Observed, Observer};
-use crate::packet::{VcTerms, Way};
+use crate::packet::{Route, VcTerms};
 use crate::routing::{Header, NoRoom};
 use crate::{Payload, Traffic};
 use odonata_engine::{List, NIL, Time};
@@ -31,9 +31,7 @@ pub(crate) struct InVc {
     pub(super) heads: List,
     /// When its front packet may make its next request, see [`Subcycle`].
     pub(super) ready: Time,
-    /// When the front packet was created.
     pub(super) created: Time,
-    /// Output of the front packet.
     pub(super) port: u32,
     /// The front packet while it is delivered to a node.
     pub(super) delivered: u32,
@@ -47,12 +45,10 @@ pub(crate) struct InVc {
     pub(super) last: u16,
     pub(super) stage: Stage,
     pub(super) level: u8,
-    /// Virtual channel of the output.
     pub(super) vc: u8,
     pub(super) terms: VcTerms,
     /// Whether the head of the front packet has left.
     pub(super) headless: bool,
-    /// Traffic class of the front packet.
     pub(super) class: u8,
     /// The owner of the front packet; known if waits are charged.
     pub(super) traffic: Traffic,
@@ -90,17 +86,17 @@ impl Pipelined {
         packet: u32,
         (arrival, cycle): (Time, Time),
     ) {
-        let (at, way) = if self.routes_on_arrival() {
-            let (at, _, way) = self.route_arrival::<M>(shared, router, packet, arrival);
-            (at, Some(way))
+        let (at, route) = if self.routes_on_arrival() {
+            let (at, _, route) = self.route_arrival::<M>(shared, router, packet, arrival);
+            (at, Some(route))
         } else {
             shared.count_hop::<M>(packet);
             (shared.packets.get(packet).buffer, None)
         };
-        self.queue_head::<M>(shared, layout, (packet, at), way, cycle);
+        self.queue_head::<M>(shared, layout, (packet, at), route, cycle);
     }
 
-    /// The head of `packet` joins input virtual channel `at`, in time for `cycle`. `way`: its route, if it has been
+    /// The head of `packet` joins input virtual channel `at`, in time for `cycle`. `route`: its route, if it has been
     /// routed.
     #[inline]
     pub(super) fn queue_head<M: Uses>(
@@ -108,7 +104,7 @@ impl Pipelined {
         shared: &mut Shared<impl Payload>,
         layout: RouterLayout,
         (packet, at): (u32, u32),
-        way: Option<Way>,
+        route: Option<Route>,
         cycle: Time,
     ) {
         let vc = self.vcs.edit::<M>(at);
@@ -121,11 +117,11 @@ impl Pipelined {
                 step: 1,
                 last: false,
             };
-            self.come_to_front::<M>(shared, at, packet, first, way);
+            self.come_to_front::<M>(shared, at, packet, first, route);
             return;
         }
-        if let Some(way) = way {
-            shared.packets.edit::<M>(packet).keep_way(way);
+        if let Some(route) = route {
+            shared.packets.edit::<M>(packet).store_route(route);
         }
         if M::BLAME {
             let observed = Observed::new(packet, shared.packets.get(packet));
@@ -143,13 +139,15 @@ impl Pipelined {
         packet: u32,
         begin: Subcycle,
     ) {
-        let way = self.routes_on_arrival().then(|| shared.packets.get(packet).kept_way());
+        let route = self
+            .routes_on_arrival()
+            .then(|| shared.packets.get(packet).stored_route());
         if M::BLAME {
             let observed = Observed::new(packet, shared.packets.get(packet));
             let until = self.timing.in_front_since(begin);
             (shared.flow.observers).packet_leads_fifo::<M>(at, observed, until);
         }
-        self.come_to_front::<M>(shared, at, packet, begin, way);
+        self.come_to_front::<M>(shared, at, packet, begin, route);
     }
 
     /// Whether packets are routed on arrival in their buffer instead of at its front: with lookahead routing, which
@@ -168,7 +166,7 @@ impl Pipelined {
         router: u32,
         packet: u32,
         arrival: Time,
-    ) -> (u32, bool, Way) {
+    ) -> (u32, bool, Route) {
         let (at, bytes, decision) = match self.ordered {
             true => {
                 let p = shared.packets.get(packet);
@@ -191,15 +189,15 @@ impl Pipelined {
         if self.counts_waiting {
             shared.flow.edit_port::<M>(port).waiting_flits += flits;
         }
-        let way = Way {
+        let route = Route {
             port,
             level: decision.level,
             terms: VcTerms::of(&decision),
         };
-        (at, flits == 1, way)
+        (at, flits == 1, route)
     }
 
-    /// `packet` becomes the next of buffer `at`. It can be routed in step `begin`, unless `way` gives its route.
+    /// `packet` becomes the next of buffer `at`. It can be routed in step `begin`, unless `route` gives its route.
     #[inline(always)]
     fn come_to_front<M: Uses>(
         &mut self,
@@ -207,7 +205,7 @@ impl Pipelined {
         at: u32,
         packet: u32,
         begin: Subcycle,
-        way: Option<Way>,
+        route: Option<Route>,
     ) {
         let p = shared.packets.get(packet);
         let (created, bytes, message, class) = (p.created, p.bytes, p.message, p.class);
@@ -215,9 +213,9 @@ impl Pipelined {
         let ready = self.timing.routed(begin);
         let vc = self.vcs.edit::<M>(at);
         vc.stage = Stage::New;
-        if let Some(way) = way {
+        if let Some(route) = route {
             vc.stage = Stage::Routed;
-            (vc.port, vc.level, vc.terms) = (way.port, way.level, way.terms);
+            (vc.port, vc.level, vc.terms) = (route.port, route.level, route.terms);
             if shared.flow.link(vc.port).to_node {
                 shared.messages.prefetch(message);
             }

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!  slot      k        k + 1      k + 2      ...       of a router in cycle k
-//!  heads     a, b                c                    packets, the one that was put there last first, linked through themselves
+//!  heads     a, b                c                    linked packets, the last added first
 //!  flits                e        f                    body flits
 //! ```
 //!

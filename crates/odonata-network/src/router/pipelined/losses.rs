@@ -40,7 +40,6 @@ pub(super) struct Passed {
     pub(super) arrival: Time,
 }
 
-/// The lost-time instrument.
 fn lost(flow: &mut Flow) -> &mut LostTime {
     &mut flow.observers.contention.lost
 }
@@ -65,19 +64,19 @@ impl Pipelined {
     }
 
     /// Adds to a flit's losses its wait during `span` at `line`.
-    pub(super) fn lose<M: Uses>(&self, flow: &mut Flow, who: Waiting, line: u32, span: (Time, Time), by: Culprit) {
+    pub(super) fn lose<M: Uses>(&self, flow: &mut Flow, flit: Waiting, line: u32, span: (Time, Time), by: Culprit) {
         if span.1 <= span.0 {
             return;
         }
-        let Waiting { at, owner, .. } = who;
+        let Waiting { at, owner, .. } = flit;
         let (culprit, cause) = by.by;
         if culprit == owner && cause != CREDIT {
             if let Some(before) = lost(flow).waits_for_own::<M>(at, span, cause) {
-                self.lose_to_own::<M>(flow, who, before);
+                self.lose_to_own::<M>(flow, flit, before);
             }
             return;
         }
-        self.settle_own::<M>(flow, who);
+        self.settle_own::<M>(flow, flit);
         let own = match by.room {
             Some((port, channel)) if culprit == owner => {
                 let channel = flow.first_vc(port) + u32::from(channel);
@@ -90,14 +89,14 @@ impl Pipelined {
 
     /// Ends the flit's wait for its own traffic, if that was the last one.
     #[inline]
-    pub(super) fn settle_own<M: Uses>(&self, flow: &mut Flow, who: Waiting) {
-        if let Some(wait) = lost(flow).end_own_wait::<M>(who.at) {
-            self.lose_to_own::<M>(flow, who, wait);
+    pub(super) fn settle_own<M: Uses>(&self, flow: &mut Flow, flit: Waiting) {
+        if let Some(wait) = lost(flow).end_own_wait::<M>(flit.at) {
+            self.lose_to_own::<M>(flow, flit, wait);
         }
     }
 
-    fn lose_to_own<M: Uses>(&self, flow: &mut Flow, who: Waiting, wait: OwnWait) {
-        let Waiting { at, owner, port } = who;
+    fn lose_to_own<M: Uses>(&self, flow: &mut Flow, flit: Waiting, wait: OwnWait) {
+        let Waiting { at, owner, port } = flit;
         let OwnWait { since, until, cause } = wait;
         let (line, link) = match cause {
             INPUT => {
@@ -114,9 +113,9 @@ impl Pipelined {
     }
 
     /// The losses to others of a flit that leaves its buffer, for its credit.
-    pub(super) fn lost_at_crossbar<M: Uses>(&self, flow: &mut Flow, who: Waiting) -> Tag {
-        self.settle_own::<M>(flow, who);
-        flow.observers.tag_of_front::<M>(who.at)
+    pub(super) fn lost_at_crossbar<M: Uses>(&self, flow: &mut Flow, flit: Waiting) -> Tag {
+        self.settle_own::<M>(flow, flit);
+        flow.observers.tag_of_front::<M>(flit.at)
     }
 
     /// The front packet of `at`, of `owner`, has left with others behind it; `tag` holds the losses of its last flit.

@@ -26,7 +26,7 @@ const PREFERENCE: u32 = 8;
 const CLASS: u32 = 60;
 
 /// Most outputs that a packet may request at once: one per dimension.
-const MOST_WAYS: usize = 16;
+const MOST_OUTPUTS: usize = 16;
 
 /// Findings of a cycle, over its subcycles.
 #[derive(Clone, Copy, Default)]
@@ -200,13 +200,13 @@ impl Pipelined {
         let mut draws = RepeatableDraws::new(shared.setup.params.seed, router, waiting);
         let waits_for = routing.decide(router, &mut behind_port, &mut draws);
         let first_only = self.settings.first_only;
-        let mut ways = [(0, 0); MOST_WAYS];
+        let mut outputs = [(0, 0); MOST_OUTPUTS];
         let mut count = 0;
-        routing.free_ways(router, &header, |port, level| {
+        routing.free_outputs(router, &header, |port, level| {
             if first_only && count > 0 {
                 return;
             }
-            ways[count] = (shared.flow.links.port(port), level);
+            outputs[count] = (shared.flow.links.port(port), level);
             count += 1;
         });
         let vc = self.vcs.edit::<M>(at);
@@ -240,7 +240,7 @@ impl Pipelined {
                 }
             }
         };
-        for &(port, level) in &ways[..count] {
+        for &(port, level) in &outputs[..count] {
             ask(self, port, level, 0);
         }
         ask(self, port, level, 1);
@@ -301,7 +301,6 @@ impl Pipelined {
         self.request_output::<K>(&shared.classes, layout, at, out);
     }
 
-    /// Grants virtual channels to the requests.
     #[inline]
     fn grant_vcs<K: Kind, M: Uses>(
         &mut self,
@@ -341,7 +340,6 @@ impl Pipelined {
 }
 
 impl Pipelined {
-    /// A flit of `at` requests output `out`.
     #[inline(always)]
     fn request_output<K: Kind>(&mut self, classes: &ClassScheduler, layout: RouterLayout, at: u32, out: u32) {
         let speedup = K::of(self.settings).input_speedup;
@@ -392,7 +390,6 @@ impl Pipelined {
         true
     }
 
-    /// Grants crossbar traversals to the requests.
     #[inline]
     fn grant_switch<K: Kind, M: Uses>(&mut self, classes: &ClassScheduler, layout: RouterLayout) {
         let settings = K::of(self.settings);

@@ -17,7 +17,7 @@ use crate::fabric::Shared;
 use crate::features::Uses;
 use crate::flow::Link;
 use crate::observe::Observer;
-use crate::packet::Way;
+use crate::packet::Route;
 use odonata_engine::saved::{Damaged, Loader, Saver};
 use odonata_engine::{Digest, Journalled, NIL, Saved, Savepoint, Time};
 
@@ -47,7 +47,7 @@ impl Candidates {
         switch: [(0, 0); PORTS],
         order: [0; PORTS],
         passing: [0; CHANNELS / 64],
-        flits: [Passing::NOBODY; PORTS],
+        flits: [Passing::NONE; PORTS],
     };
 }
 
@@ -86,7 +86,7 @@ struct Choice {
 }
 
 impl Choice {
-    const NOBODY: Choice = Choice {
+    const NONE: Choice = Choice {
         port: u16::MAX,
         output: 0,
         at: NIL,
@@ -94,7 +94,6 @@ impl Choice {
 }
 
 impl RouterLayout {
-    /// Whether the router is small.
     pub(super) fn is_small(self) -> bool {
         usize::from(self.vcs) <= CHANNELS && usize::from(self.ports) <= PORTS
     }
@@ -122,7 +121,7 @@ impl Pipelined {
             ports: 0,
             count: 0,
         };
-        let mut choice = Choice::NOBODY;
+        let mut choice = Choice::NONE;
         for word in 0..layout.words() {
             let passing = match subcycle.step {
                 2 => self.candidates.passing[word as usize % (CHANNELS / 64)],
@@ -183,14 +182,14 @@ impl Pipelined {
     ) {
         let at = layout.first_vc + local;
         let vc = self.vcs.get(at);
-        let way = Way {
+        let route = Route {
             port: vc.port,
             level: vc.level,
             terms: vc.terms,
         };
         let flits = u32::from(vc.left);
-        let link = shared.flow.link(way.port);
-        let best = self.best_channel::<M>(shared, layout, (at, flits), (way, &link), cycle);
+        let link = shared.flow.link(route.port);
+        let best = self.best_channel::<M>(shared, layout, (at, flits), (route, &link), cycle);
         if best == NIL {
             outcome.waits = true;
             return;
@@ -209,19 +208,19 @@ impl Pipelined {
     }
 
     /// The virtual channel, numbered over the outputs of the router, that a packet of `flits` in input virtual channel
-    /// `at` requests on route `way` over `link`; [`NIL`] if there is none.
+    /// `at` requests on route `route` over `link`; [`NIL`] if there is none.
     #[inline(always)]
     pub(super) fn best_channel<M: Uses>(
         &self,
         shared: &mut Shared<impl Payload>,
         layout: RouterLayout,
         (at, flits): (u32, u32),
-        (way, link): (Way, &Link),
+        (route, link): (Route, &Link),
         cycle: Time,
     ) -> u32 {
-        let port = way.port;
-        let room = self.room_wanted(&shared.setup, flits, way.terms.bubble());
-        let channels = shared.setup.vcs.of(link.class, way.level, 0);
+        let port = route.port;
+        let room = self.room_wanted(&shared.setup, flits, route.terms.bubble());
+        let channels = shared.setup.vcs.of(link.class, route.level, 0);
         let mut best = NIL;
         let (mut out, end) = (
             link.first_vc + u32::from(channels.start),

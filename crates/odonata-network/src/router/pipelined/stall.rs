@@ -1,9 +1,9 @@
 //! Stall diagnosis of pipelined routers: the dependencies between waiting packets, for [`stall`](crate::stall).
 //!
-//! Only the front packet of an input virtual channel matters. It is stuck if each output virtual channel that it may
-//! have, or the one it has, either leads to a buffer without room whose own front packet is stuck, or is held by an
-//! input virtual channel that is stuck. Flits on wires are ignored. So packets found stuck cannot move whatever
-//! happens, and at a standstill every stuck packet is found.
+//! Only the front packet of an input virtual channel matters. It is stuck if the output virtual channel that it has, or
+//! each that it may have, is blocked. An output virtual channel is blocked if it leads to a buffer without room whose
+//! front packet is stuck, or if a stuck input virtual channel holds it. Flits on wires are ignored. So packets found
+//! stuck cannot move whatever happens, and at a standstill every stuck packet is found.
 
 use super::Pipelined;
 use super::in_vc::{InVc, Stage};
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// A virtual channel that a front packet waits for.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct WantedVc {
     wants: Channel,
     /// The input virtual channel, of another packet, that holds it.
     owner: Option<Channel>,
@@ -37,7 +37,7 @@ pub(crate) struct Front {
     heads: usize,
     present: u32,
     /// Nothing blocks the packet if this is empty.
-    ways: Vec<Way>,
+    wanted_vcs: Vec<WantedVc>,
 }
 
 impl Pipelined {
@@ -57,14 +57,14 @@ impl Pipelined {
     }
 
     /// The channels that the front packet of `at` waits for; empty if this router does not block it.
-    fn ways(&self, shared: &Shared<impl Payload>, router: u32, vc: &InVc) -> Vec<Way> {
+    fn wanted_vcs(&self, shared: &Shared<impl Payload>, router: u32, vc: &InVc) -> Vec<WantedVc> {
         let flits = u32::from(vc.left);
-        let mut ways = Vec::new();
+        let mut wanted_vcs = Vec::new();
         // Nodes accept all packets.
         let mut add = |port: u32, channel: u8, room: u32, active: bool| {
             let link = shared.flow.link(port);
             let owner = *self.owners.get(link.first_vc + u32::from(channel));
-            ways.push((!link.to_node).then(|| Way {
+            wanted_vcs.push((!link.to_node).then(|| WantedVc {
                 wants: Channel {
                     link: shared.flow.links.number(port),
                     vc: channel,
@@ -100,7 +100,10 @@ impl Pipelined {
             }
             Stage::Routed => add_level(vc.port, vc.level, vc.terms.bubble()),
         }
-        ways.into_iter().collect::<Option<Vec<Way>>>().unwrap_or_default()
+        wanted_vcs
+            .into_iter()
+            .collect::<Option<Vec<WantedVc>>>()
+            .unwrap_or_default()
     }
 
     /// Calls `see` with every non-empty input virtual channel of this part, and its router.
@@ -153,7 +156,7 @@ impl Pipelined {
             }
             let last = (heads > 0).then(|| self.view(shared, vc.heads.tail, at));
             let slot = if vc.headless { vc.delivered } else { vc.heads.head };
-            let ways = self.ways(shared, router, vc);
+            let wanted_vcs = self.wanted_vcs(shared, router, vc);
             let known = slot != NIL;
             let holds = self.buffer_of(shared, at);
             let nobody = PacketView {
@@ -165,7 +168,7 @@ impl Pipelined {
                 hops: 0,
                 holds,
             };
-            let wants = ways.first().map_or(holds, |way| way.wants);
+            let wants = wanted_vcs.first().map_or(holds, |wanted_vc| wanted_vc.wants);
             let waiting = Waiting {
                 packet: if known { self.view(shared, slot, at) } else { nobody },
                 wants,
@@ -182,7 +185,7 @@ impl Pipelined {
                 last,
                 heads,
                 present: u32::from(vc.present),
-                ways,
+                wanted_vcs,
             });
         });
     }
@@ -193,16 +196,17 @@ pub(crate) fn find_deadlock(fronts: &[Front]) -> Option<Deadlock> {
     let index: BTreeMap<Channel, usize> = (fronts.iter().zip(0..))
         .map(|(front, place)| (front.waiting.packet.holds, place))
         .collect();
-    let mut stuck: Vec<bool> = fronts.iter().map(|front| !front.ways.is_empty()).collect();
+    let mut stuck: Vec<bool> = fronts.iter().map(|front| !front.wanted_vcs.is_empty()).collect();
     loop {
         let mut moved = false;
         for place in 0..fronts.len() {
-            let can = |way: &Way| {
+            let can = |wanted_vc: &WantedVc| {
                 let is_stuck = |channel: &Channel| index.get(channel).filter(|&&at| stuck[at]);
-                let room = way.capacity - is_stuck(&way.wants).map_or(0, |&at| fronts[at].present.min(way.capacity));
-                way.owner.is_none_or(|owner| is_stuck(&owner).is_none()) && room >= way.room
+                let room = wanted_vc.capacity
+                    - is_stuck(&wanted_vc.wants).map_or(0, |&at| fronts[at].present.min(wanted_vc.capacity));
+                wanted_vc.owner.is_none_or(|owner| is_stuck(&owner).is_none()) && room >= wanted_vc.room
             };
-            if stuck[place] && fronts[place].ways.iter().any(can) {
+            if stuck[place] && fronts[place].wanted_vcs.iter().any(can) {
                 stuck[place] = false;
                 moved = true;
             }

@@ -10,7 +10,7 @@ use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::flow::Link;
 use crate::observe::{Observer, Transmission};
-use crate::router::NOBODY;
+use crate::router::NO_INPUT;
 use odonata_engine::{List, NIL, Time};
 
 /// Cycles that a due credit may stay uncounted. Counting each credit separately costs more than its flit; counting them
@@ -121,7 +121,7 @@ impl Pipelined {
         let arrival = self.depart(ctx, shared, (port, &link), out_vc, traversal, sent);
         if shared.classes.is_on::<C>() {
             let input = self.port_of(layout, at);
-            let sender = (self.vcs.get(at).class, 0, NOBODY);
+            let sender = (self.vcs.get(at).class, 0, NO_INPUT);
             let lacking = |port: u32, side: usize| self.lacking[port as usize][side];
             let (out, of_input) = (lacking(port, 0), lacking(input, 1));
             let rooms = (shared.room_behind(port), shared.room_behind(input));

@@ -148,8 +148,8 @@ impl Waits {
     }
 
     /// Bytes per input virtual channel, and per port.
-    pub(super) const OF_A_CHANNEL: usize = size_of::<Wait>();
-    pub(super) const OF_A_PORT: usize = 2 * size_of::<Granted>() + size_of::<List>();
+    pub(super) const BYTES_PER_CHANNEL: usize = size_of::<Wait>();
+    pub(super) const BYTES_PER_PORT: usize = 2 * size_of::<Granted>() + size_of::<List>();
 
     pub(super) fn memory(&self) -> usize {
         self.vcs.memory()
@@ -475,8 +475,8 @@ impl Pipelined {
             let blame = &mut flow.observers.contention.blame;
             blame.charge_wait::<M>(port, owner, span, by);
             if flow.observers.contention.lost.is_on::<M>() {
-                let who = Waiting { at, owner, port };
-                self.lose::<M>(flow, who, port, span, Culprit::holding(by));
+                let flit = Waiting { at, owner, port };
+                self.lose::<M>(flow, flit, port, span, Culprit::holding(by));
             }
             next = stretch.next;
         }
@@ -596,7 +596,7 @@ impl Pipelined {
     }
 
     /// Closes the waits that last at `now`.
-    pub(crate) fn close_books(&mut self, flow: &mut Flow, now: Time) {
+    pub(crate) fn close_waits(&mut self, flow: &mut Flow, now: Time) {
         use odonata_engine::Plain;
         if !self.waits.are_charged::<Plain>() {
             return;

@@ -1,31 +1,32 @@
 //! A slow input-queued virtual-channel router network, simulated cycle by cycle and flit by flit.
 //!
-//! Written without a look at the fabric's way of doing it: no events, no lazy credits, no head-and-tail
-//! arithmetic. Every cycle, in this order:
+//! It is independent of the fabric's implementation: no events, no lazy credits, no head-and-tail arithmetic. Every
+//! cycle, in this order:
 //!
-//! 1. credits that are due count; flits that have crossed a link are in, those of a node leave the network;
-//!    a link has a cycle less to do for the packets that it has been granted to, and a FIFO whose packet's last flit is out is
-//!    free;
-//! 2. at each router, the heads that come out of the pipeline ask for their outputs, in order of (sending
-//!    router, start on the link), FIFOs permitting; messages reach their NICs, and an idle NIC starts at once;
-//! 3. each output, in order of port number, grants one of the packets that wait for it;
+//! 1. due credits count; flits that have crossed a link arrive, those to a node leave the network; each link completes
+//!    a cycle of the packets granted to it, and a FIFO whose packet's last flit has left is free;
+//! 2. at each router, the heads that leave the pipeline request their outputs, in order of (sending router, start on
+//!    the link), FIFOs permitting; messages reach their NICs, and an idle NIC starts at once;
+//! 3. each output, in order of port number, grants one of its waiting packets;
 //! 4. each NIC, in order of node number, starts a packet if it can;
-//! 5. each FIFO, in order, that is neither read nor has asked lets its next head ask; before 3 unless first come, first served;
-//! 6. every packet on a link starts its next flit if it is there and the one before is out.
+//! 5. each FIFO, in order, that is neither read nor has a request lets its next head request; before step 3 unless
+//!    arbitration is first-come;
+//! 6. every packet on a link starts its next flit if that has arrived and the one before has left.
 //!
-//! **Rules.** A head is granted an idle output at once if room for the whole packet is free behind it and
-//! nobody waits there, or all who wait have been tried and found no room, and its turn comes before that of those who wait for
-//! the same virtual channel. Else it waits. A granted output is held for as many flit times as the packet has flits. If these come
-//! in more slowly, they leave as they come, between the flits of packets to which it is granted meanwhile.
+//! **Rules.** A head is granted an idle output at once if the downstream buffer has room for the whole packet, and
+//! either no packet waits there, or all waiting packets have been tried and lack room and its turn comes before those
+//! that wait for the same virtual channel. Otherwise it waits. A granted output is held for as many flit times as the
+//! packet has flits. Flits that arrive more slowly leave as they arrive, between the flits of packets granted
+//! meanwhile.
 //!
-//! An idle output takes one candidate of every virtual channel for which there is room. First come: the packet that asked first,
-//! of the next virtual channel after the last that was served. Else it is that of the most urgent input port or packet, and the
-//! virtual channel decides among equals; of the packets of an input port (FIFOs: of a buffer) only the one that asked first takes
-//! part. Round robin: the candidate of a virtual channel is of the next input port after the last that was served of it, and the most
-//! urgent candidate that of the next after the last of all.
+//! An idle output takes one candidate of every virtual channel with room. First-come: the packet that requested first,
+//! of the next virtual channel after the last served. Otherwise: the candidate of the most urgent input port or packet;
+//! among equals the virtual channel decides; of the packets of an input port (FIFOs: of a buffer) only the one that
+//! requested first takes part. Round robin: the candidate of a virtual channel is of the next input port after the last
+//! served of it, and the most urgent candidate that of the next port after the last served of all.
 //!
-//! With virtual output queues every packet of a buffer asks, and any number of them may be read at once. A FIFO
-//! has one read port, held until the last flit is out, and only its oldest packet asks.
+//! With virtual output queues every packet of a buffer requests, and any number of them may be read at once. A FIFO has
+//! one read port, held until the last flit has left, and only its oldest packet requests.
 
 use super::{CYCLE, FLIT, Net, Scripted};
 use odonata_network::{Arbitration, InputQueues, Link};
@@ -39,20 +40,20 @@ struct Output {
     credit_delay: u64,
     router: u32,
     to_node: bool,
-    /// First buffer at the far end.
+    /// First buffer at the receiving end.
     far: usize,
     far_router: u32,
     room: Vec<u64>,
     credits: Vec<(u64, usize, u64)>,
     waiting: Vec<VecDeque<usize>>,
-    /// All waiting packets were tried since the output became idle, and found no room.
+    /// All waiting packets have been tried since the output became idle, and lack room.
     tried: bool,
     last: usize,
-    /// The input port that was served last, of each virtual channel and of all.
+    /// The input port served last, of each virtual channel and of all.
     served_of: Vec<Option<usize>>,
     served: Option<usize>,
     sending: Vec<Sending>,
-    /// Cycles that the link still needs for the packets it has been granted to.
+    /// Cycles that the link still needs for the packets granted to it.
     owed: u64,
 }
 
@@ -67,7 +68,7 @@ struct Sending {
     order: u64,
 }
 
-/// An input buffer. What it holds is the sender's `room`; the queue and its state are those of a FIFO.
+/// An input buffer. Its content is counted in the sender's `room`; the queue and its state are those of a FIFO.
 #[derive(Default)]
 struct Buffer {
     fifo: VecDeque<usize>,
@@ -81,11 +82,11 @@ struct Packet {
     flits: usize,
     target: u32,
     message: usize,
-    /// When it was created, and when it started at its node.
+    /// Creation time, and start time at its node.
     age: (u64, u64),
     globals: u32,
     buffer: usize,
-    /// Per hop, when each flit is ready to be sent on.
+    /// Per hop, when each flit can be sent on.
     ready: Vec<Vec<u64>>,
 }
 
@@ -113,7 +114,7 @@ fn cycles(time: odonata_engine::Time) -> u64 {
     time.0 / CYCLE.0
 }
 
-/// The cycle in which each message of `script` has arrived, under minimal routing.
+/// The arrival cycle of each message of `script`, with minimal routing.
 pub(crate) fn arrivals(net: &Net, script: &[Scripted]) -> Vec<u64> {
     let mut machine = Machine::new(net, script);
     let mut submissions: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
@@ -277,7 +278,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The next heads of FIFOs that are not read ask.
+    /// The next heads of FIFOs that are not read make their requests.
     fn move_up(&mut self) {
         for buffer in 0..self.buffers.len() {
             let Buffer { fifo, read, asked, .. } = &self.buffers[buffer];
@@ -287,7 +288,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Credits and flits that have come by `now`.
+    /// Takes in the credits and flits due by `now`.
     fn receive(&mut self, now: u64) {
         for number in 0..self.outputs.len() {
             let output = &mut self.outputs[number];
@@ -313,7 +314,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The flit of `s` that was started last has left link `number`.
+    /// The flit of `s` started last has left link `number`.
     fn flit_is_out(&mut self, number: usize, s: &Sending, now: u64) {
         let output = &mut self.outputs[number];
         let (first, last) = (s.started == 1, s.started == self.packets[s.packet].flits);
@@ -420,7 +421,7 @@ impl<'a> Machine<'a> {
             };
             (output.room[vc] >= self.packets[packet].flits as u64).then_some((rank, vc, packet))
         });
-        // Of equally urgent ones the first.
+        // Among equally urgent ones the first.
         let Some((_, vc, packet)) = candidates.min_by_key(|one| one.0) else {
             self.outputs[port].tried = true;
             return;
@@ -433,13 +434,13 @@ impl<'a> Machine<'a> {
         self.first_buffer.partition_point(|&first| first <= buffer) - 1
     }
 
-    /// How many turns after that of input port `served` the one of `port` is.
+    /// Distance in turns from input port `served` to `port`.
     fn turns(&self, port: usize, served: Option<usize>) -> u64 {
         let ports = self.first_buffer.len();
         served.map_or(port, |served| (port + ports - served - 1) % ports) as u64
     }
 
-    /// Whose turn it is among those who wait for virtual channel `vc` of `output`, and how urgent it is there.
+    /// The next packet among those that wait for virtual channel `vc` of `output`, and its urgency there.
     fn candidate(&self, output: &Output, vc: usize) -> Option<((u64, u64), usize)> {
         let mut seen = Vec::new();
         let mut open = Vec::new();
@@ -460,7 +461,7 @@ impl<'a> Machine<'a> {
             }
             seen.push(port);
         }
-        // Of equals the one that asked first.
+        // Among equals the one that requested first.
         open.into_iter()
             .min_by_key(|one| (one.0, one.1))
             .map(|(rank, _, packet)| (rank, packet))

@@ -1,4 +1,4 @@
-//! A network run in parts, by the schedulers that divide it.
+//! Networks divided into parts, run by the parallel schedulers.
 
 use super::{Net, Play, Scripted, play};
 use odonata_blame::lost::Carried;
@@ -8,13 +8,13 @@ use odonata_network::Measured;
 use odonata_network::lookahead::{LinkDelays, partition};
 use std::sync::Arc;
 
-/// What messages have lost, by name.
+/// The losses of messages, by name.
 fn sorted(mut losses: Vec<(u32, Carried)>) -> Vec<(u32, Carried)> {
     losses.sort_unstable_by_key(|lost| lost.0);
     losses
 }
 
-/// Plays `script` on `net` in parts, conservatively and optimistically, and holds the results against those of the sequential
+/// Runs `script` on `net` in parts, conservatively and optimistically, and compares the results with the sequential
 /// run.
 pub(crate) fn assert_equal_divided(net: &Net, script: &[Scripted], context: &str) {
     let mut whole = play(net, script.to_vec());

@@ -1,5 +1,5 @@
-//! What the fabric's tests share: networks whose numbers are easy to reckon with, scripted messages and a model
-//! that records when each arrives, and a slow reference.
+//! Shared test code: networks with round numbers, scripted messages, a model that records their arrivals, and a slow
+//! reference.
 
 pub(crate) mod cycle;
 pub(crate) mod divided;
@@ -18,7 +18,7 @@ use odonata_network::{
 use odonata_topology::{Arrangement, Dragonfly, DragonflyShape, LinkClass};
 use odonata_units::{Bandwidth, Bytes};
 
-/// A network to be built.
+/// A network to build.
 #[derive(Clone, Debug)]
 pub(crate) struct Net {
     pub(crate) shape: DragonflyShape,
@@ -41,13 +41,13 @@ pub(crate) fn shape(groups: u32, routers: u32, nodes: u32, global_ports: u32) ->
     }
 }
 
-/// One clock cycle of the round-number networks.
+/// One clock cycle of the networks with round numbers.
 pub(crate) const CYCLE: Time = Time::from_ns(1);
-/// Flit of the round-number networks, bytes.
+/// Flit size of the networks with round numbers, bytes.
 pub(crate) const FLIT: u64 = 16;
 
-/// A link that sends one flit in `cycles_per_flit` cycles.
-/// Parameters of terminal, local and global links; columns are as local links.
+/// Parameters of terminal, local and global links that send one flit in `cycles_per_flit` cycles; columns are as local
+/// links.
 pub(crate) fn links([terminal, local, global]: [Link; 3]) -> [Link; LinkClass::COUNT] {
     [terminal, local, global, local]
 }
@@ -113,7 +113,7 @@ impl Net {
     /// output-queued routers, store and forward, four virtual channels.
     pub(crate) fn codes() -> Net {
         let gib = (1u64 << 30) as f64;
-        // A cable's delay is that of one full packet over its own bandwidth; a credit is 8 bytes over a local link.
+        // A cable's delay is that of one full packet at its own bandwidth; a credit is 8 bytes on a local link.
         let link = |gib_per_s: f64, packets: u64| {
             Link::new(
                 Bandwidth(gib_per_s * gib),
@@ -139,19 +139,19 @@ impl Net {
         }
     }
 
-    /// With this routing.
+    /// Sets the routing.
     pub(crate) fn routed(mut self, algorithm: Algorithm, intermediate: Intermediate) -> Net {
         (self.algorithm, self.intermediate) = (algorithm, intermediate);
         self
     }
 
-    /// With these routers.
+    /// Sets the router model.
     pub(crate) fn with(mut self, router: Router) -> Net {
         (self.params.router, self.params.input_queues) = router;
         self
     }
 
-    /// With buffers of one largest packet per virtual channel on every link.
+    /// Sets buffers of one full packet per virtual channel on every link.
     pub(crate) fn smallest_buffers(mut self) -> Net {
         self.params
             .links
@@ -180,7 +180,7 @@ impl Net {
         self.routing().virtual_channels()
     }
 
-    /// What all parts of the fabric have in common.
+    /// The data shared by all parts of the fabric.
     pub(crate) fn blueprint(&self) -> Blueprint {
         Blueprint::new(self.params.clone(), self.routing(), self.vcs())
     }
@@ -199,8 +199,8 @@ impl Net {
     }
 }
 
-/// All routings, with the most routers that a packet may visit: one more than the links of the longest
-/// path (local, global, local; over a group also intermediate local, global; and so on).
+/// All routings, with the most routers that a packet may visit: one more than the links of the longest path (local,
+/// global, local; through a group also intermediate local, global; and so on).
 pub(crate) const ROUTINGS: [(Algorithm, Intermediate, u64); 5] = [
     (Algorithm::Minimal, Intermediate::Group, 4),
     (Algorithm::Valiant, Intermediate::Group, 6),
@@ -209,8 +209,8 @@ pub(crate) const ROUTINGS: [(Algorithm, Intermediate, u64); 5] = [
     (Algorithm::ProgressiveAdaptive, Intermediate::Router, 8),
 ];
 
-/// Says of every `step`-th case, from the first on, that it is in the sample. A step of 2 or 3 through the products of the lists
-/// here meets every value of every list.
+/// Selects every `step`-th case, starting with the first. A step of 2 or 3 through the products of the lists here
+/// reaches every value of every list.
 pub(crate) fn sample(step: usize) -> impl FnMut() -> bool {
     let mut cases = (0..step).cycle();
     move || cases.next() == Some(0)
@@ -221,7 +221,7 @@ pub(crate) type Router = (RouterModel, InputQueues);
 
 pub(crate) const INPUT_QUEUES: [InputQueues; 2] = [InputQueues::VirtualOutput, InputQueues::Fifo];
 
-/// All routers. Output-queued ones have no input queues: either value means the same.
+/// All routers. Output-queued ones have no input queues: both values mean the same.
 pub(crate) const ROUTERS: [Router; 3] = [
     (RouterModel::InputQueued, InputQueues::VirtualOutput),
     (RouterModel::InputQueued, InputQueues::Fifo),
@@ -250,7 +250,7 @@ pub(crate) const SIZES: [u64; 9] = [
     100 * FLIT + 3,
 ];
 
-/// Every routing on all routers under both ways of switching, with generous and with smallest buffers.
+/// Every routing on all routers with both switching modes, with generous and with minimal buffers.
 pub(crate) fn every_fabric(mut test: impl FnMut(&Net, u64, &str)) {
     for router in ROUTERS {
         for switching in SWITCHINGS {

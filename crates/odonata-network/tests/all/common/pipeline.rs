@@ -1,21 +1,21 @@
 //! A slow network of pipelined virtual-channel routers, simulated cycle by cycle and flit by flit.
 //!
-//! After W. Dally, B. Towles, "Principles and practices of interconnection networks", 2004, chapters 16 to 19, with the
-//! timing of N. Jiang et al., "A detailed and flexible cycle-accurate network-on-chip simulator", ISPASS 2013, and without a
-//! look at the fabric's way of doing it: every flit is an object that is in a buffer, in a crossbar, in an output queue or
-//! on a wire; every credit travels; every router takes every step of every cycle. Every cycle, in this order:
+//! It follows W. Dally, B. Towles, "Principles and practices of interconnection networks", 2004, chapters 16 to 19,
+//! with the timing of N. Jiang et al., "A detailed and flexible cycle-accurate network-on-chip simulator", ISPASS 2013,
+//! and is independent of the fabric's implementation. Every flit is an object in a buffer, a crossbar, an output queue
+//! or on a wire; every credit travels; every router takes every step of every cycle. Every cycle, in this order:
 //!
-//! 1. credits and flits that are due come in; a node takes its flits at once, and its credit starts back a cycle later;
-//! 2. messages reach their NICs, and every NIC whose link is free starts a flit;
-//! 3. routers take the cycle's steps of allocation. In a step every input virtual channel asks for a virtual channel or
-//!    for the switch, then both allocators decide;
-//! 4. every link that is free starts the first flit of its output queue that is out of the crossbar.
+//! 1. due credits and flits arrive; a node takes its flits at once, and the credit starts back a cycle later;
+//! 2. messages reach their NICs, and every NIC with a free link starts a flit;
+//! 3. routers take the cycle's steps of allocation. In a step every input virtual channel requests a virtual channel or
+//!    the switch, then both allocators decide;
+//! 4. every free link starts the first flit of its output queue that has left the crossbar.
 //!
-//! **Stages.** One of `n` cycles that begins in a step of cycle `k` ends with that very step if `n = 1`, else with the first
-//! step of cycle `k + n - 1`; the next stage begins in the step after it. A flit that crosses the crossbar in its `n` cycles
-//! can start on the link in the last of them.
+//! **Stages.** A stage of `n` cycles that begins in a step of cycle `k` ends with that step if `n = 1`, otherwise with
+//! the first step of cycle `k + n - 1`; the next stage begins in the step after it. A flit that crosses the crossbar in
+//! its `n` cycles can start on the link in the last of them.
 
-// Matrices by row and column, as the description has them.
+// Matrices by row and column, as in the description.
 #![allow(clippy::needless_range_loop)]
 
 use super::{CYCLE, FLIT, Scripted};
@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// A step of a cycle, counted from 1.
 type Moment = (u64, u32);
 
-/// A flit: its packet, and which of it.
+/// A flit: its packet, and its index in it.
 #[derive(Clone, Copy)]
 struct Flit {
     packet: usize,
@@ -41,7 +41,7 @@ struct Packet {
     message: usize,
     flits: u64,
     header: Header,
-    /// Picoseconds: the packets of a message one after the other, at the rate of the terminal link.
+    /// Picoseconds: the packets of a message follow one another at the rate of the terminal link.
     created: u64,
     /// The cycle in which its head left the node.
     injected: u64,
@@ -56,15 +56,15 @@ enum End {
     Nothing,
 }
 
-/// What the sender knows of a virtual channel of the far buffer.
+/// The sender's state of a virtual channel of the downstream buffer.
 #[derive(Clone, Copy)]
 struct FarVc {
     room: u64,
-    /// The input virtual channel whose packet has it.
+    /// The input virtual channel whose packet holds it.
     owner: Option<usize>,
 }
 
-/// A link in one direction, with its output queue and what is on its way back.
+/// A link in one direction, with its output queue and its returning credits.
 struct Wire {
     class: LinkClass,
     flit_time: u64,
@@ -73,7 +73,7 @@ struct Wire {
     capacity: u64,
     end: End,
     vcs: Vec<FarVc>,
-    /// In the crossbar, or out of it since the cycle that is said.
+    /// In the crossbar, or out of it since the given cycle.
     queue: VecDeque<(u64, usize, Flit)>,
     free_at: u64,
     flying: VecDeque<(u64, usize, Flit)>,
@@ -82,44 +82,44 @@ struct Wire {
 
 enum State {
     Empty,
-    /// Routed, when that is over.
+    /// In the routing stage, until this time.
     Routing(Moment),
-    /// Has output virtual channel (wire, number) from this moment on.
+    /// Holds output virtual channel (wire, number) from this time on.
     Active(usize, usize, Moment),
 }
 
 struct InVc {
     port: usize,
     vc: usize,
-    /// The wire that feeds it.
+    /// The wire into it.
     feeder: Option<usize>,
     buffer: VecDeque<Flit>,
     state: State,
-    /// What has been decided: where it may go.
+    /// The routing decision: possible outputs.
     way: Option<Vec<Way>>,
 }
 
-/// Output and level, the header behind, and whether room for a packet more is wanted.
+/// Output and level, the header behind, and whether room for one more packet is required.
 type Way = (usize, usize, Header, bool);
 
 struct Router {
     inputs: Vec<InVc>,
-    /// Its wires, and the number of the first virtual channel of each, counted over the router.
+    /// Its wires, and the number of the first virtual channel of each, numbered over the router.
     wires: Vec<usize>,
     first_vc: Vec<usize>,
     channels: Arbiters,
     switch: Arbiters,
-    /// The virtual channel that each switch input sent last, per switch input.
+    /// The virtual channel sent last, per switch input.
     sent: Vec<Option<usize>>,
 }
 
-/// The arbiters of an allocator: who each of them looks at first.
+/// The arbiters of an allocator: the first candidate of each.
 struct Arbiters {
     inputs: Vec<usize>,
     outputs: Vec<usize>,
 }
 
-/// Who asks (row) for what (column): how much the row would rather have another one, and how urgently it asks; the least first.
+/// Requests of rows for columns: preference of the row and urgency; the least first.
 type Asked = Vec<Vec<Option<(u64, u64)>>>;
 
 impl Arbiters {
@@ -147,7 +147,7 @@ impl Arbiters {
             }
             let by_column = |open: Asked, pointers: &[usize]| {
                 let mut chosen = transposed(&open);
-                // What a row would rather have is nothing to a column.
+                // A row's preference does not matter to a column.
                 let wishes: Vec<Vec<u64>> = open
                     .iter()
                     .map(|row| row.iter().map(|ask| ask.map_or(0, |ask| ask.0)).collect())
@@ -180,7 +180,7 @@ impl Arbiters {
     }
 }
 
-/// Each row's arbiter chooses: the most urgent, of several the first from its pointer on.
+/// Each row's arbiter chooses the most urgent request, among equals the first from its pointer on.
 fn one_of_each_row(mut asked: Asked, pointers: &[usize]) -> Asked {
     for (asks, &pointer) in asked.iter_mut().zip(pointers) {
         let n = asks.len();
@@ -203,12 +203,12 @@ fn transposed(asked: &Asked) -> Asked {
         .collect()
 }
 
-/// Which side chooses first, how often, and who is chosen.
+/// The side that chooses first, the number of rounds, and the arbitration.
 type How = (Allocator, u32, Arbitration);
 
 struct Nic {
     packets: VecDeque<usize>,
-    /// Flits of the first that have gone, and the virtual channel they took.
+    /// Flits of the first message that have left, and their virtual channel.
     gone: u64,
     vc: usize,
 }
@@ -226,7 +226,7 @@ pub(crate) struct Machine<'a> {
     packets: Vec<Packet>,
     undelivered: Vec<u64>,
     arrivals: Vec<Option<u64>>,
-    /// What is left over of the steps of whole cycles.
+    /// The remaining fraction of a step.
     partial: f64,
 }
 
@@ -235,7 +235,7 @@ fn cycles(time: odonata_engine::Time) -> u64 {
     time.0 / CYCLE.0
 }
 
-/// The cycle in which each message of `script` has arrived; `None` if it has not after `most` cycles.
+/// The arrival cycle of each message of `script`; `None` if it has not arrived after `most` cycles.
 pub(crate) fn arrivals(
     params: &NetworkParams,
     routing: &Routing,
@@ -257,8 +257,8 @@ pub(crate) fn arrivals(
     machine.arrivals
 }
 
-/// What a routing may ask about a router: how much is on its way over a port, and whether a channel can be had. There are
-/// no draws.
+/// A routing's view of a router: the load in flight over a port, and whether a channel is available. There are no
+/// random draws.
 struct View<'a> {
     machine: &'a Machine<'a>,
     flits: u64,
@@ -293,7 +293,7 @@ impl Choice for View<'_> {
     }
 }
 
-/// Of a packet that finds no room: where it waits. What it draws is drawn once for packet and router.
+/// The view of a packet without room: where it waits. Random draws repeat for a packet and router.
 struct Blocked(SplitMix64);
 
 impl Choice for Blocked {
@@ -318,7 +318,7 @@ impl<'a> Machine<'a> {
     fn new(params: &'a NetworkParams, routing: &'a Routing, vcs: VirtualChannels, script: &'a [Scripted]) -> Self {
         let topology = routing.topology();
         let number = |class: LinkClass| usize::from(vcs[class as usize]);
-        // The place of each port's first input virtual channel in its router.
+        // The index of each port's first input virtual channel in its router.
         let mut first = vec![0; topology.ports() as usize];
         let mut routers = Vec::new();
         for router in 0..topology.routers() {
@@ -408,7 +408,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The channels of a level on a wire: of `V` channels and `K` levels, `floor(l V / K)` up to `floor((l + 1) V / K)`.
+    /// The channels of a level on a wire: of `V` channels and `K` levels, `floor(l V / K)` up to `floor((l + 1) V /
+    /// K)`.
     fn span(&self, wire: usize, level: usize) -> std::ops::Range<usize> {
         let class = self.wires[wire].class as usize;
         let (v, k) = (
@@ -418,7 +419,7 @@ impl<'a> Machine<'a> {
         level * v / k..(level + 1) * v / k
     }
 
-    /// Flits of room that a packet must find.
+    /// Flits of room that a packet needs.
     fn room_for(&self, flits: u64) -> u64 {
         match self.params.switching {
             Switching::Wormhole => u64::from(self.params.pipeline.busy_when_full),
@@ -468,7 +469,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Credits and flits of a wire that are due.
+    /// Takes in the due credits and flits of a wire.
     fn come_in(&mut self, number: usize, now: u64) {
         let wire = &mut self.wires[number];
         let Wire { credits, vcs, .. } = wire;
@@ -505,7 +506,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A message reaches its NIC, which cuts it into packets.
+    /// A message reaches its NIC, which divides it into packets.
     fn submit(&mut self, message: usize) {
         let m = self.script[message];
         let mut left = m.bytes.div_ceil(FLIT).max(1);
@@ -527,8 +528,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Starts the next flit of a NIC if it can: a new packet on the next virtual channel, in turn, with room, or on one that is
-    /// drawn in every cycle.
+    /// Starts the next flit of a NIC if possible: a new packet on the next virtual channel with room, round-robin, or
+    /// on a random one drawn in every cycle.
     fn inject(&mut self, node: usize, now: u64) {
         let wire = self.ports + node;
         let nic = &self.nics[node];
@@ -576,7 +577,7 @@ impl<'a> Machine<'a> {
         wire.flying.push_back((wire.free_at + wire.latency, vc, flit));
     }
 
-    /// How urgent `flit` is, which has waited for what it asks for since `since`.
+    /// The urgency of `flit`, which has waited for its request since `since`.
     fn rank(&self, flit: Flit, since: Moment) -> u64 {
         match self.params.arbitration {
             Arbitration::Age => self.packets[flit.packet].created,
@@ -589,7 +590,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A step of a router. `last`: the cycle has no other.
+    /// A step of a router. `last`: it is the last of its cycle.
     fn step(&mut self, router: usize, moment: Moment, last: bool) {
         let p = self.params.pipeline;
         let how = (p.allocator, p.iterations, self.params.arbitration);
@@ -613,7 +614,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Which input virtual channels can have which output virtual channels; routes those that have not been.
+    /// The input virtual channels that can have each output virtual channel; routes unrouted packets.
     fn ask_for_channels(&mut self, router: usize, moment: Moment) -> Asked {
         let n = self.routers[router].inputs.len();
         let mut asked = vec![vec![None; n]; n];
@@ -629,7 +630,7 @@ impl<'a> Machine<'a> {
             }
             let mut options = Vec::new();
             if self.routing.takes_any() {
-                self.routing.free_ways(router as u32, &header, |wire, level| {
+                self.routing.free_outputs(router as u32, &header, |wire, level| {
                     options.push((0, wire as usize, usize::from(level), header, false));
                 });
                 if self.params.pipeline.adaptive_requests == AdaptiveRequests::First {
@@ -683,8 +684,8 @@ impl<'a> Machine<'a> {
         asked
     }
 
-    /// Which switch inputs have a flit for which outputs, and of which input virtual channel it is: of several that of the
-    /// most urgent packet, then the next one after the last that was sent.
+    /// The switch inputs with a flit for each output, and its input virtual channel: that of the most urgent packet,
+    /// then the next one after the last sent.
     fn ask_for_switch(&self, router: usize, moment: Moment) -> (Asked, Vec<Vec<Option<usize>>>) {
         let r = &self.routers[router];
         let speedup = self.params.pipeline.input_speedup as usize;
@@ -716,7 +717,7 @@ impl<'a> Machine<'a> {
         (asked, senders)
     }
 
-    /// A flit goes through the switch.
+    /// A flit passes through the switch.
     fn pass(&mut self, router: usize, input: usize, switch_input: usize, moment: Moment, last: bool) {
         let p = self.params.pipeline;
         let r = &mut self.routers[router];
@@ -728,7 +729,7 @@ impl<'a> Machine<'a> {
             panic!("a flit passes without a channel")
         };
         let flit = cell.buffer.pop_front().unwrap();
-        // The crossbar begins in the step after that in which the switch allocation ends.
+        // The crossbar stage begins in the step after switch allocation ends.
         let over = end_of_stage(moment, p.switch_allocation);
         let more = if over == moment {
             !last
@@ -765,7 +766,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The step with which a stage of so many cycles ends that begins in step `begin`.
+/// The step that ends a stage of `stage` cycles that begins in step `begin`.
 fn end_of_stage(begin: Moment, stage: u32) -> Moment {
     if stage == 1 {
         begin
@@ -774,7 +775,7 @@ fn end_of_stage(begin: Moment, stage: u32) -> Moment {
     }
 }
 
-/// The steps of a cycle: as many as there are in all cycles up to it, less those before.
+/// The steps of a cycle: the steps of all cycles up to it, minus those before.
 fn steps_of(cycle: u64, speedup: f64) -> u32 {
     let all = |cycles: u64| (cycles as f64 * speedup).floor() as u32;
     all(cycle + 1) - all(cycle)

@@ -1,4 +1,4 @@
-//! Scripted messages, and the model that plays them on a fabric.
+//! Scripted messages, and the model that runs them on a fabric.
 
 use super::{CYCLE, Net};
 use odonata_blame::lost::Carried;
@@ -9,13 +9,13 @@ use odonata_engine::{
 };
 use odonata_network::{FabricEvent, Notice, RemoteUpdate};
 
-/// Messages carry the place of their script line.
+/// A message carries the index of its script line.
 pub(crate) type Name = [u32; 1];
 pub(crate) type Fabric = odonata_network::Fabric<Name>;
 type Message = odonata_network::Message<Name>;
 type RemoteEvent = odonata_network::RemoteEvent<Name>;
 
-/// A message to be sent.
+/// A message to send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scripted {
     pub(crate) at: Time,
@@ -23,7 +23,7 @@ pub(crate) struct Scripted {
     pub(crate) target: u32,
     pub(crate) bytes: u64,
     pub(crate) traffic: u16,
-    /// Where its arrival is recorded.
+    /// The index at which its arrival is recorded.
     pub(crate) name: u32,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn message(at: Time, source: u32, target: u32, bytes: u64) -> Scripte
     }
 }
 
-/// Names messages by their place.
+/// Names messages by their index.
 pub(crate) fn named(mut script: Vec<Scripted>) -> Vec<Scripted> {
     script.iter_mut().zip(0..).for_each(|(m, i)| m.name = i);
     script
@@ -58,7 +58,7 @@ pub(crate) fn random_messages(net: &Net, n: usize, span: u64, sizes: &[u64], see
     named(script.collect())
 }
 
-/// What happened to a message.
+/// The fate of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Fate {
     pub(crate) sent: u32,
@@ -70,16 +70,16 @@ pub(crate) struct Fate {
 pub(crate) struct Play {
     pub(crate) fabric: Fabric,
     script: Vec<Scripted>,
-    /// Instants at which every port and NIC is woken up, needed or not.
+    /// Times at which every port and NIC is woken up, needed or not.
     looks: Vec<Time>,
-    /// Instants at which every pipelined router gets a cycle, needed or not.
+    /// Times at which every pipelined router gets a cycle, needed or not.
     ticks: Vec<Time>,
-    /// Instants at which every router publishes, needed or not.
+    /// Times at which every router publishes, needed or not.
     publications: Vec<Time>,
     fates: Store<Fate>,
-    /// What the message of a name has lost before it is sent.
+    /// The losses of a named message from before its submission.
     carried: Option<fn(u32) -> Carried>,
-    /// What messages had lost when they arrived; in runs without speculation.
+    /// Losses of messages at arrival; in runs without speculation.
     pub(crate) losses: Vec<(u32, Carried)>,
 }
 odonata_engine::journalled!(Play { fabric, fates });
@@ -89,7 +89,7 @@ impl Play {
         Self::on(net.fabric(), script)
     }
 
-    /// On a fabric that is no `Net`'s.
+    /// On a fabric that does not come from a `Net`.
     pub(crate) fn on(fabric: Fabric, script: Vec<Scripted>) -> Self {
         let fates = Store::filled(script.len(), Fate::default());
         Play {
@@ -104,7 +104,7 @@ impl Play {
         }
     }
 
-    /// With what messages have lost before they are sent, by their names.
+    /// Sets losses of messages from before their submission, by name.
     pub(crate) fn carrying(mut self, carried: fn(u32) -> Carried) -> Self {
         self.carried = Some(carried);
         self
@@ -116,13 +116,13 @@ impl Play {
         self
     }
 
-    /// Adds a needless cycle of every pipelined router, every cycle until `until`.
+    /// Adds a superfluous cycle of every pipelined router, every cycle until `until`.
     pub(crate) fn ticking(mut self, until: Time) -> Self {
         self.ticks = (1..=until.0 / CYCLE.0).map(|i| Time(i * CYCLE.0 + 1)).collect();
         self
     }
 
-    /// Adds a needless publication of every router after each multiple of `interval` until `until`.
+    /// Adds a superfluous publication of every router after each multiple of `interval` until `until`.
     pub(crate) fn publishing(mut self, interval: Time, until: Time) -> Self {
         self.publications = (1..=until.0 / interval.0).map(|i| Time(i * interval.0 + 1)).collect();
         self
@@ -144,7 +144,7 @@ impl Play {
         digest.value()
     }
 
-    /// Every message left once and arrived once, and nothing is left behind.
+    /// Checks that every message left once and arrived once, and nothing is left behind.
     pub(crate) fn assert_complete(&mut self, context: &str) {
         self.fabric.audit().unwrap_or_else(|error| panic!("{context}: {error}"));
         for (name, fate) in self.fates().iter().enumerate() {
@@ -179,7 +179,7 @@ impl Model for Play {
             ctx.wake_up(lp, at, u32::MAX, FabricEvent::Tick);
         }
         for &at in &self.publications {
-            // After wake-ups of ports, before those that are needed and before cycles.
+            // After wake-ups of ports, before needed publications and before cycles.
             ctx.wake_up(lp, at, 0xe000_0000, FabricEvent::Publish);
         }
         let topology = self.fabric.routing().topology();
@@ -199,7 +199,7 @@ impl Model for Play {
             Some(Notice::Sent { message }) => {
                 let name = self.fabric.message(message).content[0];
                 self.fates.edit::<C>(name).sent += 1;
-                self.fabric.told_sent::<C>(message);
+                self.fabric.note_sent::<C>(message);
             }
             Some(Notice::Arrived { message }) => {
                 let m = *self.fabric.message(message);
@@ -241,7 +241,7 @@ impl Model for Play {
     }
 }
 
-/// Plays `script` to the end.
+/// Runs `script` to the end.
 pub(crate) fn play(net: &Net, script: Vec<Scripted>) -> Play {
     finish(Play::new(net, script))
 }
@@ -256,15 +256,15 @@ pub(crate) fn finish(play: Play) -> Play {
     run.into_model()
 }
 
-/// The state digest of a model that has nothing left to take back.
+/// The state digest of a model without an undo journal.
 pub(crate) fn fingerprint(play: &Play) -> u128 {
     let mut digest = Digest::new();
     play.fingerprint(&mut digest);
     digest.value()
 }
 
-/// Plays `script` with every event done, undone and done again: it ends as it does plainly.
-pub(crate) fn assert_can_be_taken_back(net: &Net, script: Vec<Scripted>, context: &str) -> RollbackCheck<Play> {
+/// Runs `script` with every event done, undone and redone, and checks that it ends like a plain run.
+pub(crate) fn assert_can_be_undone(net: &Net, script: Vec<Scripted>, context: &str) -> RollbackCheck<Play> {
     let plain = play(net, script.clone());
     let mut harness = RollbackCheck::new(Play::new(net, script));
     harness
@@ -274,8 +274,9 @@ pub(crate) fn assert_can_be_taken_back(net: &Net, script: Vec<Scripted>, context
     harness
 }
 
-/// Plays `script`, saved and gone on with after 1 to `most` events, as `random` says: it ends as it does at one go. How it ended.
-pub(crate) fn assert_goes_on_from_what_was_saved(
+/// Runs `script` with a save and restore after each 1 to `most` events, drawn from `random`, and checks that it ends
+/// like an uninterrupted run. Returns how it ended.
+pub(crate) fn assert_restores(
     net: &Net,
     script: &[Scripted],
     (random, most): (&mut Stream, u32),
@@ -291,9 +292,9 @@ pub(crate) fn assert_goes_on_from_what_was_saved(
     model
 }
 
-/// Plays `script` with waits charged, over time too, and without: nothing differs but the books, and the series is a view of the
-/// charges. What was charged, in picoseconds.
-pub(crate) fn assert_books_change_nothing(net: &Net, script: Vec<Scripted>, context: &str) -> u64 {
+/// Runs `script` with and without blame, also over time: only the charges differ, and the series is a view of the
+/// charges. Returns the charges, in picoseconds.
+pub(crate) fn assert_blame_changes_nothing(net: &Net, script: Vec<Scripted>, context: &str) -> u64 {
     let with = play(net, script.clone());
     let series: u64 = with.fabric.blame_series().map(|c| c.time.0).sum();
     let charged: u64 = with.fabric.blame().iter().map(|c| c.time.0).sum();

@@ -7,11 +7,11 @@ use odonata_engine::{Stream, Time};
 use odonata_network::Blueprint;
 use odonata_network::routing::Routing;
 
-/// A packet has left its minimal path if it has visited more routers than lie on a shortest path: distance + 1. Between groups of
-/// a two-dimensional dragonfly a minimal path takes one global cable, and need not be a shortest one; on clusters and where
-/// up*/down* is the rule there is no other path than the one that is taken.
+/// A packet has left its minimal path if it has visited more routers than a shortest path has: distance + 1. Between
+/// groups of a two-dimensional dragonfly a minimal path takes one global cable, and may not be a shortest one. On
+/// clusters and with up*/down* routing every path is minimal.
 #[test]
-fn packets_on_longer_ways_than_a_shortest_path_are_counted() {
+fn packets_on_non_minimal_paths_are_counted() {
     let mut longer = Vec::new();
     for (context, routing) in every_routing() {
         let routers_of_a_group = match &routing {
@@ -24,7 +24,8 @@ fn packets_on_longer_ways_than_a_shortest_path_are_counted() {
         let mut random = Stream::new(3, 0, Purpose::Destination);
         let mut pairs: Vec<_> = (0..1_000).map(|_| (random.below(nodes), random.below(nodes))).collect();
         pairs.retain(|&(a, b)| a != b && router(a) / routers_of_a_group == router(b) / routers_of_a_group);
-        // A kind of traffic for each packet: its statistics are those of that packet. Many at once, so that adaptive ones divert.
+        // One traffic per packet: its statistics are those of that packet. Many packets at once, so that adaptive ones
+        // divert.
         let mut script: Vec<_> = (pairs.iter().enumerate())
             .map(|(i, &(a, b))| message(Time((1 + i as u64 / 20) * CYCLE.0), a, b, 8 * FLIT))
             .collect();

@@ -1,4 +1,4 @@
-//! Dragonflies with groups of one dimension and of two.
+//! Dragonflies with one- and two-dimensional groups.
 
 use super::paths::{assert_cyclic_on_one_level, assert_safe, assert_shortest, ends, longest, walk};
 use odonata_network::deadlock::{check, outcomes};
@@ -29,7 +29,7 @@ pub(crate) fn on_two(shape: Dragonfly2dShape, algorithm: Algorithm, intermediate
     Routing::Dragonfly2d(Dragonfly2dRouting::new(dragonfly, algorithm, intermediate, 2).unwrap())
 }
 
-/// BookSim's dragonfly: the last channel is that of the phase, and detours go over whatever third group is drawn from all.
+/// BookSim's dragonfly: the last channel is that of the phase, and detours use any third group drawn from all.
 #[test]
 fn by_phase_packets_leave_on_the_channel_of_their_phase() {
     let shape = DragonflyShape {
@@ -83,7 +83,7 @@ fn by_phase_packets_leave_on_the_channel_of_their_phase() {
     }
 }
 
-/// Draws the first of everything, and keeps of how many.
+/// Draws the first of all options, and records the number of options.
 struct Drawn(Vec<u32>);
 
 impl Choice for Drawn {
@@ -216,8 +216,8 @@ fn ugal_on_one_dimensional_groups_decides_at_the_source_alone() {
             assert_eq!(routing.virtual_channels(), [1, local, 2, 0]);
             assert!(longest(&routing) <= most);
             assert_safe(&routing, &format!("{intermediate:?} {cables:?}"));
-            // Behind the first cable nothing is decided by load any more: where the packet stays minimal, a second
-            // router has one outcome per gateway, and none of them makes it non-minimal.
+            // After the first cable load decides nothing any more: if the packet stays minimal, a second router has one
+            // outcome per gateway, and none makes it non-minimal.
             let ends = ends(routing.topology());
             for &(source, _) in &ends {
                 for &(_, node) in &ends {

@@ -53,7 +53,7 @@ fn dragonfly_plus_packets_arrive_within_three_or_six_cables() {
                     _ => 6,
                 };
                 assert_eq!(longest(&routing), most, "{context}");
-                // With every spine linked to every group nobody goes down between.
+                // With every spine linked to every group no packet goes down in between.
                 if groups == 3 && !minimal {
                     assert_eq!(check(&routing).cycle, None);
                 } else {

@@ -33,9 +33,10 @@ fn fat_tree_packets_take_shortest_paths_on_one_level() {
     }
 }
 
-/// Random and adaptive offer every cable up; D-mod-k one, and nodes of different last digits different ones.
+/// Random and adaptive routing use every upward cable; D-mod-k uses one, and different ones for nodes with different
+/// last digits.
 #[test]
-fn ways_up_are_shared_out() {
+fn upward_cables_share_the_traffic() {
     let tree = FatTree::new(FatTreeShape::k_ary(3, 3)).unwrap();
     for algorithm in TREES {
         let routing = Routing::FatTree(FatTreeRouting::new(tree.clone(), algorithm).unwrap());

@@ -1,4 +1,4 @@
-//! All ways that a routing lets packets take, and what must hold for them.
+//! All paths that a routing allows, and the properties that they must have.
 
 use odonata_network::deadlock::{Graph, check, outcomes};
 use odonata_network::routing::{Decision, Header, Routing};
@@ -14,8 +14,8 @@ pub(crate) fn ends(topology: &Topology) -> Vec<(u32, u32)> {
     ends
 }
 
-/// Follows all outcomes from `sources` to `target`; the fewest and the most cables between routers. `visit` sees the
-/// channel that is held, if any, and the decision.
+/// Follows all outcomes from `sources` to `target`; returns the fewest and the most cables between routers. `visit`
+/// gets the held channel, if any, and the decision.
 pub(crate) fn walk(
     routing: &Routing,
     sources: &[u32],
@@ -74,7 +74,7 @@ pub(crate) fn walk(
     }
 }
 
-/// All outcomes of the decision upon a packet: one that finds no room may be decided upon again.
+/// All outcomes of the decision for a packet: one without room may be routed again.
 fn ways(routing: &Routing, router: u32, header: Header) -> HashSet<(Decision, Header)> {
     let mut ways = HashSet::new();
     outcomes(routing, router, header, |decision, header| {
@@ -93,7 +93,7 @@ pub(crate) fn longest(routing: &Routing) -> u32 {
         .unwrap_or(0)
 }
 
-/// Every packet takes as many cables as `distance` says.
+/// Checks that every packet takes as many cables as `distance` gives.
 pub(crate) fn assert_lengths(routing: &Routing, distance: impl Fn(u32, u32) -> u32) {
     let ends = ends(routing.topology());
     for &(source, _) in &ends {
@@ -108,7 +108,7 @@ pub(crate) fn assert_lengths(routing: &Routing, distance: impl Fn(u32, u32) -> u
     }
 }
 
-/// Every packet takes a shortest path.
+/// Checks that every packet takes a shortest path.
 pub(crate) fn assert_shortest(routing: &Routing) {
     let topology = routing.topology();
     let distances: Vec<Vec<u32>> = (0..topology.routers())
@@ -117,7 +117,7 @@ pub(crate) fn assert_shortest(routing: &Routing) {
     assert_lengths(routing, |source, home| distances[source as usize][home as usize]);
 }
 
-/// No cycle, and exactly the declared levels are used.
+/// Checks that there is no cycle, and that exactly the declared levels are used.
 pub(crate) fn assert_safe(routing: &Routing, context: &str) {
     let proof = check(routing);
     assert_eq!(proof.cycle, None, "{context}");
@@ -129,7 +129,7 @@ pub(crate) fn dependencies(routing: &Routing, level: impl Fn(&Decision) -> u8) -
     let ends = ends(routing.topology());
     let sources: Vec<u32> = ends.iter().map(|end| end.0).collect();
     let mut graph = Graph::default();
-    // Held channels are those of the real levels: the levels are forced on both sides.
+    // Held channels have real levels: force the levels on both sides.
     for &(_, node) in &ends {
         walk(routing, &sources, node, |held, decision| {
             if let Some((port, real)) = held.filter(|_| !decision.retry) {

@@ -43,7 +43,7 @@ fn polarfly_packets_arrive_within_two_or_four_cables() {
     }
 }
 
-/// The smallest, whose racks are too small for some of the levels: no cycle either.
+/// The smallest machine, whose racks are too small for some of the levels: no cycle either.
 #[test]
 fn seven_routers_are_free_of_deadlock() {
     for algorithm in ALGORITHMS {
@@ -70,18 +70,18 @@ fn a_failed_cable_is_refused_by_name() {
     assert!(error.contains("a PolarFly knows no way around it"), "{error}");
 }
 
-/// One packet through an idle network: its head takes a flit's time and the latency of every link, and the delay of every
-/// router; the rest follows flit by flit, as all links have one rate.
+/// One packet through an idle network: its head takes a flit time and the latency of every link, and the delay of every
+/// router; the rest follows flit by flit, as all links have the same rate.
 #[test]
 fn zero_load_latency_is_the_closed_form() {
     let (q, flits) = (5, 8);
     let params = Net::round(shape(1, 1, 1, 0)).params;
     let fly = PolarFly::new(q, 1).unwrap();
     let topology = fly.topology();
-    // Latencies of the round-number network, in cycles.
+    // Latencies of the network with round numbers, in cycles.
     let (terminal, local, global, router) = (2, 5, 20, 3);
     let mut seen: Vec<Vec<LinkClass>> = Vec::new();
-    // From a quadric, whose links all leave its rack, and from a router beside the centre of the first rack behind.
+    // From a quadric, whose links all leave its rack, and from a router beside the center of the first rack after it.
     for (source, target) in [0, q + 2]
         .into_iter()
         .flat_map(|from| (0..topology.nodes()).map(move |to| (from, to)))

@@ -1,4 +1,4 @@
-//! Rail-optimised clusters.
+//! Rail-optimized clusters.
 
 use super::paths::{assert_lengths, assert_safe, assert_shortest, longest};
 use crate::common::{CYCLE, FLIT, Net, Play, finish, message, named, shape};
@@ -27,7 +27,7 @@ fn on(shape: RailOptimizedShape, algorithm: RailAlgorithm, up: Up) -> Routing {
     Routing::RailOptimized(RailRouting::new(cluster, algorithm, up, 2).unwrap())
 }
 
-/// Every algorithm and every way up, with spines and without.
+/// Every algorithm and every selection of the path up, with and without spines.
 pub(crate) fn every_cluster() -> Vec<(String, Routing)> {
     let mut all = Vec::new();
     for links in [HostLinks::Switch, HostLinks::AllToAll] {
@@ -43,10 +43,10 @@ pub(crate) fn every_cluster() -> Vec<(String, Routing)> {
     all
 }
 
-/// Cables between two GPUs: 2 (all-to-all: 1) in a host, 2 on a rail of a pod, 4 between pods; to another rail of another host
-/// over a spine 4, through the host the links in it and then as on the rail.
+/// Cables between two GPUs: 2 (all-to-all: 1) in a host, 2 on a rail of a pod, 4 between pods. To another rail of
+/// another host: over a spine 4, through the host the links in it and then as on the rail.
 #[test]
-fn lengths_are_those_of_the_rule() {
+fn path_lengths_follow_the_rule() {
     for (name, routing) in every_cluster() {
         let Routing::RailOptimized(rails) = &routing else {
             panic!("{name}")
@@ -76,7 +76,7 @@ fn lengths_are_those_of_the_rule() {
 #[test]
 fn levels_are_free_of_deadlock() {
     for (name, routing) in every_cluster() {
-        // By PXN one pod has no use for its spines.
+        // With PXN one pod does not need its spines.
         if name.contains("Pxn") && name.contains("1 pods 2") || name.contains("1 pods 2 spines AllToAll") {
             assert_eq!(check(&routing).cycle, None, "{name}");
         } else {
@@ -85,18 +85,18 @@ fn levels_are_free_of_deadlock() {
     }
 }
 
-/// By PXN packets of a pod never pass a spine.
+/// With PXN packets inside a pod never pass a spine.
 #[test]
-fn traffic_of_a_pod_stays_below_the_spines_by_pxn() {
+fn with_pxn_traffic_inside_a_pod_passes_no_spine() {
     let pxn = on(cluster(1, 2, HostLinks::Switch), RailAlgorithm::Pxn, Up::Random);
     assert_eq!(check(&pxn).used[2], 0);
     let minimal = on(cluster(1, 2, HostLinks::Switch), RailAlgorithm::Minimal, Up::Random);
     assert_eq!(check(&minimal).used[2], 1);
 }
 
-/// D-mod-k: the four hosts of a leaf are reached over all four cables down to it, whoever sends.
+/// D-mod-k: the four hosts of a leaf are reached over all four cables down to it, from every sender.
 #[test]
-fn every_host_has_a_cable_of_its_own_by_d_mod_k() {
+fn d_mod_k_gives_every_host_its_own_cable() {
     let routing = on(cluster(2, 2, HostLinks::Switch), RailAlgorithm::Minimal, Up::DModK);
     let Routing::RailOptimized(rails) = &routing else {
         panic!("another routing")
@@ -119,7 +119,7 @@ fn every_host_has_a_cable_of_its_own_by_d_mod_k() {
 }
 
 #[test]
-fn failed_cables_to_spines_are_gone_around() {
+fn packets_route_around_failed_cables_to_spines() {
     for up in WAYS_UP {
         let mut cluster = RailOptimized::new(cluster(2, 2, HostLinks::Switch)).unwrap();
         let routers = (cluster.leaf(0, 0), cluster.first_spine());
@@ -149,13 +149,13 @@ fn a_failed_cable_of_a_gpu_is_refused_by_name() {
     assert!(error.contains("knows no way around it"), "{error}");
 }
 
-/// One packet through an idle network: its head takes a flit's time and the latency of every link, and the delay of every
-/// router; the rest follows flit by flit, as all links have one rate. Latencies of the round-number network, in cycles:
-/// terminal 2, local and column 5, global 20, router 3.
+/// One packet through an idle network: its head takes a flit time and the latency of every link, and the delay of every
+/// router; the rest follows flit by flit, as all links have the same rate. Latencies of the network with round numbers,
+/// in cycles: terminal 2, local and column 5, global 20, router 3.
 #[test]
 fn zero_load_latency_is_the_closed_form() {
     let flits = 8;
-    // In the host; on the rail; another rail over the spine; another pod. By PXN: another rail, and so in another pod.
+    // In the host; on the rail; another rail over the spine; another pod. With PXN: another rail, also in another pod.
     let cases = [
         (RailAlgorithm::Minimal, 1, [2, 0]),
         (RailAlgorithm::Minimal, 3, [2, 0]),

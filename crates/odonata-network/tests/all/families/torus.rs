@@ -72,7 +72,8 @@ fn torus_without_datelines_deadlocks() {
     }
 }
 
-/// The box of a packet that goes d_i steps in dimension i has Π (d_i + 1) routers; of two sides as near, one is drawn.
+/// The box of a packet that goes d_i steps in dimension i has Π (d_i + 1) routers; between two equally near sides, one
+/// is drawn.
 #[test]
 fn romm_goes_over_every_router_on_the_shortest_paths() {
     for (extents, wrap) in [
@@ -104,7 +105,7 @@ fn romm_goes_over_every_router_on_the_shortest_paths() {
 }
 
 #[test]
-fn bubbles_are_wanted_on_entering_a_ring_and_only_then() {
+fn bubbles_are_required_only_on_entering_a_ring() {
     for extents in TORI {
         let routing = on_torus(extents, true, TorusAlgorithm::Bubble);
         assert_safe(&routing, &format!("{extents:?}"));
@@ -119,7 +120,7 @@ fn bubbles_are_wanted_on_entering_a_ring_and_only_then() {
                 assert_eq!(decision.spare, entering);
             });
         }
-        // If nobody leaves room, a ring of three or more may be full.
+        // If packets leave no bubble, a ring of three or more may be full.
         if extents.iter().any(|&extent| extent > 3) {
             assert!(dependencies(&routing, |_| 0).cycle().is_some(), "{extents:?}");
         }
@@ -128,7 +129,7 @@ fn bubbles_are_wanted_on_entering_a_ring_and_only_then() {
     assert!(mesh.unwrap_err().contains("mesh"));
 }
 
-/// From (0, 0) to the opposite corner of 4 × 4: both ways are as long in both dimensions.
+/// From (0, 0) to the opposite corner of 4 × 4: both directions are equally long in both dimensions.
 #[test]
 fn ties_are_drawn_by_dimension_order_and_go_to_minus_on_the_adaptive_channel() {
     let port = |dimension, plus| torus(&[4, 4], true).port(0, dimension, plus);
@@ -183,8 +184,9 @@ fn algorithms_that_need_every_cable_refuse_failed_ones() {
     );
 }
 
-/// Half way around a ring both ways are as long. With ties = "first" or "source-parity" all packets of a pair take one of them, and
-/// of n routers of a ring n or n / 2 send their packets to the opposite one in the plus direction; drawn, a pair takes both.
+/// Half way around a ring both directions are equally long. With ties = "first" or "source-parity" all packets of a
+/// pair take one of them, and n or n / 2 of the n routers of a ring send their packets to the opposite one in the plus
+/// direction. With random ties, a pair uses both.
 #[test]
 fn a_tie_is_one_way_unless_it_is_drawn() {
     for extents in [&[4u32][..], &[6], &[4, 4, 2], &[8, 2]] {

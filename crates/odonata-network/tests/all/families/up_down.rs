@@ -39,9 +39,9 @@ pub(crate) fn graphs() -> Vec<Topology> {
     ]
 }
 
-/// On any graph, with failed cables too; on a tree-like one ways are shortest paths.
+/// On any graph, also with failed cables; on trees these paths are shortest paths.
 #[test]
-fn up_down_packets_take_shortest_legal_ways_on_one_level() {
+fn up_down_packets_take_shortest_legal_paths_on_one_level() {
     for topology in graphs() {
         for adaptive in [false, true] {
             let legal = up_down(&topology, adaptive);
@@ -62,9 +62,9 @@ fn up_down_packets_take_shortest_legal_ways_on_one_level() {
     ));
 }
 
-/// Brute force over all ways: up any number of times, then down any number of times.
+/// Brute force over all paths: up any number of times, then down any number of times.
 #[test]
-fn legal_distances_are_those_of_all_ways() {
+fn legal_distances_equal_brute_force() {
     for topology in graphs() {
         let legal = UpDownRouting::new(topology.clone(), Some(2), false).unwrap();
         let depth = topology.distances(2);
@@ -101,7 +101,7 @@ fn legal_distances_are_those_of_all_ways() {
 }
 
 #[test]
-fn up_down_refuses_what_it_cannot_route() {
+fn up_down_refuses_graphs_that_it_cannot_route() {
     let large = torus(&[8193], true);
     assert!(
         UpDownRouting::new(large.topology().clone(), None, false)

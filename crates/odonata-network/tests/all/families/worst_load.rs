@@ -1,4 +1,4 @@
-//! Every routing under a load that fills all buffers: what the proof says, seen.
+//! Every routing at a load that fills all buffers: the deadlock proof in practice.
 
 use super::dragonfly::{TWO, on_two, two_shape};
 use super::dragonfly_plus::{PLUS, on_plus, plus_shape};
@@ -69,7 +69,7 @@ pub(super) fn every_routing() -> Vec<(String, Routing)> {
     all
 }
 
-/// Everybody sends to everybody as fast as possible, with room for one packet per channel (for two with bubbles).
+/// Every node sends to all nodes as fast as possible, with room for one packet per channel (for two with bubbles).
 #[test]
 fn the_smallest_buffers_under_the_worst_load_run_to_completion() {
     for (context, routing) in every_routing() {

@@ -1,7 +1,7 @@
-//! Queues of flows: closed forms of how long packets wait behind them, and what packets beside packets do.
+//! Queues of flows: closed forms of the waits of packets behind them, and of the effect of packets.
 //!
-//! Ten nodes of one group, two to a router. n flows, each from another router, go to node 0 and get 1 / n of its link; all buffers before that
-//! are full. Packets are of P = 8 flits.
+//! Ten nodes of one group, two per router. n flows, each from another router, go to node 0 and get 1 / n of its link
+//! each; all buffers upstream are full. Packets have P = 8 flits.
 
 use super::{INTERVAL, LATER, assert_takes, cycles, group, of};
 use crate::common::{CYCLE, FLIT, Net, Scripted, link, links, message, named, play};
@@ -11,30 +11,30 @@ use odonata_network::settings::Fidelity;
 
 const PACKET: u64 = 8;
 
-/// The group with buffers of so many flits behind its local links.
+/// The group with buffers of `buffer` flits behind its local links.
 fn net(buffer: u64) -> Net {
     let mut net = group(&[]);
     net.params.links = links([link(1, 2, 32, 1), link(1, 5, buffer, 2), link(1, 20, 64, 4)]);
     net
 }
 
-/// `n` flows to node 0, of so many flits each.
+/// `n` flows to node 0, of `flits` flits each.
 fn flows(n: u32, flits: u64) -> impl Iterator<Item = Scripted> {
     (1..=n).map(move |router| of(1, message(CYCLE, 2 * router, 0, flits * FLIT)))
 }
 
-/// How long a packet takes from node 3, on the router of the first flow, to `target`, sent `at`, cycles; the links are known from
-/// one before it.
+/// Cycles that a packet takes from node 3, on the router of the first flow, to `target`, sent `at`; an earlier packet
+/// has made the links known.
 fn packet(net: &Net, target: u32, at: Time, flows: impl Iterator<Item = Scripted>) -> f64 {
     let one = |at| message(at, 3, target, PACKET * FLIT);
     let script: Vec<_> = [one(at), one(LATER)].into_iter().chain(flows).collect();
     cycles(net, script)
 }
 
-/// Its input buffer holds B flits of a flow for the same output, which drain at 1 / n: a packet waits n B. Of two buffers it is the
-/// difference, n (B - B'), but for a 16th that is not told.
+/// Its input buffer holds B flits of a flow for the same output, which drain at 1 / n: a packet waits n B. Between two
+/// buffer sizes the difference is n (B - B'), up to a 16th that is not reported.
 #[test]
-fn a_packet_waits_for_what_lies_before_it_in_its_buffer() {
+fn a_packet_waits_for_the_backlog_in_its_buffer() {
     for n in 2..=4 {
         let with = |buffer| packet(&net(buffer), 0, Time(2 * LATER.0), flows(n, 1_000_000));
         for (small, large) in [(32, 64), (64, 160)] {
@@ -48,10 +48,10 @@ fn a_packet_waits_for_what_lies_before_it_in_its_buffer() {
     }
 }
 
-/// From a node beside that of a flow to another one than the flow's: the queue for the buffer on the way takes turns, and one of the
-/// flow comes every n P cycles. Beside it the packet has 1 - 1 / n of the link.
+/// From a node beside that of a flow to another target: the queue for the buffer on the path takes turns, and a packet
+/// of the flow arrives every n P cycles. Beside it the packet has 1 - 1 / n of the link.
 #[test]
-fn a_packet_waits_for_its_turn_where_nothing_lies_before_it() {
+fn a_packet_without_backlog_ahead_waits_for_its_turn() {
     let net = net(32);
     for n in 2..=4 {
         let at = Time(2 * LATER.0);
@@ -62,7 +62,8 @@ fn a_packet_waits_for_its_turn_where_nothing_lies_before_it() {
     }
 }
 
-/// Many packets there go as fast as the flow, packet by packet in turn: F flits take n F cycles. So they do if the others are packets.
+/// Many packets there get the same rate as the flow, taking turns packet by packet: F flits take n F cycles. The same
+/// holds if the others are packets.
 #[test]
 fn packets_that_take_turns_get_as_much_as_the_flow() {
     let (net, flits) = (net(32), 40_000);
@@ -84,7 +85,8 @@ fn packets_that_take_turns_get_as_much_as_the_flow() {
     }
 }
 
-/// A flow has no more in buffers than its source has left: with its end they are empty, and a packet takes as long as ever.
+/// A flow has no more in buffers than its source has left: when it ends they are empty, and a packet takes as long as
+/// without flows.
 #[test]
 fn queues_end_with_their_flows() {
     let net = net(160);
@@ -98,7 +100,7 @@ fn queues_end_with_their_flows() {
     }
 }
 
-/// What only one flow wants, nobody queues for.
+/// A link that only one flow uses has no queue.
 #[test]
 fn a_flow_alone_has_no_queue() {
     let one = |target| message(Time(2 * LATER.0), 3, target, PACKET * FLIT);

@@ -16,14 +16,14 @@ pub(crate) const OUTPUTS: usize = 2;
 const LONGEST: f64 = u32::MAX as f64;
 
 /// A change below this fraction of a wait is not reported, ..
-const UNTOLD: u32 = 16;
+const CHANGE_DIVISOR: u32 = 16;
 
 /// .. nor below this fraction of a packet's time on the link.
-const UNTOLD_OF_A_PACKET: f64 = 4.0;
+const PACKET_CHANGE_DIVISOR: f64 = 4.0;
 
 /// The report for the buffer behind a link on a level, and for the queue for room there.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(super) struct Told {
+pub(super) struct ReportedWaits {
     /// The outputs, and the wait for each in picoseconds.
     outputs: [(u32, u32); OUTPUTS],
     /// A turn of the queue for the link.
@@ -32,8 +32,8 @@ pub(super) struct Told {
     next: u32,
 }
 
-impl Told {
-    pub(super) const NOTHING: Told = Told {
+impl ReportedWaits {
+    pub(super) const NOTHING: ReportedWaits = ReportedWaits {
         outputs: [(NIL, 0); OUTPUTS],
         turn: 0,
         next: NIL,
@@ -46,35 +46,35 @@ impl Told {
 
 /// Whether the change of a wait from `old` to `new` is large enough to report.
 fn differs(new: u32, old: u32, least: u32) -> bool {
-    new.abs_diff(old) > (old / UNTOLD).max(least) || (new == 0 && old > 0)
+    new.abs_diff(old) > (old / CHANGE_DIVISOR).max(least) || (new == 0 && old > 0)
 }
 
 impl Fluid {
     /// Packets use links of flows from now on.
-    pub(in crate::fluid) fn meet<M: Uses>(&mut self) {
-        if !*self.flow_queues.met.get(0) {
-            *self.flow_queues.met.edit::<M>(0) = true;
+    pub(in crate::fluid) fn note_packets<M: Uses>(&mut self) {
+        if !*self.flow_queues.has_packets.get(0) {
+            *self.flow_queues.has_packets.edit::<M>(0) = true;
         }
     }
 
     /// Computes the queues of flows, and reports changed waits of packets to routers. Returns whether there are or were
     /// any.
-    pub(in crate::fluid) fn tell_queues<C: HandlerContext, P: Payload>(
+    pub(in crate::fluid) fn report_waits<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<P>,
         delay: Time,
     ) -> bool {
-        if !*self.flow_queues.met.get(0) {
+        if !*self.flow_queues.has_packets.get(0) {
             return false;
         }
         self.find_queues::<C, P>(shared, ctx.now());
         // Places with an earlier report first; then others with a backlog.
         let mut places = Vec::new();
-        let mut place = std::mem::replace(self.flow_queues.first_told.edit::<C>(0), NIL);
+        let mut place = std::mem::replace(self.flow_queues.first_reported.edit::<C>(0), NIL);
         while place != NIL {
             places.push(place);
-            let next = std::mem::replace(&mut self.flow_queues.told.edit::<C>(place).next, place);
+            let next = std::mem::replace(&mut self.flow_queues.reported.edit::<C>(place).next, place);
             place = if next == place { NIL } else { next };
         }
         let queues = &self.flow_queues;
@@ -82,21 +82,27 @@ impl Fluid {
             queues
                 .listed
                 .iter()
-                .filter(|&&place| queues.told.get(place).next == NIL),
+                .filter(|&&place| queues.reported.get(place).next == NIL),
         );
         for &place in &places {
-            self.tell_of(ctx, shared, ctx.now() + delay, place);
+            self.report_place(ctx, shared, ctx.now() + delay, place);
         }
         !places.is_empty()
     }
 
     /// Reports the waits of `place`, if they have changed.
-    fn tell_of<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, at: Time, place: u32) {
+    fn report_place<C: HandlerContext, P: Payload>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<P>,
+        at: Time,
+        place: u32,
+    ) {
         let queues = &self.flow_queues;
         let (link, level) = (place / queues.levels as u32, (place % queues.levels as u32) as u8);
         let packet = shared.setup.params.packet as f64;
-        let least = (packet / self.rates.capacity(link) / UNTOLD_OF_A_PACKET) as u32;
-        let old = *queues.told.get(place);
+        let least = (packet / self.rates.capacity(link) / PACKET_CHANGE_DIVISOR) as u32;
+        let old = *queues.reported.get(place);
         let mut new = self.waits(place, packet);
         let topology = shared.routes.routing.topology();
         let (router, port) = far_port(topology, link);
@@ -110,36 +116,36 @@ impl Fluid {
             }
             changed = true;
             let next = if output.1 == 0 { 0 } else { output.0 - first };
-            let told = FlowWait {
+            let report = FlowWait {
                 port,
                 level,
                 output: next as u16 * OUTPUTS as u16 + number as u16,
                 wait: output.1,
             };
-            tell(ctx, shared, (router, at), told);
+            send_report(ctx, shared, (router, at), report);
         }
         match own {
             Some(own) if differs(new.turn, old.turn, least) => {
                 changed = true;
-                let told = FlowWait {
+                let report = FlowWait {
                     port: link,
                     level,
                     output: FlowWait::TURN,
                     wait: new.turn,
                 };
-                tell(ctx, shared, (own, at), told);
+                send_report(ctx, shared, (own, at), report);
             }
             _ => new.turn = old.turn,
         }
         let queues = &mut self.flow_queues;
         new.next = NIL;
         if !new.is_nothing() {
-            let head = queues.first_told.edit::<C>(0);
+            let head = queues.first_reported.edit::<C>(0);
             new.next = if *head == NIL { place } else { *head };
             *head = place;
         }
         if new != old {
-            *queues.told.edit::<C>(place) = new;
+            *queues.reported.edit::<C>(place) = new;
         }
         if changed {
             self.coupled.queue_has_changed::<C>(link);
@@ -147,23 +153,23 @@ impl Fluid {
     }
 
     /// The waits of packets at `place`.
-    fn waits(&self, place: u32, packet: f64) -> Told {
+    fn waits(&self, place: u32, packet: f64) -> ReportedWaits {
         let queues = &self.flow_queues;
         let (link, buffer) = (place / queues.levels as u32, &queues.buffers[place as usize]);
-        let mut told = Told::NOTHING;
-        for (told, of) in told.outputs.iter_mut().zip(&buffer.outputs) {
+        let mut report = ReportedWaits::NOTHING;
+        for (report, of) in report.outputs.iter_mut().zip(&buffer.outputs) {
             if of.queue.bytes > 0.0 {
                 let packets = self.of_packets(link).min(self.of_packets(of.next));
-                *told = (
+                *report = (
                     of.next,
                     (of.queue.bytes / (of.queue.rate + packets)).min(LONGEST) as u32,
                 );
             }
         }
         if buffer.inputs > 0 {
-            told.turn = (f64::from(buffer.inputs) * packet / buffer.entering).min(LONGEST) as u32;
+            report.turn = (f64::from(buffer.inputs) * packet / buffer.entering).min(LONGEST) as u32;
         }
-        told
+        report
     }
 
     /// Computes the queues of flows at `now`.
@@ -242,7 +248,12 @@ fn far_port(topology: &Topology, link: u32) -> (u32, u32) {
 }
 
 /// Sends the report to router `lp`.
-fn tell<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, (lp, at): (u32, Time), of: FlowWait) {
+fn send_report<C: HandlerContext, P: Payload>(
+    ctx: &mut C,
+    shared: &mut Shared<P>,
+    (lp, at): (u32, Time),
+    of: FlowWait,
+) {
     if shared.setup.routers.contains(&lp) {
         let event = FabricEvent::FlowWait {
             port: shared.flow.links.own_number(of.port),
