@@ -290,7 +290,7 @@ def test_traffic_that_others_stop_runs_alone_under_a_time_limit():
 
 
 def test_the_core_refuses_traffic_alone_that_nobody_stops():
-    with pytest.raises(odonata.InputError, match="depends on others") as caught:
+    with pytest.raises(odonata.InputError, match="depends on other jobs") as caught:
         runner.Task(RULES, "scenario.toml", [], None, only="noise").build()
     assert caught.value.key == "jobs.2.until"
     with pytest.raises(odonata.InputError, match="ends by itself"):

@@ -182,7 +182,7 @@ def test_a_collective_beside_computation_takes_no_longer_than_the_longer_of_them
 @pytest.mark.parametrize(
     ("workload", "key", "said"),
     [
-        ({"all_to_all": {}}, "jobs.0.workload", '"alltoall", the collective'),
+        ({"all_to_all": {}}, "jobs.0.workload", 'is "alltoall"'),
         ({"allreduce_ring": {}}, "jobs.0.workload", '"allreduce" with algorithm = "ring"'),
         ({"MPI_Bcast": {}}, "jobs.0.workload", '"broadcast"'),
         ({"gatherv": {}}, "jobs.0.workload", "python ="),

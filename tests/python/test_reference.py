@@ -159,7 +159,8 @@ def test_exit_codes_are_the_documented_ones():
 def test_parquet_files_have_the_documented_columns_with_units(small, shell):
     # A run with all tables but that of baselines.
     shell.write(SMALL)
-    settings = ("run.timeline={}", 'run.time_limit="20 us"')
+    queues = ("run.series_interval=5 us", 'run.queue_links=["*>*"]')
+    settings = ("run.timeline={}", 'run.time_limit="20 us"', *queues)
     done = shell("run", "scenario.toml", "-o", "out", "--quiet", *(f"--set={one}" for one in settings))
     assert done.code == 0, done.err
     for table in documentation():

@@ -99,7 +99,7 @@ def test_a_trace_that_is_not_whole_is_used_by_nobody_who_does_not_ask_for_it(she
         refused = shell(*command)
         assert refused.code == 2, command
         assert "ring-0000.bin" in refused.err
-        assert re.search(r"byte \d+: an index of .*; expected|byte \d+: an index of", refused.err)
+        assert re.search(r"byte \d+: (a truncated|an) index of", refused.err)
         assert "incomplete" in refused.err or command[1] == "repeat"
     assert not [path for name in ("x.program", "again", "results") if (path := tmp_path / name).exists()]
     lint = shell("trace", "lint", str(ring), "--json")

@@ -149,7 +149,7 @@ class Recorded:
         return (
             not self.settings.get("until")
             and not _seconds(self.settings.get("from"))
-            and "run.timeline.rows is small" not in said
+            and "run.timeline.rows is too small" not in said
         )
 
 
