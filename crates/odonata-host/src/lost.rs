@@ -1,24 +1,24 @@
-//! Lost time: how much later ranks come to where they are because something was waited for, by whose fault
+//! Lost time: how much later ranks reach their position because of waits, and which traffic caused the delay
 //! ([`odonata_blame::lost`]).
 //!
-//! Whatever happens at a host has a [`Stamp`]: when it happened, when it would have happened without waits, and to whom the
-//! difference is due. While an event is handled, one stamp is [current](LostTime::current): that of the message that has
-//! arrived, of the operation that goes on, of the request that a server works on. Whatever is sent then takes it along, and
-//! whatever completes then has it:
+//! Every occurrence at a host has a [`Stamp`]: its time, its time in a run without waits, and the traffic that caused
+//! the difference. While the hosts handle an event, one stamp is [current](LostTime::current): that of the arrived
+//! message, the resumed operation, or the request in service. A message sent during the event carries the current
+//! stamp, and a completion takes it over:
 //!
-//! | stamp of | is |
+//! | stamp of | value |
 //! |---|---|
-//! | a rank | that of the operation that ended last |
-//! | an operation | that of its rank when it began, joined with all requests that it has waited for and with its own end |
-//! | a request | that of the message, or of the departure, that completed it |
-//! | a message | that of what sent it, and what its last packet has lost on its way |
-//! | a message by rendezvous | the receive and the RTS are joined at the match; the CTS takes that along, and the data |
-//! | a request at a server | that of its message, what it waits there, and each of its pieces that arrives |
-//! | what a server asks the tier below for | that of the request whose piece it is, which needs all answers |
-//! | the end of a job | that of all its ranks, with what each had lost before its start |
-//! | the start of a job | that of the ends of all jobs that it starts after, and of its stage-in |
+//! | a rank | the stamp of the operation that ended last |
+//! | an operation | the stamp of its rank at its begin, joined with those of all requests that it has waited for and with its own end |
+//! | a request | the stamp of the message, or of the departure, that completed it |
+//! | a message | the stamp at its send, plus the loss of its last packet on its route |
+//! | a message by rendezvous | receive and RTS are joined at the match; CTS and data carry the result |
+//! | a request at a server | the stamp of its message, plus its waits at the server, joined with each piece that arrives |
+//! | a request to the next lower tier | the stamp of the request whose piece it serves, which needs all answers |
+//! | the end of a job | the join over all its ranks, with the loss of each before its start |
+//! | the start of a job | the join over the ends of all jobs that it starts after, and over its stage-in |
 //!
-//! Culprits are traffics: number `2 job` is the job's MPI, the next one its I/O.
+//! Culprits are traffic classes: `2 job` is the job's MPI, `2 job + 1` its I/O.
 
 mod mpi;
 mod outside;
@@ -38,14 +38,14 @@ use path::PathLog;
 use progress::ProgressLog;
 use std::sync::Arc;
 
-/// What has a stamp.
+/// The owner of a stamp.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Of {
-    /// A rank, since its last operation.
+    /// A rank, at the end of its last operation.
     Rank(u32),
-    /// An operation, since its last step.
+    /// An operation, at its last step.
     Operation(u32),
-    /// An operation, with all that it has waited for in the step under way.
+    /// An operation, joined with everything that it has waited for in the current step.
     Step(u32),
     /// A request.
     Request(u32),
@@ -53,34 +53,34 @@ pub(crate) enum Of {
     Envelope(u32, u32, u32, u32),
     /// A message within a node.
     Local(u32),
-    /// A matched RTS that is not answered yet.
+    /// A matched RTS without an answer yet.
     Incoming(u32),
-    /// Data that a CTS has asked for.
+    /// Data that a CTS has requested.
     Outgoing(u32),
-    /// A call of a file system, at the client.
+    /// A file system call, at the client.
     Transfer(u32),
-    /// A request at a storage server: client, and its name for the request.
+    /// A request at a storage server: the client, and the client's number for the request.
     Server(u32, u32),
-    /// A call at a metadata server, in the same way.
+    /// A call at a metadata server: the client, and the client's number for the call.
     Metadata(u32, u32),
-    /// What a server has asked the tier below for, and the part of it that one server has.
+    /// A request of a server to the next lower tier, and the part of it at one server.
     Errand(u32),
     ErrandPart(u32),
-    /// The start of a rank, which a rule or its stage-in has kept waiting.
+    /// The start of a rank that had to wait for a rule or for its stage-in.
     Start(u32),
     /// At a rank: its input files, and those of the ranks below it.
     Staged(u32),
     /// At a rank: its end, and that of the ranks below it.
     Ended(u32),
-    /// What has told the source of a rank to stop.
+    /// The stop signal to the source of a rank.
     Told(u32),
     /// At rank 0 of a job: the ends of the jobs that it starts after.
     Awaited(u32),
-    /// A piece of a request that a device serves.
+    /// A piece of a request in service at a device.
     Access(u32),
     /// The last access of a job that a device has served: the device, the job.
     Device(u32, u16),
-    /// The last block of a job on a link to or from a file system outside: the link, the job.
+    /// The last block of a job on a link to or from an external file system: the link, the job.
     OutsideBlock(u32, u16),
 }
 
@@ -108,20 +108,20 @@ impl Of {
             Of::Told(n) => (pair(17, n), 0),
             Of::Access(piece) => (pair(19, piece), 0),
             Of::Device(device, owner) => (pair(18, device), u64::from(owner)),
-            // The first bit tells it from all of the above.
+            // The first bit distinguishes it from all of the above.
             Of::Envelope(to, from, context, sequence) => (pair(1 << 31 | from, to), pair(context, sequence)),
         }
     }
 }
 
-/// The stamps of the hosts of a part; none where lost time is not kept.
+/// The stamps of the hosts of a part; empty if lost time is not recorded.
 #[derive(Debug)]
 pub(crate) struct LostTime {
     stamps: Stamps,
     path: PathLog,
     progress: ProgressLog,
     outside: OutsideLinks,
-    /// Of what is being handled; without meaning between events.
+    /// The stamp of the event in progress; meaningless between events.
     pub(crate) current: Stamp,
 }
 odonata_engine::journalled!(LostTime {
@@ -132,7 +132,8 @@ odonata_engine::journalled!(LostTime {
 });
 
 impl LostTime {
-    /// Of a part with these ranks, given as for a [`SparseStore`](odonata_engine::SparseStore), in a run of so many jobs.
+    /// For a part with these ranks, given as for a [`SparseStore`](odonata_engine::SparseStore), in a run of `jobs`
+    /// jobs.
     pub(crate) fn new(params: &HostParams, ranks: &(Arc<[u32]>, Arc<[u32]>), jobs: usize) -> LostTime {
         let kept = params.lost_time;
         let keep = if kept { params.lost_time_path } else { 0 };
@@ -145,18 +146,18 @@ impl LostTime {
         }
     }
 
-    /// Whether it is kept.
+    /// Whether lost time is recorded.
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
         self.stamps.is_on()
     }
 
-    /// What is handled now has this stamp.
+    /// Makes `stamp` current.
     pub(crate) fn is_now(&mut self, stamp: Stamp) {
         self.current = stamp;
     }
 
-    /// An event of which nothing is known is handled: nothing is lost in it.
+    /// Begins an event without a known cause: it has lost nothing.
     #[inline]
     pub(crate) fn begins(&mut self, now: Time) {
         if self.is_on() {
@@ -164,7 +165,7 @@ impl LostTime {
         }
     }
 
-    /// What is handled belongs to `of`.
+    /// Makes the stamp of `of` current, advanced to `now`.
     #[inline]
     pub(crate) fn continues(&mut self, of: Of, now: Time) {
         if self.is_on()
@@ -174,14 +175,14 @@ impl LostTime {
         }
     }
 
-    /// The same for the last time: `of` is complete, and nobody asks for it any more.
+    /// Makes the stamp of `of` current and removes it, since `of` is complete.
     #[inline]
     pub(crate) fn is_complete<M: Mode>(&mut self, of: Of, now: Time) {
         self.continues(of, now);
         self.forget::<M>(of);
     }
 
-    /// `of` has happened now, by what is handled.
+    /// Gives `of` the current stamp.
     #[inline]
     pub(crate) fn note<M: Mode>(&mut self, of: Of) {
         if self.is_on() {
@@ -189,7 +190,7 @@ impl LostTime {
         }
     }
 
-    /// `of` needs what is handled, too.
+    /// Joins the current stamp into that of `of`.
     #[inline]
     pub(crate) fn needs_current<M: Mode>(&mut self, of: Of) {
         if self.is_on() {
@@ -197,14 +198,14 @@ impl LostTime {
         }
     }
 
-    /// `of` needs `other`, which is not asked for again.
+    /// Joins the stamp of `other` into that of `of` and removes it.
     fn needs<M: Mode>(&mut self, of: Of, other: Of) {
         if let Some(other) = self.stamps.take::<M>(other.key()) {
             self.stamps.join::<M>(of.key(), &other);
         }
     }
 
-    /// What is handled needs `of`, which is not asked for again.
+    /// Joins the stamp of `of` into the current one and removes it.
     #[inline]
     pub(crate) fn takes<M: Mode>(&mut self, of: Of) {
         if self.is_on()
@@ -214,7 +215,7 @@ impl LostTime {
         }
     }
 
-    /// What a message takes along that is sent now.
+    /// The stamp that a message sent now carries.
     #[inline]
     pub(crate) fn carried(&self) -> Carried {
         Carried {
@@ -228,7 +229,7 @@ impl LostTime {
         self.path.is_on().then_some(&self.path)
     }
 
-    /// What jobs lose as they go on.
+    /// Lost time per iteration and per interval.
     pub(crate) fn progress(&self) -> &ProgressLog {
         &self.progress
     }
@@ -238,7 +239,7 @@ impl LostTime {
         self.stamps.get(of.key())
     }
 
-    /// Nobody asks for `of` any more.
+    /// Removes the stamp of `of`.
     #[inline]
     pub(crate) fn forget<M: Mode>(&mut self, of: Of) {
         if self.is_on() {

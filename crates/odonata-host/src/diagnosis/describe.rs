@@ -9,7 +9,7 @@ use crate::rank::zero_time_guard;
 use odonata_workload::{Comm, OpKind, PROC_NULL, Request, Source, Tag};
 
 impl Hosts {
-    /// What a failure is, with all names and numbers.
+    /// Describes a failure, with all names and numbers.
     pub(crate) fn describe_failure(&self, failure: &Failure) -> (FailureKind, String) {
         match *failure {
             Failure::Mismatch {
@@ -21,7 +21,7 @@ impl Hosts {
                 let (name, call) = read_stamp(theirs);
                 let ours = match op.kind {
                     OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => stamp(&collective, 0),
-                    // Which of its collectives does not matter: all are of the same kind as the first.
+                    // Any of its collectives will do: all have the kind of the first.
                     kind => collective_of(&kind, 0).map_or(theirs, |collective| stamp(&collective, 0)),
                 };
                 let detail = if read_stamp(ours).0 == name {
@@ -190,7 +190,7 @@ impl Hosts {
 }
 
 impl Hosts {
-    /// Whoever asks a storage server, in words: a rank, or a server of the tier above.
+    /// The name of a client of a storage server: a rank, or a server of the tier above.
     fn client_name(&self, client: u32) -> String {
         match ClientId(client).requester() {
             Requester::Rank(rank) => self.layout.name(rank),
@@ -199,7 +199,7 @@ impl Hosts {
     }
 }
 
-/// A communicator in words.
+/// Describes a communicator.
 pub(crate) fn describe_communicator(comm: Comm) -> String {
     match comm {
         Comm::WORLD => "(world)".to_owned(),
@@ -207,7 +207,7 @@ pub(crate) fn describe_communicator(comm: Comm) -> String {
     }
 }
 
-/// An operation in words.
+/// Describes an operation.
 pub(crate) fn describe_operation(kind: &OpKind) -> String {
     let target = |to: u32| match to {
         PROC_NULL => "no rank".to_owned(),

@@ -1,27 +1,27 @@
-//! Unfinished work: what a scenario asks for in numbers, and how much of it has been done: for runs that end before all is.
+//! Unfinished work: the amount of work that a scenario specifies, and the part that is done, for runs that end early.
 //!
-//! | a job | asks for |
+//! | job | required work |
 //! |---|---|
-//! | with a program | that all its ranks come to their end |
-//! | of synthetic traffic with `messages` | so many messages of each rank that sends |
-//! | of synthetic traffic without | nothing but to go on until its end |
+//! | with a program | all ranks end |
+//! | synthetic traffic with `messages` | that number of messages per sending rank |
+//! | synthetic traffic without `messages` | none; it continues until its end |
 
 use crate::Hosts;
 use crate::job::status::{JobStatus, JobStatuses};
 use crate::params::JobProgram;
 
-/// The most jobs that are described.
+/// Maximum number of jobs described.
 const MOST_DESCRIBED: usize = 10;
 
 impl Hosts {
-    /// What jobs were asked for and have not done, given how all parts stand; a text per job, of ten at most.
+    /// Descriptions of the unfinished work of jobs, given the status of all parts; one text per job, at most ten.
     pub fn unfinished_work(&self, statuses: &JobStatuses) -> Vec<String> {
         let each = (0..self.jobs()).filter_map(|job| self.unfinished_work_of(job, statuses.of(job)));
         shorten(each)
     }
 
-    /// Sources that have ended as they should before they had sent as many messages as they may: at a `stop` that the
-    /// scenario names, or when they were told. A text per job, of ten at most.
+    /// Descriptions of sources that ended correctly before their maximum number of messages: at a `stop` time or on a
+    /// stop signal. One text per job, at most ten.
     pub fn unsent(&self, statuses: &JobStatuses) -> Vec<String> {
         let one = |job: u16| {
             let (sent, asked) = (statuses.of(job).sent, self.asked(job)?);
@@ -41,7 +41,7 @@ impl Hosts {
         shorten((0..self.jobs()).filter_map(one))
     }
 
-    /// Messages that the scenario asks of the sources of `job`; `None` if it asks for no number.
+    /// Number of messages required from the sources of `job`; `None` if the scenario sets none.
     fn asked(&self, job: u16) -> Option<u64> {
         let plan = self.layout.job(job);
         let JobProgram::Synthetic { source, .. } = &plan.program else {
@@ -77,7 +77,7 @@ impl Hosts {
     }
 }
 
-/// The first texts, and how many more there are.
+/// The first texts, and the number of further ones.
 fn shorten(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut all = texts.fuse();
     let mut list: Vec<String> = all.by_ref().take(MOST_DESCRIBED).collect();

@@ -1,4 +1,4 @@
-//! Lost time of operations, of what they wait for, and of messages that wait to be matched.
+//! Lost time of operations, of the requests that they wait for, and of messages that wait for a match.
 
 use super::path::PathCall;
 use super::{LostTime, Of};
@@ -8,12 +8,12 @@ use odonata_blame::lost::Stamp;
 use odonata_engine::{Mode, NIL, Time};
 
 impl Of {
-    /// Message `envelope` for `rank`, while it waits there.
+    /// The owner of the stamp of message `envelope` while it waits at `rank`.
     pub(crate) fn envelope(rank: u32, envelope: &Envelope) -> Of {
         Of::Envelope(rank, envelope.source, envelope.context, envelope.sequence)
     }
 
-    /// What the library of a rank has still to do; of a collective, its operation knows.
+    /// The owner of the stamp of deferred library work; the stamp of a collective is kept by its operation.
     fn work(work: ProtocolWork) -> Option<Of> {
         match work {
             ProtocolWork::SendCts { incoming } => Some(Of::Incoming(incoming)),
@@ -24,7 +24,7 @@ impl Of {
 }
 
 impl LostTime {
-    /// Operation `slot` of `rank` is called.
+    /// Begins operation `slot` of `rank`.
     #[inline]
     pub(crate) fn call<M: Mode>(&mut self, slot: u32, rank: u32, now: Time) {
         if self.is_on() {
@@ -34,7 +34,7 @@ impl LostTime {
         }
     }
 
-    /// Operation `slot` begins a step.
+    /// Begins a step of operation `slot`.
     #[inline]
     pub(crate) fn begin_step<M: Mode>(&mut self, slot: u32, now: Time) {
         if self.is_on() {
@@ -43,7 +43,7 @@ impl LostTime {
         }
     }
 
-    /// That step occupies its stream until `busy_until`, whatever it waits for.
+    /// Extends the step: it occupies its stream until `busy_until`, regardless of its requests.
     #[inline]
     pub(crate) fn occupy<M: Mode>(&mut self, slot: u32, busy_until: Time) {
         if self.is_on()
@@ -55,7 +55,7 @@ impl LostTime {
         }
     }
 
-    /// The processor handles receives of operation `slot`, which the step has needed, until `busy_until`.
+    /// Extends the step of operation `slot` by the handling of its receives, until `busy_until`.
     #[inline]
     pub(crate) fn handle_receives<M: Mode>(&mut self, slot: u32, busy_until: Time) {
         if self.is_on()
@@ -67,7 +67,8 @@ impl LostTime {
         }
     }
 
-    /// All that the step of operation `slot` has waited for is there; `call` says of which rank, what it has called, and when.
+    /// Ends the step of operation `slot`, whose requests are all complete. `call` returns the rank, its call, and the
+    /// time of the call.
     #[inline]
     pub(crate) fn end_step<M: Mode>(&mut self, slot: u32, now: Time, call: impl FnOnce() -> (u32, PathCall, Time)) {
         if self.is_on()
@@ -83,7 +84,8 @@ impl LostTime {
         }
     }
 
-    /// Operation `slot` is complete; in the foreground, its `rank` goes on from there. `job` says of which job a rank is.
+    /// Retires operation `slot`; in the foreground, its `rank` continues from the operation's stamp. `job` returns the
+    /// job of a rank.
     #[inline]
     pub(crate) fn retire<M: Mode>(&mut self, slot: u32, rank: Option<u32>, now: Time, job: impl FnOnce(u32) -> u16) {
         if self.is_on() {
@@ -107,8 +109,8 @@ impl LostTime {
         }
     }
 
-    /// A receive for `request` and a message that has been there before it have met. Of a rendezvous both are needed for its
-    /// data; other data are there, and complete the request when they came. Returns the stamp to go on with.
+    /// A receive for `request` matches a message that arrived earlier. In a rendezvous, the data need both; otherwise
+    /// the data have arrived, and the request completes at their arrival. Returns the stamp to restore.
     pub(crate) fn meets_earlier<M: Mode>(&mut self, rank: u32, message: &Envelope) -> Stamp {
         let before = self.current.clone();
         if let Some(arrival) = self.is_on().then(|| self.stamp(Of::envelope(rank, message))).flatten() {
@@ -121,7 +123,7 @@ impl LostTime {
         before
     }
 
-    /// A message that arrives and a receive for `request` that was posted before have met. Returns the stamp to go on with.
+    /// An arriving message matches a receive for `request` that was posted earlier. Returns the stamp to restore.
     pub(crate) fn meets_later<M: Mode>(&mut self, request: u32, message: &Envelope) -> Stamp {
         let before = self.current.clone();
         if message.rendezvous != NIL && request != NIL {
@@ -130,7 +132,7 @@ impl LostTime {
         before
     }
 
-    /// `work` waits for the next call of its rank.
+    /// Defers `work` to the next call of its rank.
     #[inline]
     pub(crate) fn defer_work<M: Mode>(&mut self, work: ProtocolWork) {
         if let Some(of) = Of::work(work) {
@@ -138,7 +140,7 @@ impl LostTime {
         }
     }
 
-    /// `work` is done. Returns the stamp to go on with.
+    /// Does `work`. Returns the stamp to restore.
     pub(crate) fn do_work<M: Mode>(&mut self, work: ProtocolWork) -> Stamp {
         let before = self.current.clone();
         match (Of::work(work), work) {

@@ -5,7 +5,7 @@ use odonata_blame::lost::{Kind, Loss, LostAt, Stamp, add};
 use odonata_engine::{Mode, Time};
 use odonata_storage::{DeviceAccess, RequestLoss};
 
-/// Who has asked a server, and its name for the request.
+/// The client of a server request, and the client's number for the request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerRequest {
     pub(crate) client: u32,
@@ -25,7 +25,7 @@ impl LostTime {
         self.note::<M>(request.of());
     }
 
-    /// A piece of a write has arrived there.
+    /// A piece of a write has arrived at its server.
     pub(crate) fn piece_arrives<M: Mode>(&mut self, request: Option<ServerRequest>) {
         if let Some(request) = request
             && self.stamps.has(request.of().key())
@@ -34,7 +34,7 @@ impl LostTime {
         }
     }
 
-    /// Requests at servers that are where `at` says have waited until `now`.
+    /// Requests at servers, at the place `at`, have waited until `now`.
     pub(crate) fn waited<M: Mode>(
         &mut self,
         now: Time,
@@ -68,7 +68,7 @@ impl LostTime {
                 };
                 add(&mut stamp.losses, loss);
             }
-            // What it waits is all of its time since then, or part of it.
+            // The wait is all of the time since its stamp, or a part of it.
             let Stamp {
                 losses, origin, job, ..
             } = stamp;
@@ -87,8 +87,8 @@ impl LostTime {
         }
     }
 
-    /// It has served it until now: the request needs that, and so does whoever of its job waits behind it there. What it has sought
-    /// because others were there between is lost to the last of them, `at` the server.
+    /// A device has served a piece until now: its request depends on it, and so does the next access of its job at the
+    /// device. Seek time caused by accesses of other jobs in between is lost to the last of them, `at` the server.
     pub(crate) fn access_ends<M: Mode>(&mut self, now: Time, access: &DeviceAccess, at: LostAt) {
         let Some(mut stamp) = self.stamps.take::<M>(Of::Access(access.piece).key()) else {
             return;
@@ -112,7 +112,7 @@ impl LostTime {
             .set::<M>(Of::Device(access.device, access.owner).key(), &stamp);
     }
 
-    /// Part `part` of what a server has asked the tier below for comes to what is handled; the rest of it is still under way.
+    /// Part `part` of a request to the next lower tier takes over the current stamp; the other parts are in progress.
     #[inline]
     pub(crate) fn errand_part<M: Mode>(&mut self, part: u32) {
         self.needs_current::<M>(Of::ErrandPart(part));
@@ -126,7 +126,7 @@ impl LostTime {
         }
     }
 
-    /// All of `errand`, which was a piece of `request`, has ended.
+    /// All of `errand`, which served a piece of `request`, has ended.
     pub(crate) fn end_errand<M: Mode>(&mut self, errand: u32, request: Option<ServerRequest>) {
         if self.is_on() {
             self.takes::<M>(Of::Errand(errand));
@@ -134,7 +134,7 @@ impl LostTime {
         }
     }
 
-    /// What is done now is done for `request`.
+    /// Makes the stamp of `request` current, since the work is done for it.
     #[inline]
     pub(crate) fn works_for(&mut self, request: ServerRequest, now: Time) {
         if self.is_on() {
@@ -147,7 +147,7 @@ impl LostTime {
 fn kind_of(resource: u8) -> Kind {
     match odonata_storage::SERVER_RESOURCES[usize::from(resource)] {
         "space" => Kind::Space,
-        // The reserve is of memory: that of blocks on their way down.
+        // The reserve is memory for blocks on their way to the lower tier.
         "memory" | "reserve" => Kind::Memory,
         "device" => Kind::Device,
         "lock" => Kind::Lock,
