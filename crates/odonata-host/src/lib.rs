@@ -96,7 +96,7 @@ use diagnosis::outcome::Failure;
 use io::Io;
 use job::control::JobControl;
 use layout::Layout;
-use lost::Of;
+use lost::Dependent;
 use mpi::Mpi;
 use odonata_blame::lost::{Stamp, job_of};
 use odonata_engine::{Lp, Rows, Time};
@@ -172,7 +172,7 @@ impl Hosts {
             HostEvent::Resume { activity } => self.resume(run, activity),
             HostEvent::LocalSent { message } => {
                 let payload = self.transport.local(message).payload;
-                self.ranks.lost.continues(Of::Local(message), run.now());
+                self.ranks.lost.continues(Dependent::Local(message), run.now());
                 self.sent(run, payload);
             }
             HostEvent::LocalArrived { message } => {
@@ -182,7 +182,7 @@ impl Hosts {
                     payload,
                     ..
                 } = self.transport.take_local::<C>(message);
-                self.ranks.lost.is_complete::<C>(Of::Local(message), run.now());
+                self.ranks.lost.is_complete::<C>(Dependent::Local(message), run.now());
                 self.arrived(run, payload, bytes, created);
             }
             HostEvent::DeviceBegins { piece } => self.device_begins(run, piece),

@@ -40,7 +40,7 @@ use std::sync::Arc;
 
 /// The owner of a stamp.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Of {
+pub(crate) enum Dependent {
     /// A rank, at the end of its last operation.
     Rank(u32),
     /// An operation, at its last step.
@@ -64,8 +64,8 @@ pub(crate) enum Of {
     /// A call at a metadata server: the client, and the client's number for the call.
     Metadata(u32, u32),
     /// A request of a server to the next lower tier, and the part of it at one server.
-    Errand(u32),
-    ErrandPart(u32),
+    DownstreamRequest(u32),
+    DownstreamPart(u32),
     /// The start of a rank that had to wait for a rule or for its stage-in.
     Start(u32),
     /// At a rank: its input files, and those of the ranks below it.
@@ -73,7 +73,7 @@ pub(crate) enum Of {
     /// At a rank: its end, and that of the ranks below it.
     Ended(u32),
     /// The stop signal to the source of a rank.
-    Told(u32),
+    StopNotice(u32),
     /// At rank 0 of a job: the ends of the jobs that it starts after.
     Awaited(u32),
     /// A piece of a request in service at a device.
@@ -84,32 +84,32 @@ pub(crate) enum Of {
     OutsideBlock(u32, u16),
 }
 
-impl Of {
+impl Dependent {
     fn key(self) -> Key {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         match self {
-            Of::Rank(n) => (pair(0, n), 0),
-            Of::Operation(n) => (pair(1, n), 0),
-            Of::Step(n) => (pair(2, n), 0),
-            Of::Request(n) => (pair(3, n), 0),
-            Of::Local(n) => (pair(4, n), 0),
-            Of::Incoming(n) => (pair(5, n), 0),
-            Of::Outgoing(n) => (pair(6, n), 0),
-            Of::Transfer(n) => (pair(7, n), 0),
-            Of::Server(client, token) => (pair(8, token), pair(client, 0)),
-            Of::Metadata(client, token) => (pair(9, token), pair(client, 0)),
-            Of::Errand(n) => (pair(10, n), 0),
-            Of::ErrandPart(n) => (pair(11, n), 0),
-            Of::OutsideBlock(link, owner) => (pair(12, link), u64::from(owner)),
-            Of::Start(n) => (pair(13, n), 0),
-            Of::Staged(n) => (pair(14, n), 0),
-            Of::Ended(n) => (pair(15, n), 0),
-            Of::Awaited(n) => (pair(16, n), 0),
-            Of::Told(n) => (pair(17, n), 0),
-            Of::Access(piece) => (pair(19, piece), 0),
-            Of::Device(device, owner) => (pair(18, device), u64::from(owner)),
+            Dependent::Rank(n) => (pair(0, n), 0),
+            Dependent::Operation(n) => (pair(1, n), 0),
+            Dependent::Step(n) => (pair(2, n), 0),
+            Dependent::Request(n) => (pair(3, n), 0),
+            Dependent::Local(n) => (pair(4, n), 0),
+            Dependent::Incoming(n) => (pair(5, n), 0),
+            Dependent::Outgoing(n) => (pair(6, n), 0),
+            Dependent::Transfer(n) => (pair(7, n), 0),
+            Dependent::Server(client, token) => (pair(8, token), pair(client, 0)),
+            Dependent::Metadata(client, token) => (pair(9, token), pair(client, 0)),
+            Dependent::DownstreamRequest(n) => (pair(10, n), 0),
+            Dependent::DownstreamPart(n) => (pair(11, n), 0),
+            Dependent::OutsideBlock(link, owner) => (pair(12, link), u64::from(owner)),
+            Dependent::Start(n) => (pair(13, n), 0),
+            Dependent::Staged(n) => (pair(14, n), 0),
+            Dependent::Ended(n) => (pair(15, n), 0),
+            Dependent::Awaited(n) => (pair(16, n), 0),
+            Dependent::StopNotice(n) => (pair(17, n), 0),
+            Dependent::Access(piece) => (pair(19, piece), 0),
+            Dependent::Device(device, owner) => (pair(18, device), u64::from(owner)),
             // The first bit distinguishes it from all of the above.
-            Of::Envelope(to, from, context, sequence) => (pair(1 << 31 | from, to), pair(context, sequence)),
+            Dependent::Envelope(to, from, context, sequence) => (pair(1 << 31 | from, to), pair(context, sequence)),
         }
     }
 }
@@ -165,51 +165,51 @@ impl LostTime {
         }
     }
 
-    /// Makes the stamp of `of` current, advanced to `now`.
+    /// Makes the stamp of `dependent` current, advanced to `now`.
     #[inline]
-    pub(crate) fn continues(&mut self, of: Of, now: Time) {
+    pub(crate) fn continues(&mut self, dependent: Dependent, now: Time) {
         if self.is_on()
-            && let Some(stamp) = self.stamps.get(of.key())
+            && let Some(stamp) = self.stamps.get(dependent.key())
         {
             self.current = stamp.later(now);
         }
     }
 
-    /// Makes the stamp of `of` current and removes it, since `of` is complete.
+    /// Makes the stamp of `dependent` current and removes it, since `dependent` is complete.
     #[inline]
-    pub(crate) fn is_complete<M: Mode>(&mut self, of: Of, now: Time) {
-        self.continues(of, now);
-        self.forget::<M>(of);
+    pub(crate) fn is_complete<M: Mode>(&mut self, dependent: Dependent, now: Time) {
+        self.continues(dependent, now);
+        self.forget::<M>(dependent);
     }
 
-    /// Gives `of` the current stamp.
+    /// Gives `dependent` the current stamp.
     #[inline]
-    pub(crate) fn note<M: Mode>(&mut self, of: Of) {
+    pub(crate) fn note<M: Mode>(&mut self, dependent: Dependent) {
         if self.is_on() {
-            self.stamps.set::<M>(of.key(), &self.current);
+            self.stamps.set::<M>(dependent.key(), &self.current);
         }
     }
 
-    /// Joins the current stamp into that of `of`.
+    /// Joins the current stamp into that of `dependent`.
     #[inline]
-    pub(crate) fn needs_current<M: Mode>(&mut self, of: Of) {
+    pub(crate) fn needs_current<M: Mode>(&mut self, dependent: Dependent) {
         if self.is_on() {
-            self.stamps.join::<M>(of.key(), &self.current);
+            self.stamps.join::<M>(dependent.key(), &self.current);
         }
     }
 
-    /// Joins the stamp of `other` into that of `of` and removes it.
-    fn needs<M: Mode>(&mut self, of: Of, other: Of) {
+    /// Joins the stamp of `other` into that of `dependent`, and removes that of `other`.
+    fn needs<M: Mode>(&mut self, dependent: Dependent, other: Dependent) {
         if let Some(other) = self.stamps.take::<M>(other.key()) {
-            self.stamps.join::<M>(of.key(), &other);
+            self.stamps.join::<M>(dependent.key(), &other);
         }
     }
 
-    /// Joins the stamp of `of` into the current one and removes it.
+    /// Joins the stamp of `dependent` into the current one, and removes it.
     #[inline]
-    pub(crate) fn takes<M: Mode>(&mut self, of: Of) {
+    pub(crate) fn takes<M: Mode>(&mut self, dependent: Dependent) {
         if self.is_on()
-            && let Some(stamp) = self.stamps.take::<M>(of.key())
+            && let Some(stamp) = self.stamps.take::<M>(dependent.key())
         {
             self.current.join(&stamp);
         }
@@ -234,16 +234,16 @@ impl LostTime {
         &self.progress
     }
 
-    /// The stamp of `of`.
-    pub(crate) fn stamp(&self, of: Of) -> Option<Stamp> {
-        self.stamps.get(of.key())
+    /// The stamp of `dependent`.
+    pub(crate) fn stamp(&self, dependent: Dependent) -> Option<Stamp> {
+        self.stamps.get(dependent.key())
     }
 
-    /// Removes the stamp of `of`.
+    /// Removes the stamp of `dependent`.
     #[inline]
-    pub(crate) fn forget<M: Mode>(&mut self, of: Of) {
+    pub(crate) fn forget<M: Mode>(&mut self, dependent: Dependent) {
         if self.is_on() {
-            self.stamps.forget::<M>(of.key());
+            self.stamps.forget::<M>(dependent.key());
         }
     }
 

@@ -4,7 +4,7 @@ use crate::Hosts;
 use crate::RetryCounts;
 use crate::StageMeasured;
 use crate::TimelineMeasured;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::lost::path::PathRecord;
 use crate::lost::progress::{self, JobStamp, LostInterval};
 use crate::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
@@ -148,7 +148,7 @@ impl Hosts {
             return Vec::new();
         }
         let of_rank = |(rank, metrics): (u32, &RankMetrics)| {
-            let stamp = lost.stamp(Of::Rank(rank))?;
+            let stamp = lost.stamp(Dependent::Rank(rank))?;
             let end = if metrics.finished { metrics.end } else { now };
             Some((rank, stamp.later(end)))
         };
@@ -158,7 +158,7 @@ impl Hosts {
     /// Lost time before the start of the ranks started in this part.
     fn lost_before(&self) -> Vec<(u32, Stamp)> {
         let lost = &self.ranks.lost;
-        let of_rank = |(rank, _)| Some((rank, lost.stamp(Of::Start(rank))?));
+        let of_rank = |(rank, _)| Some((rank, lost.stamp(Dependent::Start(rank))?));
         match lost.is_on() {
             true => self.records.all_metrics().filter_map(of_rank).collect(),
             false => Vec::new(),
@@ -347,7 +347,7 @@ impl HostMeasured {
             let below = self.tiers.get(&(tier + 1, job)).map_or(0, |(below, _)| below.received);
             if metrics.sent != below {
                 return Err(format!(
-                    "storage: tier {tier} has handed down {} B of job {job}, the next tier has got {below} B",
+                    "storage: tier {tier} has passed on {} B of job {job}, but the next tier has received {below} B",
                     metrics.sent
                 ));
             }

@@ -85,11 +85,11 @@ impl Mpi {
     pub fn check(&self) -> Result<(), Problem> {
         let c = &self.collectives;
         if c.segment.0 > u64::from(u32::MAX) {
-            let problem = format!("segments of {} are longer than any pipeline has", c.segment);
+            let problem = format!("segments of {} are too long", c.segment);
             return Err(Problem::new("mpi.collectives.segment", problem, "less than 4 GiB"));
         }
         if c.window == 0 {
-            let problem = "all-to-alls that post nothing never end";
+            let problem = "an all-to-all that posts no messages never ends";
             return Err(Problem::new("mpi.collectives.window", problem, "at least 1"));
         }
         self.call_jitter

@@ -167,7 +167,7 @@ impl Hosts {
             Leftover::Collective { rank, op } => {
                 let (name, what) = (self.layout.name(rank), describe_operation(&op.kind));
                 format!(
-                    "{name}: {what} (operation {}) was not called by all of its ranks",
+                    "{name}: {what} (operation {}) was not called by all ranks of its communicator",
                     op.id.0
                 )
             }

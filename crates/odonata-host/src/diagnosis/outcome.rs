@@ -319,7 +319,10 @@ impl Hosts {
                 (matching.posted(rank).count(), "receives have no message"),
                 (matching.unexpected(rank).count(), "messages were never received"),
                 (requests.of_rank(rank).count() - idle, "requests were never waited for"),
-                (matching.held(rank), "messages are held back for one that never came"),
+                (
+                    matching.held(rank),
+                    "messages wait for an earlier one that never arrived",
+                ),
             ];
             if let Some((count, what)) = left.into_iter().find(|&(count, _)| count > 0) {
                 return Err(format!("{}: {count} {what}", self.layout.name(rank)));
@@ -330,12 +333,12 @@ impl Hosts {
             (requests.live() - kept, "requests"),
             (outgoing, "messages to be sent"),
             (incoming, "messages to be received"),
-            (self.mpi.deferred.live(), "things left to do in the next call"),
+            (self.mpi.deferred.live(), "deferred protocol actions"),
             (self.ranks.live(), "operations"),
             (self.transport.live(), "messages within nodes"),
             (self.io.clients.live(), "file transfers"),
             (self.io.below.live(), "transfers between tiers"),
-            (self.io.servers.locks.live(), "requests that have locks"),
+            (self.io.servers.locks.live(), "requests that hold locks"),
         ];
         if let Some((count, what)) = left.into_iter().find(|&(count, _)| count > 0) {
             return Err(format!("{count} {what} are still open"));

@@ -16,7 +16,7 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
 use crate::io::below_retry::{Ask, ErrandRetries, What};
-use crate::lost::{Of, OutsideBlock, ServerRequest};
+use crate::lost::{Dependent, OutsideBlock, ServerRequest};
 use crate::payload::{Payload, Requester};
 use crate::send::{SendRequest, traffic_of};
 
@@ -401,7 +401,9 @@ impl Hosts {
 
     /// Data of part `operation` have come over the link from the file system.
     pub(crate) fn file_system_data_arrived<C: HostContext>(&mut self, ctx: &mut C, operation: u32) {
-        self.ranks.lost.continues(Of::ErrandPart(operation), ctx.now());
+        self.ranks
+            .lost
+            .continues(Dependent::DownstreamPart(operation), ctx.now());
         self.io.below.parts.edit::<C>(operation).missing = 0;
         self.end_errand_part(ctx, operation);
     }
@@ -459,7 +461,7 @@ impl Hosts {
         }
         if errand == NIL {
             // Too late.
-            self.ranks.lost.forget::<C>(Of::ErrandPart(operation));
+            self.ranks.lost.forget::<C>(Dependent::DownstreamPart(operation));
             return;
         }
         self.io.below.retries.end::<C>(watched);

@@ -11,7 +11,7 @@ use crate::diagnosis::outcome::Failure;
 use crate::io::below::object_on;
 use crate::io::retry::{Retries, Share};
 use crate::io::write_behind::WritesBehind;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::metrics::{IoOperation, IoRecord};
 use crate::payload::{ClientId, IoAccess, Payload, Requester, SplitU64};
 use crate::rank::activity::Activity;
@@ -439,11 +439,11 @@ impl Hosts {
     /// Ends part `operation`, and its call, if everything is there.
     fn end_part<C: HostContext>(&mut self, ctx: &mut C, operation: u32) {
         let transfer = self.io.clients.parts.get(operation).transfer;
-        self.ranks.lost.needs_current::<C>(Of::Transfer(transfer));
+        self.ranks.lost.needs_current::<C>(Dependent::Transfer(transfer));
         let Some(slot) = self.io.clients.end_part::<C>(operation) else {
             return;
         };
-        self.ranks.lost.takes::<C>(Of::Transfer(slot));
+        self.ranks.lost.takes::<C>(Dependent::Transfer(slot));
         let transfer = *self.io.clients.transfers.get(slot);
         // A try that was watched; storage servers hear of an unlink only behind it.
         let removing = transfer.call == Call::Metadata(MetadataCall::Unlink) && transfer.parts > 0;

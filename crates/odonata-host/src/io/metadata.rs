@@ -10,7 +10,7 @@ use crate::context::HostContext;
 use crate::event::HostEvent;
 use crate::io::client::{Call, FileTransfer};
 use crate::io::retry::Share;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::metrics::{IoOperation, IoRecord};
 use crate::mpi::request::RequestKind;
 use crate::params::{BookParams, HostParams};
@@ -239,7 +239,7 @@ impl Hosts {
     /// A call has arrived at `server`.
     pub(crate) fn metadata_request_arrived<C: HostContext>(&mut self, ctx: &mut C, server: u32, what: MetadataRequest) {
         let local = self.layout.server(server).local;
-        self.ranks.lost.note::<C>(Of::Metadata(what.client, what.token));
+        self.ranks.lost.note::<C>(Dependent::Metadata(what.client, what.token));
         let begun = self.io.metadata.servers.request::<C>(ctx.now(), local, what);
         self.metadata_begun(ctx, begun);
     }
@@ -265,7 +265,7 @@ impl Hosts {
             owner,
             ..
         } = what;
-        (self.ranks.lost).is_complete::<C>(Of::Metadata(rank, operation), ctx.now());
+        (self.ranks.lost).is_complete::<C>(Dependent::Metadata(rank, operation), ctx.now());
         let answer = Payload::MetadataResponse {
             server,
             rank,

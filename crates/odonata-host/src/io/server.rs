@@ -10,7 +10,7 @@ use crate::event::HostEvent;
 use crate::io::below::Outside;
 use crate::io::below_retry::What;
 use crate::io::lock::holder_of;
-use crate::lost::{Of, ServerRequest};
+use crate::lost::{Dependent, ServerRequest};
 use crate::params::{BookParams, HostParams};
 use crate::payload::{ClientId, Payload, Requester, SplitU64};
 use crate::send::{SendRequest, traffic_of};
@@ -462,11 +462,11 @@ impl Hosts {
             let before = std::mem::take(&mut self.ranks.lost.current);
             // Who has its lock asks for space then.
             for losses in of_servers {
-                self.ranks.lost.waited::<C>(now, Of::Server, at, &losses);
+                self.ranks.lost.waited::<C>(now, Dependent::Server, at, &losses);
             }
             let metadata = &self.io.metadata;
             let at = |server| LostAt::metadata(metadata.number(server));
-            self.ranks.lost.waited::<C>(now, Of::Metadata, at, &of_metadata);
+            self.ranks.lost.waited::<C>(now, Dependent::Metadata, at, &of_metadata);
             self.ranks.lost.is_now(before);
             for access in &begun {
                 self.ranks.lost.access_begins::<C>(now, access);

@@ -19,7 +19,7 @@
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::params::JobProgram;
 use crate::payload::{JobSignal, Payload};
 use crate::send::{SendRequest, traffic_of};
@@ -136,7 +136,7 @@ impl Hosts {
 
     /// Starts the program or the source of `rank`, after its stage-in if it has one.
     pub(crate) fn start_rank<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        self.ranks.lost.continues(Of::Start(rank), ctx.now());
+        self.ranks.lost.continues(Dependent::Start(rank), ctx.now());
         if !self.begin_stage_in(ctx, rank) {
             self.start_program(ctx, rank);
         }
@@ -166,13 +166,13 @@ impl Hosts {
 
     /// Reports the end of `rank`, or of all ranks of a subtree below it.
     fn report_end<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        self.ranks.lost.needs_current::<C>(Of::Ended(rank));
+        self.ranks.lost.needs_current::<C>(Dependent::Ended(rank));
         let missing = self.jobs.unreported.edit::<C>(rank);
         *missing -= 1;
         if *missing > 0 {
             return;
         }
-        self.ranks.lost.is_complete::<C>(Of::Ended(rank), ctx.now());
+        self.ranks.lost.is_complete::<C>(Dependent::Ended(rank), ctx.now());
         if let Some(parent) = self.parent(rank) {
             self.signal(ctx, rank, parent, JobSignal::RanksEnded);
             return;
@@ -256,10 +256,10 @@ impl Hosts {
         let (start, stop) = (starts && awaited.start == 0, stops && awaited.stop == 0);
         if starts {
             self.ranks.lost.concerns(number);
-            self.ranks.lost.needs_current::<C>(Of::Awaited(rank));
+            self.ranks.lost.needs_current::<C>(Dependent::Awaited(rank));
         }
         if start {
-            self.ranks.lost.is_complete::<C>(Of::Awaited(rank), ctx.now());
+            self.ranks.lost.is_complete::<C>(Dependent::Awaited(rank), ctx.now());
             self.pass_on(ctx, rank, JobSignal::Start);
             self.begin_rank(ctx, rank);
         }
@@ -272,7 +272,7 @@ impl Hosts {
     /// Stops the source of `rank`.
     fn stop_now<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         if !self.records.metrics(rank).finished {
-            self.ranks.lost.note::<C>(Of::Told(rank));
+            self.ranks.lost.note::<C>(Dependent::StopNotice(rank));
         }
         self.stop_source(ctx, rank);
     }
@@ -290,7 +290,7 @@ impl Hosts {
         match (0..self.jobs()).find(|job| !heard(job)) {
             None => Ok(()),
             Some(job) => Err(format!(
-                "job \"{}\" has not heard of another's end",
+                "job \"{}\" has not received the end of another job",
                 layout.job(job).name
             )),
         }

@@ -36,7 +36,7 @@ impl Hosts {
                 JobProgram::Program(_) => return None,
             };
             let name = self.job(job).name;
-            (sent < asked).then(|| format!("job \"{name}\" has sent {sent} of {asked} messages until {end}"))
+            (sent < asked).then(|| format!("job \"{name}\" sent {sent} of {asked} messages by {end}"))
         };
         shorten((0..self.jobs()).filter_map(one))
     }
@@ -68,9 +68,7 @@ impl Hosts {
             return Some(format!("job \"{name}\" has not started"));
         }
         match (self.job(job).synthetic, self.asked(job)) {
-            (false, _) => Some(format!(
-                "job \"{name}\": {finished} of {ranks} ranks have come to their end"
-            )),
+            (false, _) => Some(format!("job \"{name}\": {finished} of {ranks} ranks have ended")),
             (true, Some(asked)) if sent < asked => Some(format!("job \"{name}\" has sent {sent} of {asked} messages")),
             (true, _) => None,
         }
@@ -83,7 +81,7 @@ fn shorten(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut list: Vec<String> = all.by_ref().take(MOST_DESCRIBED).collect();
     match all.count() {
         0 => {}
-        more => list.push(format!("and {more} jobs more")),
+        more => list.push(format!("and {more} more jobs")),
     }
     list
 }

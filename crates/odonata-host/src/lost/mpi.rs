@@ -1,23 +1,23 @@
 //! Lost time of operations, of the requests that they wait for, and of messages that wait for a match.
 
 use super::path::PathCall;
-use super::{LostTime, Of};
+use super::{Dependent, LostTime};
 use crate::mpi::matching::Envelope;
 use crate::mpi::progress::ProtocolWork;
 use odonata_blame::lost::Stamp;
 use odonata_engine::{Mode, NIL, Time};
 
-impl Of {
+impl Dependent {
     /// The owner of the stamp of message `envelope` while it waits at `rank`.
-    pub(crate) fn envelope(rank: u32, envelope: &Envelope) -> Of {
-        Of::Envelope(rank, envelope.source, envelope.context, envelope.sequence)
+    pub(crate) fn envelope(rank: u32, envelope: &Envelope) -> Dependent {
+        Dependent::Envelope(rank, envelope.source, envelope.context, envelope.sequence)
     }
 
     /// The owner of the stamp of deferred library work; the stamp of a collective is kept by its operation.
-    fn work(work: ProtocolWork) -> Option<Of> {
+    fn work(work: ProtocolWork) -> Option<Dependent> {
         match work {
-            ProtocolWork::SendCts { incoming } => Some(Of::Incoming(incoming)),
-            ProtocolWork::SendData { outgoing } => Some(Of::Outgoing(outgoing)),
+            ProtocolWork::SendCts { incoming } => Some(Dependent::Incoming(incoming)),
+            ProtocolWork::SendData { outgoing } => Some(Dependent::Outgoing(outgoing)),
             ProtocolWork::CollectiveStep { .. } => None,
         }
     }
@@ -29,8 +29,8 @@ impl LostTime {
     pub(crate) fn call<M: Mode>(&mut self, slot: u32, rank: u32, now: Time) {
         if self.is_on() {
             self.begins(now);
-            self.continues(Of::Rank(rank), now);
-            self.note::<M>(Of::Operation(slot));
+            self.continues(Dependent::Rank(rank), now);
+            self.note::<M>(Dependent::Operation(slot));
         }
     }
 
@@ -38,8 +38,8 @@ impl LostTime {
     #[inline]
     pub(crate) fn begin_step<M: Mode>(&mut self, slot: u32, now: Time) {
         if self.is_on() {
-            self.continues(Of::Operation(slot), now);
-            self.note::<M>(Of::Step(slot));
+            self.continues(Dependent::Operation(slot), now);
+            self.note::<M>(Dependent::Step(slot));
         }
     }
 
@@ -47,10 +47,10 @@ impl LostTime {
     #[inline]
     pub(crate) fn occupy<M: Mode>(&mut self, slot: u32, busy_until: Time) {
         if self.is_on()
-            && let Some(own) = self.stamp(Of::Operation(slot))
+            && let Some(own) = self.stamp(Dependent::Operation(slot))
         {
             let before = std::mem::replace(&mut self.current, own.later(busy_until));
-            self.needs_current::<M>(Of::Step(slot));
+            self.needs_current::<M>(Dependent::Step(slot));
             self.current = before;
         }
     }
@@ -59,10 +59,10 @@ impl LostTime {
     #[inline]
     pub(crate) fn handle_receives<M: Mode>(&mut self, slot: u32, busy_until: Time) {
         if self.is_on()
-            && let Some(stamp) = self.stamp(Of::Step(slot))
+            && let Some(stamp) = self.stamp(Dependent::Step(slot))
         {
             let before = std::mem::replace(&mut self.current, stamp.later(busy_until));
-            self.note::<M>(Of::Step(slot));
+            self.note::<M>(Dependent::Step(slot));
             self.current = before;
         }
     }
@@ -72,7 +72,7 @@ impl LostTime {
     #[inline]
     pub(crate) fn end_step<M: Mode>(&mut self, slot: u32, now: Time, call: impl FnOnce() -> (u32, PathCall, Time)) {
         if self.is_on()
-            && let Some(stamp) = self.stamp(Of::Step(slot))
+            && let Some(stamp) = self.stamp(Dependent::Step(slot))
         {
             let mut stamp = stamp.later(now);
             if self.path.is_on() {
@@ -80,7 +80,7 @@ impl LostTime {
                 self.record_wait::<M>(rank, call, begin, &mut stamp);
             }
             self.is_now(stamp);
-            self.note::<M>(Of::Operation(slot));
+            self.note::<M>(Dependent::Operation(slot));
         }
     }
 
@@ -89,14 +89,14 @@ impl LostTime {
     #[inline]
     pub(crate) fn retire<M: Mode>(&mut self, slot: u32, rank: Option<u32>, now: Time, job: impl FnOnce(u32) -> u16) {
         if self.is_on() {
-            self.is_complete::<M>(Of::Operation(slot), now);
-            self.forget::<M>(Of::Step(slot));
+            self.is_complete::<M>(Dependent::Operation(slot), now);
+            self.forget::<M>(Dependent::Step(slot));
             if let Some(rank) = rank {
                 if self.has_series() {
-                    let before = self.stamp(Of::Rank(rank));
+                    let before = self.stamp(Dependent::Rank(rank));
                     self.book::<M>(job(rank), before, now);
                 }
-                self.note::<M>(Of::Rank(rank));
+                self.note::<M>(Dependent::Rank(rank));
             }
         }
     }
@@ -105,7 +105,7 @@ impl LostTime {
     #[inline]
     pub(crate) fn wait<M: Mode>(&mut self, waiter: u32, request: u32) {
         if self.is_on() {
-            self.needs::<M>(Of::Step(waiter), Of::Request(request));
+            self.needs::<M>(Dependent::Step(waiter), Dependent::Request(request));
         }
     }
 
@@ -113,8 +113,12 @@ impl LostTime {
     /// the data have arrived, and the request completes at their arrival. Returns the stamp to restore.
     pub(crate) fn meets_earlier<M: Mode>(&mut self, rank: u32, message: &Envelope) -> Stamp {
         let before = self.current.clone();
-        if let Some(arrival) = self.is_on().then(|| self.stamp(Of::envelope(rank, message))).flatten() {
-            self.forget::<M>(Of::envelope(rank, message));
+        if let Some(arrival) = self
+            .is_on()
+            .then(|| self.stamp(Dependent::envelope(rank, message)))
+            .flatten()
+        {
+            self.forget::<M>(Dependent::envelope(rank, message));
             match message.rendezvous {
                 NIL => self.current = arrival,
                 _ => self.current.join(&arrival),
@@ -127,7 +131,7 @@ impl LostTime {
     pub(crate) fn meets_later<M: Mode>(&mut self, request: u32, message: &Envelope) -> Stamp {
         let before = self.current.clone();
         if message.rendezvous != NIL && request != NIL {
-            self.takes::<M>(Of::Request(request));
+            self.takes::<M>(Dependent::Request(request));
         }
         before
     }
@@ -135,17 +139,17 @@ impl LostTime {
     /// Defers `work` to the next call of its rank.
     #[inline]
     pub(crate) fn defer_work<M: Mode>(&mut self, work: ProtocolWork) {
-        if let Some(of) = Of::work(work) {
-            self.note::<M>(of);
+        if let Some(dependent) = Dependent::work(work) {
+            self.note::<M>(dependent);
         }
     }
 
     /// Does `work`. Returns the stamp to restore.
     pub(crate) fn do_work<M: Mode>(&mut self, work: ProtocolWork) -> Stamp {
         let before = self.current.clone();
-        match (Of::work(work), work) {
-            (Some(of), _) => self.takes::<M>(of),
-            (None, ProtocolWork::CollectiveStep { activity }) => self.needs_current::<M>(Of::Step(activity)),
+        match (Dependent::work(work), work) {
+            (Some(dependent), _) => self.takes::<M>(dependent),
+            (None, ProtocolWork::CollectiveStep { activity }) => self.needs_current::<M>(Dependent::Step(activity)),
             (None, _) => {}
         }
         before

@@ -8,7 +8,7 @@
 //!           ^ now                     a block of B: loses the second A, scheduled after the block of B that it needs
 //! ```
 
-use super::{LostTime, Of};
+use super::{Dependent, LostTime};
 use odonata_blame::lost::{Kind, Loss, LostAt, add, bound_places};
 use odonata_engine::{GrowableStore, List, Mode, NIL, Pool, Time};
 
@@ -97,7 +97,7 @@ impl LostTime {
         self.outside.prune::<M>(link as usize, ready);
         let mut stamp = std::mem::take(&mut self.current).later(ready);
         stamp.belongs_to(owner);
-        if let Some(own) = self.stamp(Of::OutsideBlock(link, owner)) {
+        if let Some(own) = self.stamp(Dependent::OutsideBlock(link, owner)) {
             stamp.join(&own);
         }
         let place = self.at(LostAt::server(server));
@@ -122,7 +122,7 @@ impl LostTime {
         bound_places(&mut stamp.losses);
         stamp.at = from;
         self.current = stamp.later(end);
-        self.note::<M>(Of::OutsideBlock(link, owner));
+        self.note::<M>(Dependent::OutsideBlock(link, owner));
         self.outside.book::<M>(link as usize, owner, end);
     }
 }

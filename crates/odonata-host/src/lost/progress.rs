@@ -7,7 +7,7 @@
 //! In the time series, the loss of a rank during a call is booked in the interval of the call's end. It is negative
 //! where slack has absorbed a delay.
 
-use super::{LostTime, Of};
+use super::{Dependent, LostTime};
 use odonata_blame::lost::{Key, Kind, Loss, Origin, Stamp, Stamps};
 use odonata_engine::{GrowableStore, Mode, Rows, Time};
 use std::cmp::Reverse;
@@ -197,15 +197,15 @@ impl LostTime {
         if !self.is_on() {
             return;
         }
-        let Some(stamp) = self.stamp(Of::Operation(slot)) else {
+        let Some(stamp) = self.stamp(Dependent::Operation(slot)) else {
             return;
         };
         let mut stamp = stamp.later(now);
         self.progress.end_iteration::<M>((job, iteration), rank, stamp.clone());
         self.record_iteration::<M>(rank, iteration, now, &mut stamp);
         self.current = stamp;
-        self.note::<M>(Of::Operation(slot));
-        self.note::<M>(Of::Step(slot));
+        self.note::<M>(Dependent::Operation(slot));
+        self.note::<M>(Dependent::Step(slot));
     }
 
     /// Books the end of a call of a rank of `job`, whose stamp was `before` at its begin.

@@ -9,7 +9,7 @@
 //! job does not depend on its start time, and a job alone starts immediately. All of `s` has
 //! [`Kind::Start`](odonata_blame::lost::Kind::Start).
 
-use super::{LostTime, Of, Origin};
+use super::{Dependent, LostTime, Origin};
 use odonata_blame::lost::{Stamp, add, to_start};
 use odonata_engine::{Mode, Time};
 
@@ -19,7 +19,7 @@ impl LostTime {
         if self.is_on() && !self.current.losses.is_empty() {
             self.current.origin = Origin::NONE;
             to_start(&mut self.current.losses);
-            self.note::<M>(Of::Start(rank));
+            self.note::<M>(Dependent::Start(rank));
         }
     }
 
@@ -31,7 +31,7 @@ impl LostTime {
         if self.path.is_on() {
             self.current.origin = Origin { rank, number: 0 };
         }
-        self.note::<M>(Of::Rank(rank));
+        self.note::<M>(Dependent::Rank(rank));
     }
 
     /// Ends `rank` at `end` and makes its loss current, including that before its start. A source that was stopped ends
@@ -40,8 +40,8 @@ impl LostTime {
         if !self.is_on() {
             return;
         }
-        if self.stamps.has(Of::Told(rank).key()) {
-            self.is_complete::<M>(Of::Told(rank), end);
+        if self.stamps.has(Dependent::StopNotice(rank).key()) {
+            self.is_complete::<M>(Dependent::StopNotice(rank), end);
             return;
         }
         let Stamp {
@@ -50,8 +50,8 @@ impl LostTime {
             origin,
             mut losses,
             ..
-        } = self.stamp(Of::Rank(rank)).unwrap_or_default().later(end);
-        let before = self.stamp(Of::Start(rank)).unwrap_or_default();
+        } = self.stamp(Dependent::Rank(rank)).unwrap_or_default().later(end);
+        let before = self.stamp(Dependent::Start(rank)).unwrap_or_default();
         before.losses.into_iter().for_each(|loss| add(&mut losses, loss));
         self.current = Stamp {
             origin,

@@ -1,6 +1,6 @@
 //! Lost time of requests at storage servers and metadata servers.
 
-use super::{LostTime, Of};
+use super::{Dependent, LostTime};
 use odonata_blame::lost::{Kind, Loss, LostAt, Stamp, add};
 use odonata_engine::{Mode, Time};
 use odonata_storage::{DeviceAccess, RequestLoss};
@@ -13,8 +13,8 @@ pub(crate) struct ServerRequest {
 }
 
 impl ServerRequest {
-    fn of(self) -> Of {
-        Of::Server(self.client, self.token as u32)
+    fn dependent(self) -> Dependent {
+        Dependent::Server(self.client, self.token as u32)
     }
 }
 
@@ -22,15 +22,15 @@ impl LostTime {
     /// A request has arrived at a server.
     #[inline]
     pub(crate) fn asks<M: Mode>(&mut self, request: ServerRequest) {
-        self.note::<M>(request.of());
+        self.note::<M>(request.dependent());
     }
 
     /// A piece of a write has arrived at its server.
     pub(crate) fn piece_arrives<M: Mode>(&mut self, request: Option<ServerRequest>) {
         if let Some(request) = request
-            && self.stamps.has(request.of().key())
+            && self.stamps.has(request.dependent().key())
         {
-            self.needs_current::<M>(request.of());
+            self.needs_current::<M>(request.dependent());
         }
     }
 
@@ -38,7 +38,7 @@ impl LostTime {
     pub(crate) fn waited<M: Mode>(
         &mut self,
         now: Time,
-        of: impl Fn(u32, u32) -> Of,
+        dependent: impl Fn(u32, u32) -> Dependent,
         at: impl Fn(u32) -> LostAt,
         losses: &[RequestLoss],
     ) {
@@ -46,11 +46,13 @@ impl LostTime {
             (a.client, a.token, a.server, a.device) == (b.client, b.token, b.server, b.device)
         };
         for wait in losses.chunk_by(of_one) {
-            let of = of(wait[0].client, wait[0].token as u32);
+            let dependent = dependent(wait[0].client, wait[0].token as u32);
             let place = self.at(at(wait[0].server));
-            let Some(mut stamp) = self.stamp(of) else { continue };
+            let Some(mut stamp) = self.stamp(dependent) else {
+                continue;
+            };
             let own = wait[0].device.and_then(|device| {
-                let own = self.stamp(Of::Device(device, stamp.job))?;
+                let own = self.stamp(Dependent::Device(device, stamp.job))?;
                 (own.at > wait[0].from && own.at <= now).then_some(own)
             });
             let mut from = wait[0].from;
@@ -76,21 +78,22 @@ impl LostTime {
                 origin,
                 ..Stamp::new(now, job, losses)
             });
-            self.note::<M>(of);
+            self.note::<M>(dependent);
         }
     }
 
     /// A device begins to serve a piece of a request.
     pub(crate) fn access_begins<M: Mode>(&mut self, now: Time, access: &DeviceAccess) {
-        if let Some(stamp) = self.stamp(Of::Server(access.client, access.token as u32)) {
-            self.stamps.set::<M>(Of::Access(access.piece).key(), &stamp.later(now));
+        if let Some(stamp) = self.stamp(Dependent::Server(access.client, access.token as u32)) {
+            self.stamps
+                .set::<M>(Dependent::Access(access.piece).key(), &stamp.later(now));
         }
     }
 
     /// A device has served a piece until now: its request depends on it, and so does the next access of its job at the
     /// device. Seek time caused by accesses of other jobs in between is lost to the last of them, `at` the server.
     pub(crate) fn access_ends<M: Mode>(&mut self, now: Time, access: &DeviceAccess, at: LostAt) {
-        let Some(mut stamp) = self.stamps.take::<M>(Of::Access(access.piece).key()) else {
+        let Some(mut stamp) = self.stamps.take::<M>(Dependent::Access(access.piece).key()) else {
             return;
         };
         if let Some((culprit, time)) = access.seek {
@@ -104,32 +107,32 @@ impl LostTime {
             stamp.loses(loss, now);
         }
         let stamp = stamp.later(now);
-        let request = Of::Server(access.client, access.token as u32).key();
+        let request = Dependent::Server(access.client, access.token as u32).key();
         if self.stamps.has(request) {
             self.stamps.join::<M>(request, &stamp);
         }
         self.stamps
-            .set::<M>(Of::Device(access.device, access.owner).key(), &stamp);
+            .set::<M>(Dependent::Device(access.device, access.owner).key(), &stamp);
     }
 
     /// Part `part` of a request to the next lower tier takes over the current stamp; the other parts are in progress.
     #[inline]
     pub(crate) fn errand_part<M: Mode>(&mut self, part: u32) {
-        self.needs_current::<M>(Of::ErrandPart(part));
+        self.needs_current::<M>(Dependent::DownstreamPart(part));
     }
 
     /// Part `part` of `errand` has ended.
     pub(crate) fn end_errand_part<M: Mode>(&mut self, errand: u32, part: u32) {
         if self.is_on() {
-            self.takes::<M>(Of::ErrandPart(part));
-            self.needs_current::<M>(Of::Errand(errand));
+            self.takes::<M>(Dependent::DownstreamPart(part));
+            self.needs_current::<M>(Dependent::DownstreamRequest(errand));
         }
     }
 
     /// All of `errand`, which served a piece of `request`, has ended.
     pub(crate) fn end_errand<M: Mode>(&mut self, errand: u32, request: Option<ServerRequest>) {
         if self.is_on() {
-            self.takes::<M>(Of::Errand(errand));
+            self.takes::<M>(Dependent::DownstreamRequest(errand));
             self.piece_arrives::<M>(request);
         }
     }
@@ -139,7 +142,7 @@ impl LostTime {
     pub(crate) fn works_for(&mut self, request: ServerRequest, now: Time) {
         if self.is_on() {
             self.begins(now);
-            self.continues(request.of(), now);
+            self.continues(request.dependent(), now);
         }
     }
 }

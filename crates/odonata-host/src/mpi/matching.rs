@@ -9,7 +9,7 @@
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::mpi::collective::same_call;
 use crate::mpi::match_log::MatchRecord;
 use crate::timeline::{Step, StepRecord};
@@ -203,7 +203,7 @@ impl Hosts {
     /// Posts a receive or probe of `rank`, which completes immediately if a message matches.
     pub(crate) fn post_receive<C: HostContext>(&mut self, ctx: &mut C, rank: u32, receive: PostedReceive) {
         if receive.request != NIL {
-            self.ranks.lost.note::<C>(Of::Request(receive.request));
+            self.ranks.lost.note::<C>(Dependent::Request(receive.request));
         }
         let matching = &mut self.mpi.matching;
         if receive.poster == Poster::Probe && matching.unexpected(rank).any(|message| receive.takes(message)) {
@@ -224,14 +224,14 @@ impl Hosts {
         let pair = sequences.pair::<C>(&self.layout, rank, source, context);
         if message.sequence != sequences.get(pair).received {
             self.mpi.matching.hold::<C>(rank, message);
-            self.ranks.lost.note::<C>(Of::envelope(rank, &message));
+            self.ranks.lost.note::<C>(Dependent::envelope(rank, &message));
             return;
         }
         self.offer(ctx, rank, message);
         let mut sequence = message.sequence.wrapping_add(1);
         while let Some(next) = self.mpi.matching.release_held::<C>(rank, source, context, sequence) {
             let before = self.ranks.lost.current.clone();
-            self.ranks.lost.takes::<C>(Of::envelope(rank, &next));
+            self.ranks.lost.takes::<C>(Dependent::envelope(rank, &next));
             self.offer(ctx, rank, next);
             self.ranks.lost.is_now(before);
             sequence = sequence.wrapping_add(1);
@@ -257,7 +257,7 @@ impl Hosts {
             self.ranks.lost.is_now(before);
             return;
         }
-        self.ranks.lost.note::<C>(Of::envelope(rank, &message));
+        self.ranks.lost.note::<C>(Dependent::envelope(rank, &message));
         if self.mpi.log.steps.is_on() {
             self.record_step(ctx, Step::Unexpected, rank, &message, (NIL, NIL, NIL));
         }

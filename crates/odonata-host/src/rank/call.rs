@@ -4,7 +4,7 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::diagnosis::outcome::{Failure, InvalidOperation};
 use crate::io::metadata::metadata_call;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::metrics::IterationRecord;
 use crate::mpi::point_to_point::{SendMode, request_kind};
 use crate::mpi::progress::is_mpi_call;
@@ -317,7 +317,7 @@ impl Hosts {
             busy_until: now,
             ..Activity::new(rank, op)
         });
-        self.ranks.lost.note::<C>(Of::Operation(slot));
+        self.ranks.lost.note::<C>(Dependent::Operation(slot));
         self.start_collective::<C>(slot, collective)?;
         self.count_background::<C>(rank, collective.comm(), true)?;
         if !self.next_step(ctx, slot) {

@@ -50,7 +50,7 @@ fn changes_nothing(kind: &OpKind) -> bool {
 /// Describes the bound that a program stopped at `kind` has exceeded.
 pub(crate) fn bound(kind: &OpKind) -> String {
     match changes_nothing(kind) {
-        true => format!("{MOST_IDLE} operations that change nothing, or {MOST} in all,"),
+        true => format!("{MOST_IDLE} consecutive operations without effect, or {MOST} in total,"),
         false => format!("{MOST} operations"),
     }
 }

@@ -134,7 +134,7 @@ fn a_rank_that_calls_one_collective_less_is_named_if_it_has_ended_and_is_blocked
         panic!()
     };
     assert_eq!(kind, FailureKind::CollectiveMismatch);
-    let expected = "job \"job 0\" rank 1 has come to its end, but rank 0 sent it a message in barrier number 1";
+    let expected = "job \"job 0\" rank 1 has ended, but rank 0 sent it a message in barrier number 1";
     assert!(text.starts_with(expected), "{text}");
 
     let second = sequence([barrier, recv(0, 0, 8)]);

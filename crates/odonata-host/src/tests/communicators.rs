@@ -131,7 +131,7 @@ fn operations_on_communicators_or_members_that_a_rank_does_not_have_are_named() 
             other => panic!("{other:?}"),
         }
     };
-    let nowhere = "the rank is in no communicator 2";
+    let nowhere = "the rank is not in communicator 2";
     let any = OpKind::Recv {
         from: Source::Any,
         tag: Tag::Any,
@@ -166,7 +166,7 @@ fn operations_on_communicators_or_members_that_a_rank_does_not_have_are_named() 
     let expected = "Send to 3 tag 0 (communicator 1) (operation 0): communicator 1 has ranks 0 to 2 of this job";
     assert!(text.ends_with(expected), "{text}");
     let text = run(on(Comm(1 << 31), send(0, 0, 8)));
-    assert!(text.ends_with("the rank is in no communicator 2147483648"), "{text}");
+    assert!(text.ends_with("the rank is not in communicator 2147483648"), "{text}");
     let text = run(OpKind::Collective(Collective::Broadcast {
         comm: ROW,
         root: 3,
@@ -177,5 +177,5 @@ fn operations_on_communicators_or_members_that_a_rank_does_not_have_are_named() 
         "{text}"
     );
     let text = run(OpKind::CommFree { comm: Comm::WORLD });
-    assert!(text.ends_with("the world cannot be freed"), "{text}");
+    assert!(text.ends_with("the world communicator cannot be freed"), "{text}");
 }

@@ -77,7 +77,9 @@ fn a_metadata_server_that_is_away_is_asked_again_and_left_for_the_next() {
     };
     assert_eq!(kind, FailureKind::ServerFailed);
     assert!(
-        text.contains(&format!("metadata server {home} has not answered any try of a open")),
+        text.contains(&format!(
+            "metadata server {home} has not answered any attempt at the open"
+        )),
         "{text}"
     );
     assert_eq!(machine.hosts.first_failure().unwrap().0, Time::from_ns(123) + patience);
@@ -281,7 +283,7 @@ fn what_drains_goes_to_another_server_of_the_tier_or_waits() {
         };
         assert_eq!(kind, FailureKind::ServerFailed);
         assert!(
-            text.contains("storage server 0: storage server 2 has not answered any try of a write"),
+            text.contains("storage server 0: storage server 2 has not answered any attempt at the write"),
             "{text}"
         );
     }

@@ -102,7 +102,7 @@ fn a_non_blocking_collective_that_not_all_ranks_call_is_no_good_end() {
         panic!("it ended well");
     };
     assert_eq!(kind, FailureKind::CollectiveMismatch);
-    assert!(text.contains("rank 1 has come to its end"), "{text}");
+    assert!(text.contains("rank 1 has ended"), "{text}");
     // Where the rank that calls it only receives, no message tells of it.
     let broadcast = OpKind::Icollective {
         collective: Collective::Broadcast {
@@ -116,7 +116,7 @@ fn a_non_blocking_collective_that_not_all_ranks_call_is_no_good_end() {
         panic!("it ended well");
     };
     assert_eq!(kind, FailureKind::LeftBehind);
-    let expected = "(operation 0) was not called by all of its ranks";
+    let expected = "(operation 0) was not called by all ranks of its communicator";
     assert!(
         text.starts_with("job \"job 0\" rank 1: non-blocking Broadcast") && text.ends_with(expected),
         "{text}"

@@ -127,7 +127,7 @@ fn one_that_is_never_waited_for_is_named_and_one_that_is_freed_too() {
     };
     assert_eq!(kind, FailureKind::InvalidOperation);
     assert!(
-        text.ends_with("a non-blocking collective has to be waited for"),
+        text.ends_with("a non-blocking collective cannot be freed; wait for it"),
         "{text}"
     );
 }
@@ -164,7 +164,7 @@ fn as_many_as_call_numbers_tell_apart_can_be_under_way() {
     };
     assert_eq!(kind, FailureKind::InvalidOperation);
     assert!(
-        text.ends_with("at most 4095 non-blocking collectives can be under way on a communicator"),
+        text.ends_with("at most 4095 non-blocking collectives can be active on a communicator"),
         "{text}"
     );
 }

@@ -77,7 +77,7 @@ fn a_message_longer_than_the_buffer_is_a_named_failure_posted_or_late() {
         };
         assert_eq!(kind, FailureKind::Truncation);
         let expected =
-            "job \"job 0\" rank 1: a message of 100 B from rank 0 with tag 3 met a receive with a buffer of 99 B";
+            "job \"job 0\" rank 1: a message of 100 B from rank 0 with tag 3 matched a receive with a buffer of 99 B";
         assert_eq!(text, expected);
     }
 }
@@ -160,7 +160,7 @@ fn more_reports_than_are_kept_end_the_run() {
     let most = crate::rank::memory::MOST_REPORTS;
     assert!(text.contains(&format!("(operation {most})")), "{text}");
     assert!(
-        text.contains(&format!("a rank can log and put out {most} values")),
+        text.contains(&format!("a rank can log and output at most {most} values")),
         "{text}"
     );
 }
@@ -222,7 +222,7 @@ fn a_program_that_goes_on_for_ever_at_one_instant_is_a_named_failure() {
             crate::diagnosis::describe::describe_operation(&kind)
         );
         assert!(text.starts_with(&start), "{text}");
-        assert!(text.ends_with("at one instant: without a computation or a wait that takes time the program goes on for ever; its program: again"), "{text}");
+        assert!(text.ends_with("at one instant: the program runs forever without a computation or a wait that takes time; its program: again"), "{text}");
         // As many as are allowed.
         assert_eq!(again(kind, most), HostOutcome::Completed, "{kind:?}");
     }

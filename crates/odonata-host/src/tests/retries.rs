@@ -67,7 +67,7 @@ fn a_call_to_a_server_that_is_away_ends_after_all_timeouts_and_waits() {
         };
         assert_eq!(kind, FailureKind::ServerFailed);
         assert!(
-            text.contains("server 0 has not answered any try of a write called at 0.000000123 s"),
+            text.contains("server 0 has not answered any attempt at the write called at 0.000000123 s"),
             "{text}"
         );
         let (at, _) = machine.hosts.first_failure().unwrap();

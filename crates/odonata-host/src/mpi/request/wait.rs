@@ -3,7 +3,7 @@
 use super::{RequestCell, RequestKind, Requests, State};
 use crate::Hosts;
 use crate::context::HostContext;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::mpi::match_log::{MatchLog, MatchRecord};
 use crate::rank::Ranks;
 use crate::rank::activity::{Activity, Phase};
@@ -227,7 +227,7 @@ impl Hosts {
             return;
         }
         self.mpi.log.steps.set_now(ctx.now());
-        self.ranks.lost.note::<C>(Of::Request(slot));
+        self.ranks.lost.note::<C>(Dependent::Request(slot));
         let requests = &mut self.mpi.requests;
         let Some(waiter) = requests.complete::<C>(&mut self.ranks, &mut self.mpi.log, slot) else {
             return;
