@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_waits_for_those_of_others_behind_the_last_of_its_own() {
+    fn a_block_waits_for_blocks_of_other_jobs_after_the_last_of_its_own() {
         let blocks = [(0, 10, 100), (1, 20, 50), (0, 30, 40), (1, 35, 10)];
         let losses: Vec<Vec<(u16, u64)>> = cross(&blocks)
             .iter()
@@ -188,7 +188,7 @@ mod tests {
     /// For any order of arrivals, the undisturbed time of each block is its end on a link without other jobs, and the
     /// rest is lost to them.
     #[test]
-    fn without_others_each_block_would_have_come_over_when_it_does_alone() {
+    fn undisturbed_ends_of_blocks_equal_their_ends_on_a_link_without_other_jobs() {
         let mut random = Stream::new(1, 0, Purpose::Host);
         for _ in 0..200 {
             let mut at = 0;

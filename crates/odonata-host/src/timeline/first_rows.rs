@@ -77,7 +77,7 @@ mod tests {
     use odonata_engine::{Journalled, Plain, Savepoint, Speculative};
 
     #[test]
-    fn the_first_are_kept_all_are_counted_and_both_are_taken_back() {
+    fn first_rows_are_kept_all_rows_are_counted_and_both_are_undone() {
         let mut rows = FirstRows::new(2);
         rows.add::<Plain>(Time(5), 50u32);
         Savepoint(1).begin();

@@ -1,23 +1,23 @@
-//! Where the executor has stopped, and why.
+//! The state of the executor when it is stuck.
 
 use super::*;
 
 impl Reference<'_> {
-    /// The operation in which `rank` is, if it is not at its end.
+    /// The current operation of `rank`, unless it has ended.
     pub(in super::super) fn blocked(&self, rank: u32) -> Option<Op> {
         self.script.0[rank as usize]
             .get(self.states[rank as usize].next)
             .copied()
     }
 
-    /// Messages that nobody has received.
+    /// Number of messages that were never received.
     pub(in super::super) fn unmatched(&self) -> u64 {
         let messages: usize = self.states.iter().map(|state| state.unexpected.len()).sum();
         let steps: usize = self.steps.values().map(VecDeque::len).sum();
         (messages + steps) as u64
     }
 
-    /// The ranks one of which has to act before `rank` can go on.
+    /// The ranks that could let `rank` continue.
     pub(in super::super) fn waits_for(&self, rank: u32) -> BTreeSet<u32> {
         let Some(op) = self.blocked(rank) else {
             return BTreeSet::new();
