@@ -218,9 +218,9 @@ impl Hosts {
         self.note_effect::<C>(lp, ctx.now());
     }
 
-    /// Message `slot` of the fabric causes the current event.
+    /// Makes message `slot` of the fabric the cause of the current event.
     #[inline]
-    fn hear(&mut self, now: Time, fabric: &Fabric, slot: u32) {
+    fn set_cause(&mut self, now: Time, fabric: &Fabric, slot: u32) {
         if self.ranks.lost.is_on() {
             let job = job_of(fabric.message(slot).traffic);
             self.ranks.lost.is_now(Stamp::carried(now, job, fabric.losses(slot)));
@@ -231,13 +231,13 @@ impl Hosts {
     pub fn notice<C: MachineContext>(&mut self, ctx: &mut C, fabric: &mut Fabric, notice: Notice) {
         match notice {
             Notice::Sent { message } => {
-                self.hear(ctx.now(), fabric, message);
+                self.set_cause(ctx.now(), fabric, message);
                 let payload = fabric.message(message).content;
                 fabric.told_sent::<C>(message);
                 self.sent(&mut RunContext::new(ctx, fabric), payload);
             }
             Notice::Arrived { message: slot } => {
-                self.hear(ctx.now(), fabric, slot);
+                self.set_cause(ctx.now(), fabric, slot);
                 let message = *fabric.message(slot);
                 fabric.release::<C>(slot);
                 let run = &mut RunContext::new(ctx, fabric);

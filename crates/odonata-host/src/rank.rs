@@ -30,13 +30,13 @@ enum Order {
     /// One at a time, in any order.
     OneAtATime,
     /// None.
-    Beside,
+    Unordered,
 }
 
 impl Order {
     fn of(stream: u16) -> Order {
         match stream {
-            Op::UNORDERED.. => Order::Beside,
+            Op::UNORDERED.. => Order::Unordered,
             Op::PROCESSORS.. => Order::OneAtATime,
             _ => Order::Sequential,
         }

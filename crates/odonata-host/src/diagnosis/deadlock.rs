@@ -23,7 +23,7 @@ use odonata_workload::{Comm, Source};
 
 /// The target of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum For {
+enum WaitTarget {
     /// A rank, numbered over all jobs.
     Rank(u32),
     /// Any member of a communicator.
@@ -34,7 +34,7 @@ enum For {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Wait {
     slot: u32,
-    what: For,
+    target: WaitTarget,
 }
 
 /// The state of a rank in the search.
@@ -79,7 +79,7 @@ impl RunState<'_> {
             Box::new(
                 waits[rank as usize]
                     .iter()
-                    .flat_map(move |wait| self.targets(rank, wait.what).map(move |target| (wait.slot, target))),
+                    .flat_map(move |wait| self.targets(rank, wait.target).map(move |target| (wait.slot, target))),
             )
         };
         let mut way: Vec<(u32, u32, Targets<'_>)> = vec![(root, NIL, targets(root))];
@@ -105,14 +105,14 @@ impl RunState<'_> {
         None
     }
 
-    /// The ranks that target `what` of `rank` stands for, `rank` itself last.
-    fn targets(&self, rank: u32, what: For) -> Box<dyn Iterator<Item = u32> + '_> {
+    /// The ranks of `target`, a wait target of `rank`, `rank` itself last.
+    fn targets(&self, rank: u32, target: WaitTarget) -> Box<dyn Iterator<Item = u32> + '_> {
         let part = self.part_of(rank);
         let (job, _) = part.job_of(rank);
         let first = part.job(job).first_rank;
-        match what {
-            For::Rank(other) => Box::new(std::iter::once(other)),
-            For::Any(comm) => {
+        match target {
+            WaitTarget::Rank(other) => Box::new(std::iter::once(other)),
+            WaitTarget::Any(comm) => {
                 let others = part.layout.members(rank, comm).map(move |member| first + member);
                 Box::new(others.filter(move |&other| other != rank).chain(std::iter::once(rank)))
             }
@@ -123,33 +123,33 @@ impl RunState<'_> {
 impl Hosts {
     /// Adds the waits of each rank of this part to `waits`, which has a list per rank of all jobs.
     fn waits(&self, waits: &mut [Vec<Wait>]) {
-        let mut add = |rank: u32, request: u32, what: For| {
+        let mut add = |rank: u32, request: u32, target: WaitTarget| {
             if let Some(slot) = self.waiter(request) {
-                waits[rank as usize].push(Wait { slot, what });
+                waits[rank as usize].push(Wait { slot, target });
             }
         };
         let matching = &self.mpi.matching;
         for rank in matching.ranks() {
             let first = self.layout.job_of(rank).first_rank;
             for receive in matching.posted(rank) {
-                let what = match receive.source {
-                    Source::Rank(source) => For::Rank(first + source),
-                    Source::Any => For::Any(communicator(receive.context)),
+                let target = match receive.source {
+                    Source::Rank(source) => WaitTarget::Rank(first + source),
+                    Source::Any => WaitTarget::Any(communicator(receive.context)),
                 };
-                add(rank, receive.request, what);
+                add(rank, receive.request, target);
             }
         }
         for outgoing in self.mpi.rendezvous.outgoing() {
-            add(outgoing.rank, outgoing.request, For::Rank(outgoing.to));
+            add(outgoing.rank, outgoing.request, WaitTarget::Rank(outgoing.to));
         }
         for incoming in self.mpi.rendezvous.incoming() {
-            add(incoming.rank, incoming.request, For::Rank(incoming.from));
+            add(incoming.rank, incoming.request, WaitTarget::Rank(incoming.from));
         }
         // In the order of the programs, which does not depend on slots.
         for rank in matching.ranks() {
             let waits = &mut waits[rank as usize];
-            waits.sort_unstable_by_key(|wait| (self.ranks.activity(wait.slot).op.id, wait.what));
-            waits.dedup_by_key(|wait| wait.what);
+            waits.sort_unstable_by_key(|wait| (self.ranks.activity(wait.slot).op.id, wait.target));
+            waits.dedup_by_key(|wait| wait.target);
         }
     }
 

@@ -49,7 +49,7 @@ pub struct WaitingJob {
 }
 
 /// The children of `rank` in the binomial tree of `ranks` ranks, largest subtree first.
-fn below(rank: u32, ranks: u32) -> impl Iterator<Item = u32> {
+fn children(rank: u32, ranks: u32) -> impl Iterator<Item = u32> {
     let bits = match rank {
         0 => u32::BITS - ranks.saturating_sub(1).leading_zeros(),
         _ => rank.trailing_zeros(),
@@ -63,7 +63,7 @@ fn below(rank: u32, ranks: u32) -> impl Iterator<Item = u32> {
 /// For each rank of a job of `ranks` ranks, the number of reports that it waits for before it reports: its own and one
 /// per child.
 pub(crate) fn reports(ranks: u32) -> impl Iterator<Item = u32> {
-    (0..ranks).map(move |rank| 1 + below(rank, ranks).count() as u32)
+    (0..ranks).map(move |rank| 1 + children(rank, ranks).count() as u32)
 }
 
 /// What the ranks of a part know about the ends of ranks and jobs.
@@ -201,7 +201,7 @@ impl Hosts {
     pub(crate) fn pass_on<C: HostContext>(&mut self, ctx: &mut C, rank: u32, signal: JobSignal) {
         let job = self.layout.job_of(rank);
         let (first, ranks) = (job.first_rank, job.ranks);
-        for child in below(rank - first, ranks) {
+        for child in children(rank - first, ranks) {
             self.signal(ctx, rank, first + child, signal);
         }
     }
@@ -306,7 +306,7 @@ mod tests {
         for ranks in 1..70 {
             let mut parents = vec![None; ranks as usize];
             for rank in 0..ranks {
-                for child in below(rank, ranks) {
+                for child in children(rank, ranks) {
                     assert_eq!(child & (child - 1), rank);
                     assert_eq!(parents[child as usize].replace(rank), None);
                 }
@@ -315,6 +315,6 @@ mod tests {
             // The depth of a rank in the tree is its number of set bits.
             assert_eq!(reports(ranks).sum::<u32>(), ranks + ranks - 1);
         }
-        assert_eq!(below(0, 8).collect::<Vec<_>>(), [4, 2, 1]);
+        assert_eq!(children(0, 8).collect::<Vec<_>>(), [4, 2, 1]);
     }
 }

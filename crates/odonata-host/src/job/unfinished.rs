@@ -24,7 +24,7 @@ impl Hosts {
     /// stop signal. One text per job, at most ten.
     pub fn unsent(&self, statuses: &JobStatuses) -> Vec<String> {
         let one = |job: u16| {
-            let (sent, asked) = (statuses.of(job).sent, self.asked(job)?);
+            let (sent, asked) = (statuses.of(job).sent, self.required_messages(job)?);
             let end = match self.layout.job(job).program {
                 JobProgram::Synthetic { ref source, .. } => match source.stop {
                     Some(stop) if source.told => {
@@ -42,7 +42,7 @@ impl Hosts {
     }
 
     /// Number of messages required from the sources of `job`; `None` if the scenario sets none.
-    fn asked(&self, job: u16) -> Option<u64> {
+    fn required_messages(&self, job: u16) -> Option<u64> {
         let plan = self.layout.job(job);
         let JobProgram::Synthetic { source, .. } = &plan.program else {
             return None;
@@ -67,7 +67,7 @@ impl Hosts {
         if started.is_none() {
             return Some(format!("job \"{name}\" has not started"));
         }
-        match (self.job(job).synthetic, self.asked(job)) {
+        match (self.job(job).synthetic, self.required_messages(job)) {
             (false, _) => Some(format!("job \"{name}\": {finished} of {ranks} ranks have ended")),
             (true, Some(asked)) if sent < asked => Some(format!("job \"{name}\" has sent {sent} of {asked} messages")),
             (true, _) => None,

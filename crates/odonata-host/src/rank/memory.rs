@@ -85,7 +85,7 @@ impl ProgramMemory {
     }
 
     /// The program of `rank` and its words, if the program has memory.
-    fn remembering<'a>(&self, layout: &'a Layout, rank: u32) -> Option<(&'a dyn Program, Words)> {
+    fn with_memory<'a>(&self, layout: &'a Layout, rank: u32) -> Option<(&'a dyn Program, Words)> {
         let program = layout.program(rank)?;
         let memory = program.memory();
         (memory > 0).then(|| {
@@ -99,14 +99,14 @@ impl ProgramMemory {
 
     /// Records the `tag` of a message taken by a receive of `rank` with any tag.
     fn note_tag<M: Mode>(&mut self, layout: &Layout, rank: u32, tag: u32) {
-        if let Some((_, words)) = self.remembering(layout, rank) {
+        if let Some((_, words)) = self.with_memory(layout, rank) {
             *self.words.edit::<M>(words.tag()) = u64::from(tag);
         }
     }
 
     /// Records that data read by `rank` are lost.
     fn note_lost<M: Mode>(&mut self, layout: &Layout, rank: u32) {
-        if let Some((_, words)) = self.remembering(layout, rank) {
+        if let Some((_, words)) = self.with_memory(layout, rank) {
             *self.words.edit::<M>(words.lost()) = 1;
         }
     }
@@ -117,7 +117,7 @@ impl ProgramMemory {
     /// # Errors
     /// The rank has already reported [`MOST_REPORTS`] values.
     fn count_report<M: Mode>(&mut self, layout: &Layout, rank: u32) -> Result<u64, InvalidOperation> {
-        let Some((_, words)) = self.remembering(layout, rank) else {
+        let Some((_, words)) = self.with_memory(layout, rank) else {
             return Ok(0);
         };
         let before = *self.words.get(words.reports());
@@ -134,7 +134,7 @@ impl Hosts {
     pub(crate) fn pull_with_memory<C: HostContext>(&mut self, ctx: &mut C, rank: u32) -> Option<Op> {
         let memory = &mut self.ranks.memory;
         let mut scratch = std::mem::take(&mut memory.scratch);
-        let (program, words) = memory.remembering(&self.layout, rank)?;
+        let (program, words) = memory.with_memory(&self.layout, rank)?;
         scratch.clear();
         scratch.extend(words.range().map(|word| *memory.words.get(word)));
         let mut cursor = self.ranks.ranks.get(rank).cursor;
@@ -168,7 +168,7 @@ impl Hosts {
     pub(crate) fn program_failure(&self, rank: u32, at: Time) -> Option<String> {
         let local = self.layout.local(rank);
         let memory = &self.ranks.memory;
-        let Some((program, words)) = memory.remembering(&self.layout, rank) else {
+        let Some((program, words)) = memory.with_memory(&self.layout, rank) else {
             let program = self.layout.program(rank)?;
             return program.broken(local, &self.ranks.ranks.get(rank).cursor);
         };

@@ -21,8 +21,8 @@ pub(super) type Name = (u32, u32, u32);
 
 /// The ranks that could end a wait.
 #[derive(Clone, Debug, PartialEq)]
-enum Who {
-    Nobody,
+enum Peers {
+    None,
     Rank(u32),
     Any(Vec<u32>),
     /// A non-blocking collective, by its index in the list.
@@ -32,7 +32,7 @@ enum Who {
 #[derive(Clone, Debug)]
 struct Entry {
     done: bool,
-    who: Who,
+    peers: Peers,
 }
 
 #[derive(Clone, Debug)]
@@ -182,8 +182,8 @@ impl<'a> Reference<'a> {
         (0..group.len()).map(|member| group.rank(member).unwrap()).collect()
     }
 
-    fn entry(&mut self, done: bool, who: Who) -> usize {
-        self.entries.push(Entry { done, who });
+    fn entry(&mut self, done: bool, peers: Peers) -> usize {
+        self.entries.push(Entry { done, peers });
         self.entries.len() - 1
     }
 
@@ -216,11 +216,11 @@ impl<'a> Reference<'a> {
 
     fn send(&mut self, rank: u32, to: u32, tag: u32, bytes: u64, comm: Comm, synchronous: bool) -> usize {
         if to == PROC_NULL {
-            return self.entry(true, Who::Nobody);
+            return self.entry(true, Peers::None);
         }
         let to = self.members(rank, comm)[to as usize];
         let rendezvous = synchronous || bytes > self.threshold;
-        let entry = self.entry(!rendezvous, Who::Rank(to));
+        let entry = self.entry(!rendezvous, Peers::Rank(to));
         let sequence = self.sent.entry((rank, to, comm.0)).or_default();
         let name = (rank, comm.0, *sequence);
         *sequence += 1;
@@ -231,15 +231,15 @@ impl<'a> Reference<'a> {
 
     fn receive(&mut self, rank: u32, op: u32, from: Source, tag: Tag, comm: Comm) -> usize {
         let members = self.members(rank, comm);
-        let (source, who) = match from {
-            Source::Rank(PROC_NULL) => return self.entry(true, Who::Nobody),
+        let (source, peers) = match from {
+            Source::Rank(PROC_NULL) => return self.entry(true, Peers::None),
             Source::Rank(member) => {
                 let source = members[member as usize];
-                (Source::Rank(source), Who::Rank(source))
+                (Source::Rank(source), Peers::Rank(source))
             }
-            Source::Any => (Source::Any, Who::Any(members)),
+            Source::Any => (Source::Any, Peers::Any(members)),
         };
-        let entry = self.entry(false, who);
+        let entry = self.entry(false, peers);
         let receive = Receive {
             source,
             tag,
@@ -260,7 +260,7 @@ impl<'a> Reference<'a> {
 
     fn collective(&mut self, rank: u32, parts: Vec<Collective>) -> usize {
         let comm = parts[0].comm();
-        let entry = self.entry(false, Who::Collective(self.running.len()));
+        let entry = self.entry(false, Peers::Collective(self.running.len()));
         let number = self.number(rank, comm);
         self.running.push(Call {
             rank,
@@ -344,7 +344,7 @@ impl<'a> Reference<'a> {
             .map(|transfer| (call.group[transfer.peer as usize], transfer.bytes));
         let mut sender = None;
         if let Some((to, bytes)) = send {
-            sender = (bytes > self.threshold).then(|| self.entry(false, Who::Rank(to)));
+            sender = (bytes > self.threshold).then(|| self.entry(false, Peers::Rank(to)));
             self.steps
                 .entry((to, rank, comm, number))
                 .or_default()

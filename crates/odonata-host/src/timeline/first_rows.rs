@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_nothing_is_kept() {
+    fn a_limit_of_zero_keeps_nothing() {
         let mut none = FirstRows::new(0);
         none.add::<Plain>(Time::ZERO, 1u8);
         assert_eq!((none.as_slice().len(), none.seen()), (0, 1));

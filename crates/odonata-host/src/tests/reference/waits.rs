@@ -44,15 +44,15 @@ impl Reference<'_> {
         }
         let mut ranks = BTreeSet::new();
         for entry in entries.into_iter().filter(|&entry| !self.entries[entry].done) {
-            match &self.entries[entry].who {
-                Who::Nobody => {}
-                Who::Rank(rank) => drop(ranks.insert(*rank)),
-                Who::Any(members) => ranks.extend(members),
-                Who::Collective(at) => {
+            match &self.entries[entry].peers {
+                Peers::None => {}
+                Peers::Rank(rank) => drop(ranks.insert(*rank)),
+                Peers::Any(members) => ranks.extend(members),
+                Peers::Collective(at) => {
                     let (receive, send) = self.running[*at].step.expect("an unfinished collective is in a step");
                     ranks.extend(receive);
                     if let Some(send) = send.filter(|&send| !self.entries[send].done)
-                        && let Who::Rank(to) = self.entries[send].who
+                        && let Peers::Rank(to) = self.entries[send].peers
                     {
                         ranks.insert(to);
                     }
