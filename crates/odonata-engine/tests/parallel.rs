@@ -1,5 +1,5 @@
-//! The parallel schedulers give the results of the sequential one, whatever the parts, threads and processes, and however
-//! far parts run ahead.
+//! Results of the parallel schedulers equal those of the sequential one for any parts, threads, processes and
+//! speculation.
 
 mod toy;
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::thread;
 use toy::{Params, SMALLEST, Toy};
 
-/// How a toy is run: until one moment after the other, and in slices of about so many events.
+/// The execution of a toy: up to a sequence of times, in slices of about this many events.
 #[derive(Clone, Debug)]
 struct Schedule {
     stops: Vec<Time>,
@@ -27,7 +27,7 @@ const TO_THE_END: Schedule = Schedule {
     budget: u64::MAX,
 };
 
-/// A stop of a run: why, when the last job had arrived, and which were on their way.
+/// A stop of a run: its reason, the arrival time of the last job, and the jobs in flight.
 #[derive(Clone, Debug, PartialEq)]
 struct Stop {
     pause: Pause,
@@ -35,14 +35,14 @@ struct Stop {
     pending: Vec<toy::RemoteJob>,
 }
 
-/// What a run does, and what it comes to.
+/// The stops and the results of a run.
 #[derive(Debug, PartialEq)]
 struct Story {
     stops: Vec<Stop>,
     results: u128,
 }
 
-/// Wake-ups are left out: schedulers differ in the number of idle ones.
+/// Runs a toy. Excludes wake-ups: schedulers differ in the number of idle ones.
 fn act(mut run: Box<dyn Scheduler<Toy>>, schedule: &Schedule) -> (Vec<Stop>, Vec<Toy>) {
     let mut stops = Vec::new();
     for &until in schedule.stops.iter().chain(&[Time::NEVER]) {
@@ -69,7 +69,7 @@ fn act(mut run: Box<dyn Scheduler<Toy>>, schedule: &Schedule) -> (Vec<Stop>, Vec
     (stops, run.into_parts())
 }
 
-/// The story that the processes tell together.
+/// Merges the stops and results of all processes.
 fn story(told: Vec<(Vec<Stop>, Vec<Toy>)>) -> Story {
     let (mut all, mut stops): (Vec<Toy>, Vec<Stop>) = (Vec::new(), Vec::new());
     for (own, parts) in told {
@@ -96,7 +96,7 @@ fn sequential(params: &Params, schedule: &Schedule) -> Story {
     story(vec![act(Box::new(Sequential::new(whole)), schedule)])
 }
 
-/// The parts of `partition` in turn, over one state.
+/// Runs the parts of `partition` in turn, over one state.
 fn in_clusters(params: &Params, partition: &Partition, schedule: &Schedule) -> Story {
     let whole = toy::divide(params, &Partition::whole(params.lps)).remove(0);
     let run = Sequential::in_clusters(whole, partition).unwrap();
@@ -109,7 +109,7 @@ const UNBOUNDED: Optimism = Optimism {
     journal: 1 << 30,
 };
 
-/// The states of the parts, each for itself.
+/// The state of each part.
 fn states(run: &Parallel<Toy>) -> Vec<Vec<u8>> {
     let state = |part| {
         let mut bytes = Vec::new();
@@ -121,7 +121,7 @@ fn states(run: &Parallel<Toy>) -> Vec<Vec<u8>> {
     (0..run.figures().parts).map(state).collect()
 }
 
-/// Replaces them.
+/// Loads the state of each part.
 fn load(run: &mut Parallel<Toy>, states: &[Vec<u8>], now: Time) {
     for (part, mut bytes) in states.iter().map(Vec::as_slice).enumerate() {
         let mut loader = Loader::new(&mut bytes);
@@ -131,7 +131,7 @@ fn load(run: &mut Parallel<Toy>, states: &[Vec<u8>], now: Time) {
     run.go_on_from(now);
 }
 
-/// Runs the parts on so many processes.
+/// Runs the parts in `processes` processes.
 fn parallel(
     params: &Params,
     partition: &Partition,
@@ -149,7 +149,8 @@ fn parallel(
     story(told)
 }
 
-/// Deals the parts out to so many processes, or as many as there are parts, and lets each do something with its own.
+/// Distributes the parts over `processes` processes, or over one per part if there are fewer, and runs a function in
+/// each.
 fn in_processes<R: Send>(
     params: &Params,
     partition: &Partition,
@@ -172,7 +173,7 @@ fn in_processes<R: Send>(
     })
 }
 
-/// A few moments of a run, some of them the very ones of events.
+/// A few random stop times of a run, some of them equal to event times.
 fn random_stops(params: &Params, random: &mut Stream) -> Vec<Time> {
     let end = sequential(params, &TO_THE_END).stops[0].last;
     let mut stops: Vec<Time> = (0..random.below(4))
@@ -182,7 +183,7 @@ fn random_stops(params: &Params, random: &mut Stream) -> Vec<Time> {
     stops
 }
 
-/// Some of many toys; a few where the tests are run by a tool that is slow.
+/// Seeds of toys; fewer under slow tools.
 fn seeds(count: u64) -> std::ops::Range<u64> {
     let slow = cfg!(miri) || std::env::var_os("ODONATA_SLOW_TOOL").is_some();
     0..if slow { (count / 16).max(1) } else { count }
@@ -226,7 +227,7 @@ fn compare(seed: u64, parts: &[usize], runs: usize) {
             expected.stops
         );
         for _ in 0..runs {
-            // Up to four exchange messages in every round.
+            // In each round, up to four exchange messages.
             let processes = [1, 2, 3, 6][random.below(4) as usize];
             let options = random_options(&mut random);
             let asynchronous = random.below(2) == 0;
@@ -243,7 +244,7 @@ fn compare(seed: u64, parts: &[usize], runs: usize) {
 
 #[test]
 fn results_equal_those_of_the_sequential_scheduler() {
-    // In toy 356 only a remote update is left at the end, which causes no event.
+    // In toy 356, the last event is a remote update, which causes no further event.
     for seed in seeds(16).chain([356]) {
         compare_all_parts(seed);
     }
@@ -259,7 +260,7 @@ fn compare_all_parts(seed: u64) {
     compare(seed, &[1, 2, 3, 5, 12, Params::random(seed).lps as usize], 4);
 }
 
-/// The number of threads may change in every round. What each part, event and message is does not.
+/// The number of threads may change in every round. Parts, events and messages do not depend on it.
 #[test]
 fn results_do_not_depend_on_how_many_threads_work_in_which_round() {
     for seed in seeds(8) {
@@ -267,7 +268,8 @@ fn results_do_not_depend_on_how_many_threads_work_in_which_round() {
         let expected = sequential(&params, &TO_THE_END);
         let partition = params.random_partition(6, seed);
         for optimism in [None, Some(UNBOUNDED)] {
-            // All and one by turns; one, two, three, four; three for long, then one for long; as the numbers of a hash.
+            // Patterns: alternating all and one; one, two, three, four; three for long, then one for long; the digits
+            // of a hash.
             for digits in [
                 0x3030_3030_3030_3030,
                 0x3210_3210_3210_3210,
@@ -292,7 +294,7 @@ fn results_do_not_depend_on_how_many_threads_work_in_which_round() {
     }
 }
 
-/// Short enough for a tool that interprets every instruction (`make check-concurrency`).
+/// Short enough for an interpreter of every instruction (`make check-concurrency`).
 #[test]
 fn a_few_rounds_give_the_results_of_the_sequential_scheduler() {
     let params = Params { visits: 4, ..SMALLEST };
@@ -304,7 +306,7 @@ fn a_few_rounds_give_the_results_of_the_sequential_scheduler() {
                 optimism,
                 ..Options::conservative(threads)
             };
-            // Threads that wait for clocks take an interpreter minutes; loom and the race detector test these.
+            // Threads that wait for clocks take minutes under an interpreter; loom and the race detector test them.
             let threaded = threads > 1 && !cfg!(miri);
             for asynchronous in [false, true]
                 .into_iter()
@@ -317,7 +319,7 @@ fn a_few_rounds_give_the_results_of_the_sequential_scheduler() {
     }
 }
 
-/// Parts that are too many to keep the paths between all of them.
+/// Too many parts to store the paths between all of them.
 #[test]
 fn results_equal_those_of_the_sequential_scheduler_with_a_hundred_parts() {
     compare_a_hundred_parts(seeds(8));
@@ -390,7 +392,7 @@ fn figures_add_up() {
     }
 }
 
-/// A partition that promises more than the model keeps.
+/// A partition with a longer lookahead than that of the model.
 fn exaggerated(options: Options) {
     let far = Time(SMALLEST.near.0 * 100);
     let partition = Partition::new(vec![0, 2, 4], vec![vec![(1, far)], vec![(0, far)]]).unwrap();
@@ -426,7 +428,7 @@ fn who_sends_sooner_than_the_lookahead_is_caught_by_optimists_too() {
     });
 }
 
-/// LPs that are a picosecond apart, each a part of its own: nearly everything that is done beyond a window is too early.
+/// LPs one picosecond apart, each in a part of its own: nearly all speculation beyond a window is rolled back.
 #[test]
 fn thousands_of_rollbacks_make_no_difference() {
     for (threads, asynchronous) in [(1, false), (3, false), (3, true)] {
@@ -463,7 +465,7 @@ fn thousands_of_rollbacks_make_no_difference() {
     }
 }
 
-/// A picosecond of lookahead, and jobs that hardly ever leave their LP.
+/// A lookahead of one picosecond, and jobs that rarely leave their LP.
 fn short_windows() -> Params {
     Params {
         lps: 64,
@@ -477,7 +479,7 @@ fn short_windows() -> Params {
     }
 }
 
-/// With far fewer rounds than there are windows, which is what it is for.
+/// Far fewer rounds than windows, which is the purpose of speculation.
 #[test]
 fn optimists_need_fewer_rounds_where_windows_are_short_and_little_is_remote() {
     let params = short_windows();
@@ -497,7 +499,7 @@ fn optimists_need_fewer_rounds_where_windows_are_short_and_little_is_remote() {
     assert!(optimistic.efficiency() > 0.9, "{optimistic:?}");
 }
 
-/// What was done ahead of windows when a run pauses counts as well. With jobs that need no credits, and go on at once,
+/// Events executed ahead of windows count as well when a run pauses. If jobs need no credits and leave immediately,
 /// there are no wake-ups, so that every scheduler has the same events.
 #[test]
 fn every_event_counts_once() {
@@ -525,7 +527,7 @@ fn every_event_counts_once() {
     }
 }
 
-/// It waits where there is no memory, and ends all the same.
+/// A part without journal memory waits, and the run still ends.
 #[test]
 fn memory_for_rollback_is_bounded() {
     let params = short_windows();
@@ -541,7 +543,7 @@ fn memory_for_rollback_is_bounded() {
     };
     let (plenty, little) = (peak(1 << 30), peak(100_000));
     assert!(plenty.peak_journal_bytes > 300_000, "{plenty:?}");
-    // Each of the two parts checks its memory every 64 events of less than 1 kB.
+    // Each of the two parts checks its memory every 64 events of less than 1 kB each.
     assert!(little.peak_journal_bytes < 100_000 + 2 * 64 * 1_000, "{little:?}");
     assert!(little.rounds > plenty.rounds);
 }
@@ -575,7 +577,7 @@ fn a_saved_run_goes_on_in_a_fresh_scheduler() {
                 assert!(states(&next) == bytes && next.now() == run.now() && next.events() == run.events());
                 (run, legs) = (next, legs + 1);
             };
-            // Whoever loads a run that was halted knows why.
+            // The reason for a halt is part of the loaded state.
             let mut last = build();
             load(&mut last, &states(&run), run.now());
             assert_eq!(
@@ -640,14 +642,14 @@ fn a_panic_of_a_handler_comes_to_who_called_run_and_ends_all_processes() {
     }
 }
 
-/// Bytes of the reduction's values behind the messages that a process sends, in a run of two parts.
+/// Bytes of the reduction's values after the messages that a process sends, in a run of two parts.
 const VALUES: usize = 6 * 8;
 
-/// A transport that spoils the first messages that it receives.
+/// A transport that corrupts the first messages that it receives.
 struct Spoiled {
     crowd: ThreadTransport,
     spoil: fn(&mut Vec<u8>),
-    /// So many bytes at the end are not spoilt.
+    /// Number of bytes at the end that stay intact.
     kept: usize,
     done: bool,
 }
@@ -688,7 +690,7 @@ fn messages_that_make_no_sense_are_an_error() {
         |bytes| bytes[0] = 2,
         |bytes| bytes[0] = 4,
         |bytes| bytes[1..5].fill(0xff),
-        // Somebody of the sender's.
+        // A receiver in the part of the sender.
         |bytes| bytes[1..5].fill(0),
         |bytes| bytes[5..13].fill(0),
         |bytes| bytes[13..17].fill(0xff),
@@ -700,10 +702,11 @@ fn messages_that_make_no_sense_are_an_error() {
     spoiled_is_lost(cut, 0, "it holds too few values").unwrap_or_else(|ends| panic!("{ends:?}"));
 }
 
-/// Whether process 1 of two cannot read what process 0 sent once it is spoilt, for that reason, and both end for it.
+/// Checks that process 1 of two cannot read corrupted messages from process 0, with the expected reason, and that both
+/// processes end with it.
 fn spoiled_is_lost(spoil: fn(&mut Vec<u8>), kept: usize, reason: &str) -> Result<(), Vec<Pause>> {
     let params = Params {
-        // So that the first message is a remote event.
+        // The first message is a remote event.
         paying: 0.0,
         ..SMALLEST
     };

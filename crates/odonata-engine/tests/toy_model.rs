@@ -1,4 +1,4 @@
-//! Tests of the toy model: its events can be undone, it does what it is meant to do, and its digest depends on order.
+//! Tests of the toy model: its events can be undone, its features work, and its digest depends on the order of events.
 
 mod toy;
 
