@@ -1,12 +1,13 @@
-//! The programs of `programs/`: they compile, they come to their end, and they do what they say.
+//! The programs of `programs/` compile, end, and have the documented behavior.
 //!
-//! Where a skeleton exists beside a program, the two give the same operations to every rank, one by one: kind, peer, tag,
-//! bytes, request, communicator, file and offset, duration, iteration. Only waits are written differently, and
-//! compared as sets: AWAITS COMPLETION is one wait for all requests that are open, where a skeleton waits for its sends and
-//! its receives with two operations, one right after the other, or for the only open request by its name. A rank
-//! goes on when all of them have ended, either way. That is the same to the picosecond where the sends are waited
-//! for first (MILC); the stencil waits for its receives first and pays their overhead while a send by rendezvous
-//! may still be under way (tests of odonata-system).
+//! Where a skeleton corresponds to a program, both give every rank the same operations: kind, peer, tag, bytes,
+//! request, communicator, file and offset, duration, iteration.
+//!
+//! Only waits differ, and are compared as sets. AWAITS COMPLETION is one wait for all open requests. A skeleton waits
+//! for its sends and for its receives in two consecutive operations, or for the only open request by number. Either
+//! way, a rank continues when all requests are complete. The times are equal to the picosecond if the sends are waited
+//! for first (MILC). The stencil waits for its receives first, and pays their overhead while a send by rendezvous may
+//! still be in flight (tests of odonata-system).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -47,13 +48,13 @@ fn program(name: &str, tasks: u32, options: &str) -> ConceptualProgram {
         .unwrap_or_else(|abort| panic!("{abort}"))
 }
 
-/// The record of the untimed execution.
+/// The record of an execution without timing.
 fn record(name: &str, tasks: u32, options: &str) -> serde_json::Value {
     let no_files = |_: &str| Err("a program of the library reads no file".to_owned());
     parse(name).record(tasks, &args(options), 1, &no_files).json().clone()
 }
 
-/// Options that keep a program short, without changing its pattern.
+/// Options that shorten a program without changing its pattern.
 fn short(name: &str) -> &'static str {
     match name {
         "milc" | "jacobi3d" | "cosmoflow" => "--iterations 2",
@@ -64,7 +65,7 @@ fn short(name: &str) -> &'static str {
     }
 }
 
-/// What a program refuses, with a part of its reason.
+/// A part of the reason for which a program rejects the number of tasks.
 fn refused(name: &str, tasks: u32) -> Option<&'static str> {
     match name {
         "latency" if tasks < 2 => Some("a ping-pong needs two tasks"),
@@ -123,7 +124,7 @@ fn a_layout_that_does_not_fit_is_refused_with_its_reason() {
     }
 }
 
-/// An operation, or what a rank waits for before the next.
+/// An operation, or the requests that a rank waits for before the next one.
 #[derive(Debug, PartialEq)]
 enum Act {
     Does(OpKind),
@@ -310,14 +311,14 @@ fn layouts_that_are_chosen_are_those_of_the_skeletons_on_any_number_of_tasks() {
                 ..StencilParams::default()
             },
         );
-        // The peers of rank 0 tell all extents.
+        // The peers of rank 0 determine all extents.
         let rank_0 = |name: &str| acts(&program(name, ranks, "--iterations 1"), 0);
         assert_eq!(rank_0("milc"), acts(&milc.unwrap(), 0), "{ranks}");
         assert_eq!(rank_0("jacobi3d"), acts(&stencil.unwrap(), 0), "{ranks}");
     }
 }
 
-/// Messages, and their bytes, that all tasks send themselves.
+/// Number and bytes of the messages that all tasks send, excluding collectives.
 fn sent(name: &str, tasks: u32, options: &str) -> (u64, u64) {
     let summary = &record(name, tasks, options)["summary"];
     let number = |key: &str| summary[key].as_u64().unwrap();
@@ -326,12 +327,12 @@ fn sent(name: &str, tasks: u32, options: &str) -> (u64, u64) {
 
 #[test]
 fn messages_and_bytes_follow_their_closed_forms() {
-    // Reps round trips for 0, 1, 2, ..., 2^k bytes: 2 reps (k + 2) messages, 2 reps (2^(k+1) - 1) bytes.
+    // For each of 0, 1, 2, ..., 2^k bytes, reps round trips: 2 reps (k + 2) messages, 2 reps (2^(k+1) - 1) bytes.
     assert_eq!(
         sent("latency", 2, "--reps 3 --maxbytes 1K"),
         (2 * 3 * 12, 2 * 3 * 2_047)
     );
-    // 26 neighbours on a torus whose extents are all above 1; 8 on 3 x 3 x 1.
+    // 26 neighbors on a torus with all extents above 1; 8 on 3 x 3 x 1.
     let torus = (4_096 * 26, 4_096 * 26 * 32_768);
     assert_eq!(sent("nearest-neighbour", 4_096, ""), torus);
     assert_eq!(sent("nearest-neighbour", 9, "--nx 3 --ny 3 --nz 1").0, 9 * 8);
@@ -343,9 +344,9 @@ fn messages_and_bytes_follow_their_closed_forms() {
     assert_eq!(sent("spread", 64, ""), (63 * 50, 63 * 50 * 8));
     let reductions = &record("allreduce", 32, "")["summary"]["reductions"];
     assert_eq!(reductions, 10);
-    // Per iteration 2 x 8 neighbours; per rank and 100 iterations 1,600 messages, 796,262,400 B.
+    // Per iteration 2 x 8 neighbors; per rank and 100 iterations 1,600 messages, 796,262,400 B.
     assert_eq!(sent("milc", 300, "--iterations 1"), (300 * 16, 300 * 796_262_400 / 100));
-    // 202 exchanges per order, of which 2 without a solve: here 2 + 2 x 1 of 5,524 messages for P = 8.
+    // 202 exchanges per order, 2 of them without a solve: here 2 + 2 x 1 of 5,524 messages for P = 8.
     let orders = "--last 8 --iterations 1";
     assert_eq!(sent("nekbone", 300, orders), (4 * 5_524, 4 * 136_229_280));
     for (order, bytes) in [(11, 255_115_008u64), (14, 410_991_456), (17, 603_858_624)] {
@@ -393,12 +394,12 @@ fn a_step_of_lammps_has_the_messages_of_the_table() {
                 _ => {}
             }
         }
-        // As measured: 300 sends of 4,934,740 B and 55 all-reduces in 10 steps.
+        // Measured: 300 sends of 4,934,740 B and 55 all-reduces in 10 steps.
         assert_eq!((blocking, bytes), (300, 4_934_740));
         assert_eq!(reductions[..5], [48, 48, 48, 8, 48]);
         assert_eq!(reductions[45..], [48, 48, 48, 8, 48, 4, 48, 48, 48, 8, 48, 4][2..]);
         assert_eq!(reductions.len(), 55);
-        // Shaped: 10 x 31 + 3 x 63 messages, within 2 % of the 4,910 and 4,960 measured.
+        // Modeled: 10 x 31 + 3 x 63 messages, within 2 % of the 4,910 and 4,960 measured.
         assert_eq!((others, other_bytes), (10 * 499, 10 * (310 * 112 + 189 * 120)));
         assert!((38_552..=76_144).contains(&(other_bytes / 10)));
     }

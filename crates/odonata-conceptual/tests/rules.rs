@@ -1,11 +1,11 @@
-//! Rules that the coNCePTuaL front end keeps for every program: held on random ones.
+//! Invariants of the coNCePTuaL front end, tested on random programs.
 
 use std::collections::BTreeMap;
 
 use odonata_conceptual::{Conceptual, Dialect, evaluate};
 use odonata_workload::{Collective, Comm, Cursor, OpKind, Program, Request, Seen, Source, Tag, operations};
 
-/// A small generator (xorshift64*), so that a failure can be repeated.
+/// A small generator (xorshift64*) for repeatable failures.
 struct Random(u64);
 
 impl Random {
@@ -44,7 +44,7 @@ fn expression(random: &mut Random, depth: u32) -> (String, u8, Option<i64>) {
                 "|" => Some(a | b),
                 _ => Some(a ^ b),
             });
-            // Left to right: the right side must bind tighter.
+            // Left associative: the right side must bind tighter.
             (
                 format!(
                     "{} {operator} {}",
@@ -89,7 +89,7 @@ fn expression(random: &mut Random, depth: u32) -> (String, u8, Option<i64>) {
             )
         }
         2 => {
-            // A sign binds looser than a power to its right.
+            // A sign binds more loosely than a power to its right.
             let value = a.and_then(i64::checked_neg);
             (format!("-{}", wrap(left, left_level, 2).replace("--", "- -")), 2, value)
         }
@@ -322,7 +322,7 @@ fn every_send_has_its_receive_whatever_the_sets_are() {
                         ..
                     } => {
                         *sent.entry((from, rank, bytes)).or_default() -= 1;
-                        // Receives of one statement come in the order of their senders.
+                        // Receives of one statement follow the order of their senders.
                         let before = last.insert(rank, from);
                         assert!(before.is_none_or(|before| before <= from), "{text} {tasks}");
                     }
@@ -432,7 +432,7 @@ fn a_large_program_starts_small() {
 
 #[test]
 fn nested_lists_end_when_their_steps_are_spent() {
-    // 1000^4 values, had anybody the time.
+    // 1000^4 values, which would take too long to evaluate.
     let lists = (0..4).fold("1 = 1".to_owned(), |inner, _| {
         format!("1 is not in {{1 for each x in {{1, ..., 1000}} where {inner} /\\ x < 0}}")
     });
@@ -520,7 +520,7 @@ fn nobody_awaits_a_message_without_completion() {
 
 #[test]
 fn every_function_can_give_the_size_of_a_message() {
-    // Of 5000: BITS is 13, the numbers of bits of 5000; of the mesh functions, the neighbour of task 0 in a mesh of 4.
+    // Of 5000: BITS is 13, the number of bits of 5000; the mesh functions give the neighbor of task 0 in a mesh of 4.
     for (call, bytes) in [
         ("abs(-7)", 7),
         ("min(9, 4)", 4),
@@ -582,7 +582,7 @@ fn text_for_another_back_end_is_refused_or_passed_over_with_its_line() {
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].contains("other.ncptl:2:"), "{warnings:?}");
     assert!(warnings[0].to_lowercase().contains("mpi_win_fence"), "{warnings:?}");
-    // What is run has the other statements, and nothing in the place of the text.
+    // The program has the other statements, and none in place of the text.
     let program = program.program(2, &[], 1, &|_| Err("none".into())).unwrap();
     assert_eq!([0, 1].map(|rank| operations(&program, rank).count()), [2, 2]);
 }
@@ -621,7 +621,7 @@ fn a_read_that_is_begun_asynchronously_is_awaited_with_the_messages() {
     assert!(errors.to_string().contains("READ or WRITE"), "{errors}");
 }
 
-/// What is reported changes nothing; all else that asks for the time does.
+/// Reported times do not affect the operations; all other uses of the time do.
 #[test]
 fn a_program_says_where_its_operations_follow_from_the_time() {
     let clock = |text: &str| {
@@ -665,7 +665,7 @@ fn kinds(text: &str, tasks: u32) -> Vec<Vec<OpKind>> {
 
 #[test]
 fn the_receivers_of_a_reduction_are_source_tasks() {
-    // The grammar of the manual has them as source_task: ALL TASKS, with a variable or without, is one of them.
+    // The grammar of the manual covers them as source_task, which includes ALL TASKS with or without a variable.
     let all = Collective::Allreduce {
         comm: Comm::WORLD,
         bytes: 8,
@@ -681,7 +681,7 @@ fn the_receivers_of_a_reduction_are_source_tasks() {
         let found = kinds(&format!("All tasks reduce a doubleword{to}."), 4);
         assert_eq!(found, vec![vec![OpKind::Collective(all)]; 4], "{to}");
     }
-    // All of four get the three integers of task 2: a reduction to task 0 and a broadcast from there.
+    // All four tasks get the three integers of task 2: a reduction to task 0 and a broadcast from there.
     let result = "Task 2 reduces 3 integers to all tasks who receive the result as 3 page aligned integers.";
     for kinds in kinds(result, 4) {
         let last = kinds.last();
@@ -726,7 +726,7 @@ fn sets_of_tasks_stand_where_the_grammar_has_them() {
         strict: true,
         ..Dialect::default()
     };
-    // Whether a statement is taken by release 1.5.1b, and here.
+    // Whether release 1.5.1b accepts a statement, and whether this front end does.
     for (text, by_release, here) in [
         ("All tasks reduce a doubleword to all tasks.", true, true),
         ("All tasks reduce a doubleword to task 0.", true, true),
