@@ -1,11 +1,11 @@
-//! Which algorithm a library takes when: every threshold from both sides.
+//! Choice of algorithms by each library: every threshold from both sides.
 
 use odonata_workload::collective::{Algorithm as A, Kind, Library, Rules, choose};
 use odonata_workload::{Collective, Comm, Counts};
 
 const COMM: Comm = Comm::WORLD;
 
-/// A list of `n` blocks of `total` bytes together, all in block 1.
+/// A list of `n` blocks with `total` bytes, all in block 1.
 fn with_total(total: u64) -> impl Fn(Counts, u32, u32) -> u64 {
     move |_, from, _| if from == 1 { total } else { 0 }
 }

@@ -1,9 +1,9 @@
-//! Workloads whose traffic was measured, against what is known of the traces.
+//! Workloads with measured traffic, compared with facts about the traces.
 //!
-//! The numbers are facts about public traces of the Design Forward programme of the DOE, taken with tools of our own: of the byte
-//! matrices of `FillBoundary`, `MultiGrid_C` and Crystal Router on 1,000 ranks (tables of source, destination, bytes), and of the DUMPI trace
-//! `df_AMG_n27`. The files themselves are no part of this repository; `tests/python/test_measured_traffic.py` holds the workloads against every
-//! entry of them where they are found.
+//! The numbers are facts about public traces of the Design Forward program of the DOE, extracted with own tools. They
+//! cover the byte matrices of `FillBoundary`, `MultiGrid_C` and Crystal Router on 1,000 ranks (tables of source,
+//! destination, bytes), and the DUMPI trace `df_AMG_n27`. The files are not part of this repository; where they exist,
+//! `tests/python/test_measured_traffic.py` compares the workloads with every entry.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use odonata_units::Bytes;
 use odonata_workload::skeletons::*;
 use odonata_workload::{Collective, OpKind, Program, operations};
 
-/// Bytes from each rank to each other one, as the tool counts them that made the matrices: messages, 8 B between all pairs for
-/// an all-reduce of 8 B, and as much from all but rank 0 for a broadcast of 8 B.
+/// Bytes from each rank to each other one, counted like the tool that made the matrices: messages, 8 B between all
+/// pairs for an all-reduce of 8 B, and 8 B from all ranks but 0 for a broadcast of 8 B.
 fn matrix(program: &dyn Program) -> BTreeMap<(u32, u32), u64> {
     let mut matrix = BTreeMap::new();
     for from in 0..program.ranks() {
@@ -34,7 +34,7 @@ fn matrix(program: &dyn Program) -> BTreeMap<(u32, u32), u64> {
     matrix
 }
 
-/// How many pairs have how many bytes.
+/// Number of pairs by bytes.
 fn histogram(matrix: &BTreeMap<(u32, u32), u64>) -> BTreeMap<u64, usize> {
     let mut histogram = BTreeMap::new();
     for bytes in matrix.values() {
@@ -57,7 +57,7 @@ fn fill_boundary_sends_what_the_trace_on_1000_ranks_sent() {
         (16_384_064, 5_397),
     ];
     assert_eq!(histogram(&matrix), BTreeMap::from(expected));
-    // The file lists those above the 64 B that most pairs have, and those below.
+    // The file lists pairs above the 64 B that most pairs have, and pairs below.
     let listed = expected.iter().filter(|(bytes, _)| *bytes != 64);
     assert_eq!(listed.clone().map(|(_, pairs)| pairs).sum::<usize>(), 21_944);
     // Faces 8 x 50 x 64^2 (1 + 2 + 3 + 4), edges 8 x 25 x 64 (1 + 4 + 9 + 16), corners 8 x 25 (1 + 8 + 27 + 64).
@@ -98,7 +98,8 @@ fn multigrid_sends_what_the_trace_on_1000_ranks_sent() {
 
 #[test]
 fn multigrid_sends_326_gb_on_110592_ranks() {
-    // Mubarak et al. say 326 GiB. 110,592 ranks with 6 faces each; edges and corners of the periodic boundary are 0.02 % more.
+    // 326 GiB according to Mubarak et al. 110,592 ranks with 6 faces each; edges and corners of the periodic boundary
+    // add 0.02 %.
     let multigrid = Multigrid::new(110_592, MultigridParams::default()).unwrap();
     assert!(
         multigrid.describe().contains("48 x 48 x 48"),
@@ -129,7 +130,7 @@ fn a_crystal_router_has_the_pairs_of_the_trace_and_their_bytes() {
     let total: u64 = matrix.values().sum();
     let measured = 115_520_834_932.0;
     assert!((total as f64 / measured - 1.0).abs() < 1e-4, "{total}");
-    // Pairs of the trace with what they sent: halves of even groups, the middle of an odd group, and what follows from it.
+    // Pairs of the trace with their bytes: halves of even groups, the middle of an odd group, and the consequences.
     for (pair, measured) in [
         ((0, 999), 11_593_176.0),
         ((500, 999), 11_591_680.0),
@@ -147,8 +148,8 @@ fn a_crystal_router_has_the_pairs_of_the_trace_and_their_bytes() {
 
 #[test]
 fn a_crystal_router_brings_everything_to_its_destination() {
-    // With data for all ranks alike, whatever is held at the end has arrived: the sum is what there was, and on a power of two of
-    // ranks each exchange moves exactly half.
+    // With equal data for all ranks, all data held at the end have arrived: the sum is the initial amount. On a
+    // power-of-two number of ranks, each exchange moves exactly half.
     let params = CrystalRouterParams {
         payload: Bytes(1 << 20),
         rounds: 1,
@@ -167,7 +168,7 @@ fn a_crystal_router_brings_everything_to_its_destination() {
     }
 }
 
-/// Messages and bytes of each exchange of the trace `df_AMG_n27`: of the matrix and of the restriction of each level.
+/// Messages and bytes of each exchange of the trace `df_AMG_n27`: for the matrix and the restriction of each level.
 const AMG_MATRIX: [(u64, u64); 6] = [
     (108, 1_382_400),
     (272, 390_144),
@@ -185,11 +186,11 @@ const AMG_RESTRICTION: [(u64, u64); 6] = [
     (4, 32),
 ];
 
-/// (messages, bytes) of each exchange: between two waits of the ranks that have any.
+/// (messages, bytes) of each exchange: between two waits of the ranks that have messages.
 fn exchanges(amg: &dyn Program, length: usize) -> Vec<(u64, u64)> {
     let mut sums = vec![(0, 0); length];
     for rank in 0..amg.ranks() {
-        // Computation begins each exchange, whether or not the rank has messages in it. The first one is the setup.
+        // Computation begins each exchange, with or without messages of the rank. The first exchange is the setup.
         let mut exchange = 0;
         for op in operations(amg, rank) {
             match op.kind {

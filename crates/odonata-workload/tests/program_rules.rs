@@ -1,11 +1,11 @@
-//! What every program owes the engine and the MPI layer, whatever its layout.
+//! Invariants of every program for the engine and the MPI layer, in any layout.
 
 use std::sync::Arc;
 
 use odonata_workload::skeletons::*;
 use odonata_workload::{Cursor, OpKind, Phases, Program, Request, Source, Tag, operations};
 
-/// What was measured of real programs, and single collectives, with few repetitions.
+/// Skeletons of measured programs, and single collectives, with few repetitions.
 fn skeletons(ranks: u32) -> impl Iterator<Item = Skeleton> {
     let multigrid = |periodic| {
         Skeleton::Multigrid(MultigridParams {
@@ -109,7 +109,7 @@ fn skeletons(ranks: u32) -> impl Iterator<Item = Skeleton> {
     .into_iter()
 }
 
-/// Programs of every kind in odd layouts: borders, extents of 1 and 2, a single rank.
+/// Programs of every kind in unusual layouts: borders, extents of 1 and 2, a single rank.
 fn programs() -> Vec<Box<dyn Program>> {
     let mut list: Vec<Box<dyn Program>> = Vec::new();
     for ranks in [1, 2, 7, 16, 30] {
@@ -212,7 +212,7 @@ fn every_message_is_received_with_its_tag_and_size_in_order() {
                 }
             }
         }
-        // A stable sort by all but the size leaves the messages of one channel in their order.
+        // A stable sort by all keys but the size keeps the order of messages of one channel.
         sends.sort_by_key(|&(from, to, comm, tag, _)| (from, to, comm, tag));
         receives.sort_by_key(|&(from, to, comm, tag, _)| (from, to, comm, tag));
         assert!(sends == receives, "{}", program.describe());

@@ -5,12 +5,12 @@ use odonata_workload::collective::{Rules, choose, step};
 use odonata_workload::skeletons::*;
 use odonata_workload::{Collective, Counts, OpKind, Program, Request, Source, operations};
 
-/// What all ranks of a job do together.
+/// Totals over all ranks of a job.
 #[derive(Debug, Default, PartialEq)]
 struct Totals {
-    /// Messages, those of collectives included.
+    /// Messages, including those of collectives.
     messages: u64,
-    /// Messages that the program sends itself, and their bytes.
+    /// Messages of the program, excluding collectives, and their bytes.
     own: u64,
     own_bytes: u64,
     allreduces: u64,
@@ -38,7 +38,7 @@ fn totals(program: &dyn Program) -> Totals {
                     totals.own += 1;
                     totals.own_bytes += bytes;
                 }
-                // Everybody calls it; it is counted once.
+                // Every rank calls it; it is counted once.
                 OpKind::Collective(collective) if rank == 0 => {
                     let messages = known
                         .iter()
@@ -109,13 +109,13 @@ fn an_exchange_of_nekbone_has_the_bytes_of_its_order() {
             ..NekboneParams::default()
         };
         let totals = totals(&Nekbone::new(300, params).unwrap());
-        // Without iterations two exchanges and the first all-reduce of each solve are left.
+        // Without iterations, two exchanges and the first all-reduce of each solve remain.
         assert_eq!(
             (totals.own, totals.own_bytes, totals.allreduces),
             (2 * 5_524, 2 * bytes, 2)
         );
-        // Faces between neighbours: 4 x 6 x 10 + 5 x 5 x 10 + 5 x 6 x 9 = 760, twice; edges and
-        // corners likewise from the extents less one.
+        // Faces between neighbors: 4 x 6 x 10 + 5 x 5 x 10 + 5 x 6 x 9 = 760, twice; edges and corners likewise with
+        // extents reduced by one.
         let n = 13 * u64::from(order) + 1;
         let faces = 2 * (4 * 6 * 10 + 5 * 5 * 10 + 5 * 6 * 9);
         let (edges, corners) = (4 * (4 * 5 * 10 + 4 * 6 * 9 + 5 * 5 * 9), 8 * (4 * 5 * 9));
@@ -186,7 +186,7 @@ fn checkpoint_and_cosmoflow_move_what_the_published_runs_moved() {
     }
 }
 
-/// A short name for each operation, to compare programs at a glance.
+/// A short listing of operations, to compare programs.
 fn listing(program: &dyn Program, rank: u32) -> String {
     let name = |kind| match kind {
         OpKind::Compute { .. } => "compute".into(),
@@ -304,7 +304,7 @@ fn checkpoints_go_to_one_file_in_segments_or_strides_or_to_a_file_per_rank() {
         list(3, params(CheckpointFile::PerRank, CheckpointOffset::ByRank, Some(20))),
         "compute open3 write3@0 write3@20 close3 compute open7 write7@0 write7@20 close7"
     );
-    // A record that is as large as the share makes strides of segments.
+    // A record as large as the share makes strides equal to segments.
     for record in [None, Some(25), Some(1_000)] {
         let strided = params(CheckpointFile::Shared, CheckpointOffset::Strided, record);
         let segmented = params(CheckpointFile::Shared, CheckpointOffset::ByRank, None);
@@ -334,7 +334,7 @@ fn checkpoints_go_to_one_file_in_segments_or_strides_or_to_a_file_per_rank() {
     assert!(Checkpoint::new(4, many).unwrap_err().contains("2^32 - 2 operations"));
 }
 
-/// What goes from rank to rank is what is not on its aggregator already, what is written is the file, once.
+/// Exchanged data are those not yet at their aggregator; written data are the file, exactly once.
 #[test]
 fn collective_writes_exchange_what_aggregators_do_not_have_and_write_the_file_once() {
     let (ranks, share, iterations) = (12u32, 600u64, 2u32);
@@ -400,7 +400,7 @@ fn collective_writes_exchange_what_aggregators_do_not_have_and_write_the_file_on
                     "{aggregators} {buffer}"
                 );
                 assert!(written.iter().all(|&times| times == 1), "{aggregators} {buffer}");
-                // In every pair the sends are the receives, in their order.
+                // In every pair, the sends equal the receives, in order.
                 for sizes in pairs.values() {
                     let sends = sizes.iter().filter(|&&size| size > 0).copied();
                     let receives = sizes.iter().filter(|&&size| size < 0).map(|size| -size);

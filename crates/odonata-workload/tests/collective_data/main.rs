@@ -1,9 +1,9 @@
-//! Collectives carried out on data: with sends that wait for their receives (the strictest a network
-//! can be) nobody gets stuck, and everybody ends with what MPI promises.
+//! Collectives on actual data. With sends that wait for their receives, the strictest network behavior, no rank
+//! deadlocks, and all ranks end with the data that MPI specifies.
 //!
-//! The steps say how many bytes go where, not which. The ranks below keep their own account of that,
-//! with the loops of MPICH and Open MPI, and every step must agree with it: peers, sizes, order and what begins
-//! together.
+//! The steps under test give the number of bytes between ranks, but not their content. The ranks below track the
+//! content with the loops of MPICH and Open MPI, and every step must agree with theirs: peers, sizes, order, and
+//! simultaneous steps.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -22,7 +22,7 @@ fn carry_out(collective: Collective, algorithm: Algorithm, ranks: u32) {
         algorithm,
         ranks,
     };
-    // Libraries return at once from a collective without data (not from a broadcast or all-reduce, see `step`).
+    // Libraries return immediately from a collective without data, except for a broadcast or all-reduce (see `step`).
     let empty = match collective {
         Collective::Reduce { bytes, .. }
         | Collective::Gather { bytes, .. }
@@ -57,7 +57,7 @@ fn carry_out(collective: Collective, algorithm: Algorithm, ranks: u32) {
     for (rank, items) in ends.iter().enumerate() {
         for (item, contributions) in items.iter().enumerate() {
             if let Some(expected) = case.at_end(rank as u32, item) {
-                // Nobody needs to be told of nothing, except that a barrier has been reached.
+                // An item without data need not arrive, except in a barrier.
                 let there = *contributions == expected
                     || (sizes[item] == 0 && !matches!(collective, Collective::Barrier { .. }));
                 assert!(there, "rank {rank}, item {item}: {case:?}");

@@ -1,4 +1,4 @@
-//! The loops of barriers and of the collectives that add up.
+//! The loops of barriers and reductions.
 
 use odonata_workload::Collective;
 use odonata_workload::collective::Algorithm;
@@ -102,7 +102,7 @@ impl Case {
         moves
     }
 
-    /// `ompi_coll_base_reduce_generic`: the sum of a segment goes up with the first receive of the next.
+    /// `ompi_coll_base_reduce_generic`: the sum of a segment is sent up with the first receive of the next one.
     fn stream_up(&self, v: u32, named: &dyn Fn(u32) -> u32) -> Vec<Move> {
         let count = self.items().len();
         let own = children(self.algorithm, v, self.ranks);
@@ -188,7 +188,7 @@ impl Case {
                 moves.push(Move::send(peer, range));
                 break;
             }
-            // The partner has the run beside ours that is as long.
+            // The partner has the adjacent range of equal length.
             let length = range.len();
             let got = if own < peer_number {
                 range.end..range.end + length
