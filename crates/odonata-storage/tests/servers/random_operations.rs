@@ -1,4 +1,4 @@
-//! Random inputs: what must always hold, and that every input can be taken back.
+//! Random inputs: invariants, and undo of every input.
 
 use crate::rig::{MB, Network, Rig, drain, ms, transfer};
 use crate::{device_failure, failure, tiers};
@@ -14,13 +14,13 @@ const SERVERS: u32 = 5;
 const TOKENS: u64 = 200;
 const REMOVALS: u64 = 30;
 
-/// A network that takes a different time for every piece, so that pieces overtake each other.
+/// A network with a different latency for every piece, so that pieces overtake each other.
 fn erratic(seed: u64) -> Network {
     let mut stream = Stream::new(seed, 1, Purpose::Host);
     Box::new(move |now, _, _, _| now + Time::from_ns(u64::from(stream.below(5_000_000))))
 }
 
-/// Servers of different sizes with little of everything, and requests that fight for it.
+/// Servers of different sizes with few resources, and requests that compete for them.
 pub(crate) fn scene(seed: u64) -> Rig {
     let mut stream = Stream::new(seed, 0, Purpose::Arrival);
     let params = (0..SERVERS).map(|i| {
@@ -86,7 +86,7 @@ pub(crate) fn scene(seed: u64) -> Rig {
         };
         let request = NewRequest {
             file: u64::from(stream.below(5)),
-            // Some ranges that overlap, some that continue each other.
+            // Some ranges overlap, some are adjacent.
             offset: u64::from(stream.below(8)) * MB / 2,
             owner: stream.below(3) as u16,
             ..transfer(stream.below(3) > 0, token, bytes)
@@ -123,7 +123,7 @@ fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
         removed += rig.servers.removed().map(|(.., bytes)| bytes).sum::<u64>();
         assert!(rig.outstanding.values().all(|&n| n == 0));
         errors += rig.unwritten.len();
-        // Server 0 has no drain and may fill up; where there is a drain, nobody waits for ever.
+        // Server 0 has no drain and may fill up; with a drain, no request waits forever.
         assert!(blocked.iter().all(|s| s.server == 0), "seed {seed}");
         full += u32::from(!blocked.is_empty());
         assert_eq!(rig.servers.audit().is_ok(), blocked.is_empty(), "seed {seed}");
@@ -141,7 +141,7 @@ fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
             assert!(!rig.servers.is_draining(server));
             for (params, device) in rig.servers.device_metrics(server) {
                 assert!(device.busy <= rig.now && device.peak_used <= params.capacity.0);
-                // One at a time is busy for as long as it serves.
+                // A device without concurrency is busy exactly while it serves.
                 let service = u128::from(device.busy.0);
                 assert!(device.service_ps >= service, "seed {seed}");
                 assert!(params.queue_depth > 1 || device.service_ps == service, "seed {seed}");
@@ -159,7 +159,7 @@ fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
     assert!(errors > 0, "no scene read what nobody had written");
 }
 
-/// Servers with a way down of their own, and servers in tiers; the same with such as fail.
+/// Servers with external drains, servers in tiers, and both with failures.
 const SCENES: [fn(u64) -> Rig; 6] = [
     scene,
     tiers::scene,

@@ -1,4 +1,4 @@
-//! A caller for the servers: an event queue and a network that is a function.
+//! A driver of the servers: an event queue and a network given as a function.
 
 use odonata_device::{DeviceModel, Rate};
 use odonata_engine::{Digest, Journalled, Mode, Savepoint, Speculative};
@@ -7,7 +7,7 @@ use odonata_storage::{Action, Actions, Drain, NewRequest, Outage, RemoveRequest,
 use odonata_units::{Bandwidth, Bytes, Time};
 use std::collections::BTreeMap;
 
-/// MB as the block has it: 10^6 bytes.
+/// 1 MB, the block size: 10^6 bytes.
 pub(crate) const MB: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ enum Event {
     Begins(u32),
     Done(u32),
     Drain(u32),
-    /// Piece, and whether it is lost below.
+    /// Piece, and whether its data are lost in the lower tier.
     Below(u32, bool),
     JobEnded(u32, u16),
     Sync(u32, SyncRequest),
@@ -33,15 +33,15 @@ enum Event {
 /// The first token of a removal.
 const REMOVALS: u64 = 1 << 40;
 
-/// When a piece that is asked for, or sent, at a time arrives: (now, server, client, bytes).
+/// The arrival time of a piece that is pulled or sent: (now, server, client, bytes).
 pub(crate) type Network = Box<dyn FnMut(Time, u32, u32, u64) -> Time>;
 
-/// A network in which everything takes `delay`.
+/// A network with latency `delay` for every message.
 pub(crate) fn delay(delay: Time) -> Network {
     Box::new(move |now, _, _, _| now + delay)
 }
 
-/// Drives the servers to the end and watches them.
+/// Drives the servers to the end and records their actions.
 pub(crate) struct Rig {
     pub(crate) servers: Servers,
     network: Network,
@@ -49,27 +49,28 @@ pub(crate) struct Rig {
     sequence: u64,
     actions: Actions,
     pub(crate) now: Time,
-    /// Responses: (when, token, bytes).
+    /// Responses: (time, token, bytes).
     pub(crate) answers: Vec<(Time, u64, u64)>,
-    /// When removals were answered, and their numbers.
+    /// Answer times and numbers of removals.
     pub(crate) removals: Vec<(Time, u64)>,
-    /// Tokens of requests that were refused.
+    /// Tokens of rejected requests.
     pub(crate) impossible: Vec<u64>,
-    /// Tokens of reads of what nobody has written.
+    /// Tokens of reads of bytes that were never written.
     pub(crate) unwritten: Vec<u64>,
     /// Tokens of requests whose device has failed.
     pub(crate) given_up: Vec<u64>,
-    /// Reads of lost bytes that were refused: (offset, bytes).
+    /// Rejected reads of lost bytes: (offset, bytes).
     pub(crate) lost: Vec<(u64, u64)>,
-    /// Tokens of those whose readers were told.
+    /// Tokens of reads that were notified of lost bytes.
     pub(crate) told: Vec<u64>,
-    /// Whether the tier below has lost all that readers ask for who are told; else it has what its server had.
+    /// Whether the lower tier has lost all data of reads with notification; otherwise it has all data that its server
+    /// had.
     pub(crate) lost_below: bool,
-    /// What was asked of the tier below: (when, whether it writes, object, offset, bytes).
+    /// Requests to the lower tier: (time, whether it writes, object, offset, bytes).
     pub(crate) below: Vec<(Time, bool, u64, u64, u64)>,
-    /// Pieces pulled or pushed and not yet arrived, by token, now.
+    /// Pieces pulled or pushed and still in flight, by token.
     pub(crate) outstanding: BTreeMap<u64, u32>,
-    /// The largest of those at any time.
+    /// The maximum of these at any time.
     pub(crate) most_outstanding: u32,
     /// Bytes pulled or pushed, by token.
     pub(crate) moved: BTreeMap<u64, u64>,
@@ -107,13 +108,13 @@ impl Rig {
         }
     }
 
-    /// The same with servers that fail.
+    /// Lets servers fail.
     pub(crate) fn failing(mut self, of: impl Fn(u32) -> Vec<Outage>, lost_reads: LostReads) -> Rig {
         self.servers = self.servers.with_failures(of, 8, lost_reads);
         self
     }
 
-    /// The same with devices that fail; behind [`failing`](Self::failing).
+    /// Lets devices fail; call after [`failing`](Self::failing).
     pub(crate) fn failing_devices(mut self, of: impl Fn(u32, u32) -> Vec<Outage>) -> Rig {
         self.servers = self.servers.with_device_failures(of);
         let times: Vec<_> = self.servers.device_failure_times().collect();
@@ -132,22 +133,22 @@ impl Rig {
         self.schedule(at, Event::Request(server, what));
     }
 
-    /// Tells `server` that `job` has ended.
+    /// Notifies `server` at `at` of the end of `job`.
     pub(crate) fn job_ends(&mut self, at: Time, server: u32, job: u16) {
         self.schedule(at, Event::JobEnded(server, job));
     }
 
-    /// `what` shall be brought to `server` from below.
+    /// Stages `what` in to `server` from the lower tier.
     pub(crate) fn stage_in(&mut self, at: Time, server: u32, what: NewRequest) {
         self.schedule(at, Event::StageIn(server, what));
     }
 
-    /// A synchronisation of `file` arrives at `server`.
+    /// A synchronization of `file` arrives at `server`.
     pub(crate) fn sync(&mut self, at: Time, server: u32, name: (u64, u64), below: bool) {
         self.sync_of(0, at, server, name, below);
     }
 
-    /// The same, which job `owner` asks for.
+    /// A synchronization by job `owner`.
     pub(crate) fn sync_of(&mut self, owner: u16, at: Time, server: u32, (token, file): (u64, u64), below: bool) {
         let what = SyncRequest {
             client: token as u32,
@@ -248,7 +249,7 @@ impl Rig {
                 ..
             } => {
                 self.below.push((self.now, write, object, offset, bytes));
-                // Nobody's client.
+                // No client.
                 let at = (self.network)(self.now, server, u32::MAX, bytes);
                 self.schedule(
                     at.max(self.now + Time::from_ps(1)),
@@ -279,7 +280,7 @@ impl Rig {
         }
     }
 
-    /// Handles the next event in mode `M`; `false` if there is none. Checks what must hold at any time.
+    /// Handles the next event in mode `M`, and checks invariants; `false` if there is none.
     pub(crate) fn step<M: Mode>(&mut self) -> bool {
         let Some(((now, _), event)) = self.events.pop_first() else {
             return false;
@@ -301,13 +302,13 @@ impl Rig {
         true
     }
 
-    /// Handles every event to the end.
+    /// Handles all events.
     pub(crate) fn run<M: Mode>(&mut self) -> &mut Self {
         while self.step::<M>() {}
         self
     }
 
-    /// Handles the next event three times: do, undo, redo, comparing the state; `false` if there is none.
+    /// Handles the next event, undoes it and handles it again, comparing the states; `false` if there is none.
     pub(crate) fn rehearse(&mut self) -> bool {
         let Some((&(now, _), &event)) = self.events.first_key_value() else {
             return false;
@@ -342,7 +343,7 @@ impl Rig {
     }
 }
 
-/// The burst buffer of MFNetSim's study: 5,700 MiB/s, 20 us per access, 2.5 ms per seek, 6.4 TB, 64 GB.
+/// The burst buffer of the MFNetSim study: 5,700 MiB/s, 20 us per access, 2.5 ms per seek, 6.4 TB, 64 GB.
 pub(crate) fn burst_buffer() -> ServerParams {
     let rate = Bandwidth(5_700.0 * 1_048_576.0);
     let device = Rate {
@@ -355,7 +356,7 @@ pub(crate) fn burst_buffer() -> ServerParams {
     ServerParams::new(DeviceModel::Rate(device), 6_400_000 * MB, 64_000 * MB)
 }
 
-/// A device of 1 ns per byte and nothing else: 1 ms per piece of 1 MB.
+/// A device with 1 ns per byte and no other cost: 1 ms per piece of 1 MB.
 pub(crate) fn plain_device(capacity: u64, memory: u64) -> ServerParams {
     let rate = Bandwidth(1e9);
     let device = Rate {
@@ -382,7 +383,7 @@ pub(crate) const fn ms(n: u64) -> Time {
     Time::from_ns(n * 1_000_000)
 }
 
-/// A request of client and file `token`, from its beginning.
+/// A request by client `token` for file `token`, from its first byte.
 pub(crate) fn transfer(write: bool, token: u64, bytes: u64) -> NewRequest {
     NewRequest {
         write,
@@ -397,7 +398,7 @@ pub(crate) fn transfer(write: bool, token: u64, bytes: u64) -> NewRequest {
     }
 }
 
-/// The same, with so many pieces of a request in flight.
+/// Allows `pieces_in_flight` pieces of a request in flight.
 pub(crate) fn pipelined(pieces_in_flight: u32, mut params: ServerParams) -> ServerParams {
     params.manager.pieces_in_flight = pieces_in_flight;
     params
