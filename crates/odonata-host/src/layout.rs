@@ -48,7 +48,6 @@ impl JobPlan {
     }
 }
 
-/// The place of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RankPlace {
     pub(crate) job: u16,
@@ -93,7 +92,6 @@ impl Layout {
         self.ranks.len() as u32
     }
 
-    /// The place of `rank`.
     #[inline]
     pub(crate) fn place(&self, rank: u32) -> RankPlace {
         self.ranks[rank as usize]
@@ -105,7 +103,6 @@ impl Layout {
         self.servers.len() as u32 - self.first_metadata
     }
 
-    /// The place of `server`.
     #[inline]
     pub(crate) fn server(&self, server: u32) -> ServerPlace {
         self.servers[server as usize]
@@ -121,7 +118,6 @@ impl Layout {
         &self.jobs[usize::from(job)]
     }
 
-    /// The job of `rank`.
     #[inline]
     pub(crate) fn job_of(&self, rank: u32) -> &JobPlan {
         self.job(self.place(rank).job)
@@ -154,7 +150,6 @@ impl Layout {
         first..first + count
     }
 
-    /// The message endpoint of `rank`.
     #[inline]
     pub(crate) fn endpoint_of_rank(&self, rank: u32) -> Endpoint {
         let place = self.place(rank);
@@ -165,7 +160,6 @@ impl Layout {
         }
     }
 
-    /// The message endpoint of `server`.
     #[inline]
     pub(crate) fn endpoint_of_server(&self, server: u32) -> Endpoint {
         let ServerPlace { node, lp, .. } = self.server(server);
@@ -176,7 +170,6 @@ impl Layout {
         }
     }
 
-    /// The message endpoint of `client`.
     #[inline]
     pub(crate) fn endpoint_of_client(&self, client: ClientId) -> Endpoint {
         match client.requester() {

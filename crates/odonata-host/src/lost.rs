@@ -47,7 +47,6 @@ pub(crate) enum Dependent {
     Operation(u32),
     /// An operation, joined with everything that it has waited for in the current step.
     Step(u32),
-    /// A request.
     Request(u32),
     /// A message that waits for its receive or for a predecessor: receiver, sender, context, number.
     Envelope(u32, u32, u32, u32),
@@ -146,13 +145,11 @@ impl LostTime {
         }
     }
 
-    /// Whether lost time is recorded.
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
         self.stamps.is_on()
     }
 
-    /// Makes `stamp` current.
     pub(crate) fn is_now(&mut self, stamp: Stamp) {
         self.current = stamp;
     }
@@ -234,7 +231,6 @@ impl LostTime {
         &self.progress
     }
 
-    /// The stamp of `dependent`.
     pub(crate) fn stamp(&self, dependent: Dependent) -> Option<Stamp> {
         self.stamps.get(dependent.key())
     }
@@ -247,7 +243,6 @@ impl LostTime {
         }
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.stamps.memory() + self.path.memory() + self.progress.memory() + self.outside.memory()
     }

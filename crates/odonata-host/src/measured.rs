@@ -197,7 +197,6 @@ impl Hosts {
         Ok(())
     }
 
-    /// Staging of each job in this part.
     fn stages(&self) -> BTreeMap<u16, StageMeasured> {
         let metrics = self.io.servers.servers().stage_metrics();
         let of_job = |(job, metrics)| {

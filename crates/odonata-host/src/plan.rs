@@ -50,7 +50,6 @@ pub struct HostPlan {
     places: Arc<[RankPlace]>,
     /// Node and logical process of each server: storage servers, then metadata servers.
     servers: Vec<(u32, Lp)>,
-    /// The first metadata server.
     first_metadata: u32,
     /// (logical process, rank), sorted.
     starts: Arc<[(Lp, u32)]>,
@@ -171,7 +170,6 @@ impl HostPlan {
         HostPlan { interrupt, ..self }
     }
 
-    /// The jobs.
     pub(crate) fn jobs(&self) -> &[JobPlan] {
         &self.jobs
     }
@@ -367,7 +365,6 @@ impl HostPlan {
         (0..parts).map(part).collect()
     }
 
-    /// The job of `rank`.
     fn job_of(&self, rank: u32) -> &JobPlan {
         &self.jobs[usize::from(self.places[rank as usize].job)]
     }

@@ -100,7 +100,6 @@ impl Ranks {
         }
     }
 
-    /// Operation `slot`.
     #[inline]
     pub(crate) fn activity(&self, slot: u32) -> &Activity {
         self.activities.get(slot)
@@ -250,7 +249,6 @@ impl Ranks {
         })
     }
 
-    /// Frees non-blocking collective `slot`.
     fn end_background<M: Mode>(&mut self, slot: u32) {
         self.activities.free::<M>(slot);
     }

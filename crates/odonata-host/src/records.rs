@@ -55,7 +55,6 @@ impl Records {
         }
     }
 
-    /// The metrics of `rank`.
     #[inline]
     pub(crate) fn metrics(&self, rank: u32) -> &RankMetrics {
         self.metrics.get(rank)
@@ -66,7 +65,6 @@ impl Records {
         self.metrics.edit::<M>(rank)
     }
 
-    /// The metrics of each rank.
     pub(crate) fn all_metrics(&self) -> impl Iterator<Item = (u32, &RankMetrics)> {
         self.metrics.iter()
     }
@@ -99,7 +97,6 @@ impl Records {
         self.iterations.push::<M>(record);
     }
 
-    /// Records a value reported by a program.
     pub(crate) fn add_report<M: Mode>(&mut self, record: ReportRecord) {
         self.reports.push::<M>(record);
     }
@@ -138,7 +135,6 @@ impl Records {
         self.iterations.as_slice()
     }
 
-    /// Values reported by programs.
     pub(crate) fn reports(&self) -> &[ReportRecord] {
         self.reports.as_slice()
     }

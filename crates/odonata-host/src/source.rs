@@ -13,12 +13,10 @@ use crate::send::{SendRequest, traffic_of};
 use odonata_engine::{Mode, SparseStore, Stream, Time};
 use odonata_network::Message;
 
-/// The state of a source.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Source {
     destination: Stream,
     arrival: Stream,
-    /// Messages sent.
     sent: u64,
     /// Creation time of the next message, before the software delays.
     next: Time,
@@ -62,7 +60,6 @@ impl Sources {
         self.sources.edit::<M>(rank)
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.sources.memory()
     }

@@ -154,7 +154,6 @@ struct Setup {
     servers: Vec<ServerParams>,
     server_nodes: Vec<u32>,
     metadata_nodes: Vec<u32>,
-    /// Outages of servers.
     outages: Vec<ServerOutage>,
     /// Periods in which all devices are slow.
     slow: Vec<odonata_storage::FaultPeriod>,

@@ -59,7 +59,6 @@ impl TimelineParams {
         }
     }
 
-    /// Whether `rank` is chosen.
     #[inline]
     fn has(&self, rank: u32) -> bool {
         self.ranks
@@ -99,7 +98,6 @@ impl StepLog {
         self.now = now;
     }
 
-    /// Whether any steps are recorded.
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
         self.params.is_some()
@@ -120,7 +118,6 @@ impl StepLog {
         self.params.is_some() && self.wants(rank, rank, self.now)
     }
 
-    /// Records a step.
     #[inline]
     pub(crate) fn add<M: Mode>(&mut self, record: StepRecord) {
         self.rows.add::<M>(record.time, record);

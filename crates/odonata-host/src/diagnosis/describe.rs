@@ -201,7 +201,6 @@ impl Hosts {
     }
 }
 
-/// Describes a communicator.
 pub(crate) fn describe_communicator(comm: Comm) -> String {
     match comm {
         Comm::WORLD => "(world)".to_owned(),
@@ -209,7 +208,6 @@ pub(crate) fn describe_communicator(comm: Comm) -> String {
     }
 }
 
-/// Describes an operation.
 pub(crate) fn describe_operation(kind: &OpKind) -> String {
     let target = |to: u32| match to {
         PROC_NULL => "no rank".to_owned(),

@@ -20,7 +20,6 @@ use crate::mpi::request::RequestKind;
 use crate::mpi::sequence::{communicator, of_collective};
 use odonata_workload::{Op, OpId, Source, Tag};
 
-/// Maximum number of leftovers described.
 const MOST_DESCRIBED: usize = 5;
 
 /// A leftover. The first kinds explain the later ones. Rank numbers run over all jobs; sources are ranks of the job.

@@ -280,7 +280,6 @@ impl Hosts {
         })
     }
 
-    /// Describes `rank`, blocked in `op` since `since`.
     pub(crate) fn describe_blocked(&self, rank: u32, op: &Op, since: Time) -> Blocked {
         let (job, local) = self.job_of(rank);
         Blocked {

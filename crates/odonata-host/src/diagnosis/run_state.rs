@@ -6,7 +6,6 @@ use crate::job::status::JobStatuses;
 use odonata_engine::Time;
 use odonata_workload::Op;
 
-/// Maximum number of blocked ranks described.
 const MOST_DESCRIBED: usize = 10;
 
 /// The parts of the hosts, in the order of their logical processes.
@@ -23,7 +22,6 @@ impl<'a> RunState<'a> {
         RunState(parts)
     }
 
-    /// The parts.
     pub(crate) fn parts(&self) -> &[&'a Hosts] {
         &self.0
     }
@@ -40,7 +38,6 @@ impl<'a> RunState<'a> {
         self.0[part]
     }
 
-    /// Number of ranks of all jobs.
     pub(crate) fn ranks(&self) -> u32 {
         self.any().layout.rank_count()
     }

@@ -115,7 +115,6 @@ impl JobControl {
         *self.awaited.get(u32::from(job))
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.unreported.memory() + self.awaited.memory() + self.last_effective.memory()
     }
@@ -152,7 +151,6 @@ impl Hosts {
         }
     }
 
-    /// Ends `rank` with end time `end`.
     pub(crate) fn end_rank<C: HostContext>(&mut self, ctx: &mut C, rank: u32, end: Time) {
         let metrics = self.records.edit_metrics::<C>(rank);
         metrics.finished = true;
@@ -197,7 +195,6 @@ impl Hosts {
         (local > 0).then(|| first + (local & (local - 1)))
     }
 
-    /// Relays `signal` to the children of `rank`.
     pub(crate) fn pass_on<C: HostContext>(&mut self, ctx: &mut C, rank: u32, signal: JobSignal) {
         let job = self.layout.job_of(rank);
         let (first, ranks) = (job.first_rank, job.ranks);
@@ -269,7 +266,6 @@ impl Hosts {
         }
     }
 
-    /// Stops the source of `rank`.
     fn stop_now<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         if !self.records.metrics(rank).finished {
             self.ranks.lost.note::<C>(Dependent::StopNotice(rank));

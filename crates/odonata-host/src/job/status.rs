@@ -101,7 +101,6 @@ impl JobStatuses {
         (0..plans.len() as u16).filter_map(wait).collect()
     }
 
-    /// The status of `job`.
     pub(crate) fn of(&self, job: u16) -> &JobStatus {
         &self.jobs[usize::from(job)]
     }

@@ -10,7 +10,6 @@ use crate::Hosts;
 use crate::job::status::{JobStatus, JobStatuses};
 use crate::params::JobProgram;
 
-/// Maximum number of jobs described.
 const MOST_DESCRIBED: usize = 10;
 
 impl Hosts {

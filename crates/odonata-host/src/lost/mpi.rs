@@ -24,7 +24,6 @@ impl Dependent {
 }
 
 impl LostTime {
-    /// Begins operation `slot` of `rank`.
     #[inline]
     pub(crate) fn call<M: Mode>(&mut self, slot: u32, rank: u32, now: Time) {
         if self.is_on() {
@@ -34,7 +33,6 @@ impl LostTime {
         }
     }
 
-    /// Begins a step of operation `slot`.
     #[inline]
     pub(crate) fn begin_step<M: Mode>(&mut self, slot: u32, now: Time) {
         if self.is_on() {

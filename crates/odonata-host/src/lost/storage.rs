@@ -121,7 +121,6 @@ impl LostTime {
         self.needs_current::<M>(Dependent::DownstreamPart(part));
     }
 
-    /// Part `part` of `errand` has ended.
     pub(crate) fn end_errand_part<M: Mode>(&mut self, errand: u32, part: u32) {
         if self.is_on() {
             self.takes::<M>(Dependent::DownstreamPart(part));

@@ -63,7 +63,6 @@ impl Sizes for Lists<'_> {
 }
 
 impl Layout {
-    /// The size lists that `rank` knows.
     #[inline]
     fn lists(&self, rank: u32) -> Lists<'_> {
         Lists {

@@ -16,7 +16,6 @@ use crate::timeline::{Step, StepRecord};
 use odonata_engine::{List, Mode, NIL, Pool, SparseStore};
 use odonata_workload::{OpId, Source, Tag};
 
-/// The queues of one rank.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Queues {
     /// Posted receives, in the order of posting.
@@ -112,7 +111,6 @@ impl Matching {
         }
     }
 
-    /// The ranks of the part.
     pub(crate) fn ranks(&self) -> impl Iterator<Item = u32> {
         self.queues.iter().map(|(rank, _)| rank)
     }
@@ -193,7 +191,6 @@ impl Matching {
         Some(message)
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.queues.memory() + self.receives.memory() + self.messages.memory()
     }

@@ -76,7 +76,6 @@ impl DeferredWork {
         self.work.live()
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.queues.memory() + self.work.memory()
     }

@@ -102,7 +102,6 @@ impl Rendezvous {
         [self.outgoing.live(), self.incoming.live()]
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.outgoing.memory() + self.incoming.memory()
     }
@@ -211,7 +210,6 @@ impl Hosts {
         self.progress(ctx, rank, ProtocolWork::SendData { outgoing });
     }
 
-    /// Sends the data of `outgoing`.
     pub(crate) fn send_data<C: HostContext>(&mut self, ctx: &mut C, outgoing: u32) {
         let Outgoing {
             rank,

@@ -35,7 +35,6 @@ enum State {
     Done,
 }
 
-/// A request.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct RequestCell {
     /// The program's number, or [`NIL`] (the number of [`Request::DETACHED`], which has no request).
@@ -114,7 +113,6 @@ impl Requests {
         }
     }
 
-    /// Request `slot`.
     pub(crate) fn get(&self, slot: u32) -> &RequestCell {
         self.cells.get(slot)
     }
@@ -130,7 +128,6 @@ impl Requests {
         self.cells.live()
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.cells.memory() + self.lists.memory() + self.plans.memory()
     }

@@ -35,7 +35,6 @@ pub(crate) const fn context(comm: Comm, collective: bool) -> u32 {
     comm.0 << 1 | collective as u32
 }
 
-/// The communicator of `context`.
 pub(crate) const fn communicator(context: u32) -> Comm {
     Comm(context >> 1)
 }
@@ -129,7 +128,6 @@ impl SequenceNumbers {
         slot
     }
 
-    /// The counters in `slot`.
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> &PairCounters {
         self.counters.get(slot)
@@ -150,7 +148,6 @@ impl SequenceNumbers {
         number
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.chains.memory() + self.counters.memory()
     }

@@ -17,7 +17,6 @@ use odonata_storage::MetadataCall;
 use odonata_workload::{Collective, Op, OpKind, PROC_NULL, Request, Source};
 
 impl Hosts {
-    /// Performs an operation.
     pub(crate) fn perform<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
         let now = ctx.now();
         let activity = self.ranks.edit_activity::<C>(slot);

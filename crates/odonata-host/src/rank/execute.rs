@@ -231,7 +231,6 @@ impl Hosts {
         self.ranks.lost.handle_receives::<M>(slot, busy_until);
     }
 
-    /// Retires operation `slot`.
     pub(crate) fn retire<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
         let activity = *self.ranks.activity(slot);
         let rank = activity.rank;

@@ -46,7 +46,6 @@ pub(crate) struct ProgramMemory {
 }
 odonata_engine::journalled!(ProgramMemory { words });
 
-/// The words of one rank.
 #[derive(Clone, Copy)]
 struct Words {
     first: u32,

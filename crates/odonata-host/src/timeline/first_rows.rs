@@ -28,7 +28,6 @@ pub(crate) struct FirstRows<T> {
 odonata_engine::journalled!(FirstRows<T: Row> { rows, counts });
 
 impl<T: Row> FirstRows<T> {
-    /// Keeps at most `limit` rows.
     pub(crate) fn new(limit: u64) -> Self {
         FirstRows {
             rows: Rows::new(),
@@ -37,7 +36,6 @@ impl<T: Row> FirstRows<T> {
         }
     }
 
-    /// Adds a row that ends at `end`.
     pub(crate) fn add<M: Mode>(&mut self, end: Time, row: T) {
         let full = self.rows.as_slice().len() as u64 >= self.limit;
         let counts = self.counts.edit::<M>(0);
