@@ -1,4 +1,4 @@
-//! Host context: what a handler of the hosts may do besides changing their state.
+//! Host context: the side effects available to handlers of the hosts.
 
 use crate::Fabric;
 use crate::event::HostEvent;
@@ -7,20 +7,20 @@ use odonata_blame::lost::Carried;
 use odonata_engine::{Context, Lp, Mode, Time};
 use odonata_network::{FabricEvent, Message};
 
-/// The context of a handler in any model whose events are those of the fabric and of the hosts.
+/// The context of a handler in a model whose events include those of the fabric and of the hosts.
 pub trait MachineContext: Context<Event: From<FabricEvent> + From<HostEvent>> {}
 
 impl<C: Context<Event: From<FabricEvent> + From<HostEvent>>> MachineContext for C {}
 
-/// What a handler of the hosts may do besides changing their state.
+/// The side effects available to a handler of the hosts.
 pub(crate) trait HostContext: Mode {
     /// The current time.
     fn now(&self) -> Time;
-    /// Schedules `event` for the hosts of LP `lp`, whose event is being handled.
+    /// Schedules `event` for the hosts of LP `lp`, the LP of the current event.
     fn schedule(&mut self, lp: Lp, at: Time, event: HostEvent);
-    /// Hands a message to the network interface of its source, which has lost this before.
+    /// Hands a message to the network interface of its source at `at`; `losses` is its lost time so far.
     fn submit(&mut self, at: Time, message: Message<Payload>, losses: Carried);
-    /// Hands a message that does not want to know when it is sent to the network interface now.
+    /// Hands a message that needs no notice of its send to the network interface now.
     fn submit_now(&mut self, message: Message<Payload>);
     /// Ends the run after this event.
     fn halt(&mut self, code: u32);

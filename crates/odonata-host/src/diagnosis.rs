@@ -1,4 +1,4 @@
-//! Diagnosis: how a run ended, and why. Deadlocks, unmatched leftovers, errors of programs, in words.
+//! Diagnosis: how and why a run ended, with descriptions of deadlocks, unmatched leftovers and program errors.
 
 pub(crate) mod deadlock;
 pub(crate) mod describe;

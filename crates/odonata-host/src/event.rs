@@ -1,21 +1,21 @@
 //! The events of the hosts.
 
-/// An event of the hosts; at most 12 bytes. Slots are indices into pools of [`Hosts`](crate::Hosts).
+/// An event of the hosts, of at most 12 bytes. Slots are indices into pools of [`Hosts`](crate::Hosts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum HostEvent {
-    /// The job of rank `rank` starts.
+    /// Rank `rank` starts.
     Start {
-        /// Rank, counted over all jobs.
+        /// Rank, numbered over all jobs.
         rank: u32,
     },
-    /// The time for which operation `activity` occupied its stream has passed.
+    /// The time during which operation `activity` occupied its stream has passed.
     Resume {
         /// Slot of the operation.
         activity: u32,
     },
     /// The source on rank `rank` sends its next message.
     Generate {
-        /// Rank, counted over all jobs.
+        /// Rank, numbered over all jobs.
         rank: u32,
     },
     /// The sender of local message `message` may reuse its buffer.
@@ -23,32 +23,32 @@ pub enum HostEvent {
         /// Slot of the message.
         message: u32,
     },
-    /// Local message `message` is at its receiver.
+    /// Local message `message` has arrived.
     LocalArrived {
         /// Slot of the message.
         message: u32,
     },
-    /// The turn of a piece comes at its device.
+    /// Service of a piece begins at its device.
     DeviceBegins {
         /// Slot of the piece.
         piece: u32,
     },
-    /// The access of a piece at its device ends.
+    /// Service of a piece at its device ends.
     DeviceDone {
         /// Slot of the piece.
         piece: u32,
     },
-    /// The caches of the devices of a server are written out.
+    /// The caches of the devices of a server have been flushed.
     CachesWritten {
-        /// The synchronisation that waits for it.
+        /// The synchronization that waits for the flush.
         sync: u32,
     },
-    /// A block of `server` is safe in the external file system.
+    /// A block of `server` is stable in the external file system.
     DrainDone {
         /// Storage server.
         server: u32,
     },
-    /// Data that a server reads have come over its link from the file system.
+    /// Data of a read have crossed the link from the external file system.
     FromFileSystem {
         /// Slot of the attempt that they belong to.
         attempt: u32,
@@ -68,7 +68,7 @@ pub enum HostEvent {
         /// Storage server.
         server: u32,
     },
-    /// A thread of a metadata server has done a call.
+    /// A thread of a metadata server has finished a call.
     MetadataDone {
         /// Slot of the call.
         call: u32,

@@ -1,14 +1,14 @@
-//! Ending a run from outside, also in the midst of an event.
+//! Interruption of a run from outside, even in the middle of an event.
+//! The run checks between two slices whether to continue. That check is too late if a single event takes long: the
+//! program of a rank is user code and may compute for hours, or forever, before its next operation.
 //!
-//! A run is asked between two slices whether it is to go on. That is not enough where one event takes long: a rank's program
-//! is somebody else's, and may compute for hours, or for ever, before its next operation. An interrupted run has ranks that
-//! did not go on when they could: it can be ended, and what it has measured is right until then, but it can neither go on
-//! nor be saved.
+//! After an interruption, some ranks have not continued although they could. The run can be ended, and its measurements
+//! are correct up to that point. It can neither continue nor be saved.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Asks a run to come to its end at once; clones ask the same run. May be used from any thread.
+/// Requests that a run end immediately. Clones refer to the same run; any thread may use them.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<Flags>);
 
@@ -19,17 +19,17 @@ struct Flags {
 }
 
 impl Interrupt {
-    /// No rank begins another operation from now on.
+    /// From now on, no rank begins another operation.
     pub fn ask(&self) {
         self.0.asked.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a rank has left something undone because of it.
+    /// Whether a rank skipped work because of the interruption.
     pub fn was_heard(&self) -> bool {
         self.0.heard.load(Ordering::Relaxed)
     }
 
-    /// Whether it was asked for; a rank that gets to know so goes no further.
+    /// Whether an interruption was requested. A rank that sees `true` stops here.
     #[inline]
     pub(crate) fn hear(&self) -> bool {
         let asked = self.0.asked.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Jobs: starts and stops that depend on other jobs, the status of jobs, and what is unfinished.
+//! Jobs: starts and stops that depend on other jobs, job status, unfinished work.
 
 pub(crate) mod control;
 mod endless;

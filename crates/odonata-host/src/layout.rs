@@ -1,6 +1,6 @@
-//! Layout: jobs, ranks and storage servers on their nodes. It never changes.
+//! Layout: the immutable placement of jobs, ranks and storage servers on nodes.
 //!
-//! Ranks are counted over all jobs, in the jobs' order; a *local* rank is a rank of its job.
+//! Rank numbers run over all jobs in order; a *local* rank is the number within its job.
 
 use crate::io::stage::StageFile;
 use crate::params::{FileAccess, JobProgram};
@@ -11,73 +11,72 @@ use odonata_workload::Program;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A job as the hosts keep it.
+/// The data of a job in the hosts.
 #[derive(Debug)]
 pub(crate) struct JobPlan {
     pub(crate) name: String,
     pub(crate) program: JobProgram,
-    /// When it starts, or how long after the jobs that it waits for.
+    /// Start time, or the delay after the end of the jobs that it waits for.
     pub(crate) start: Time,
-    /// Jobs that must have ended before it starts.
+    /// Jobs that must end before it starts.
     pub(crate) start_after: Vec<u16>,
     /// Jobs whose end stops its sources.
     pub(crate) until: Vec<u16>,
-    /// Jobs that want to know when it has ended, each once.
+    /// Jobs that its end starts or stops, without duplicates.
     pub(crate) watchers: Vec<u16>,
     pub(crate) ranks: u32,
-    /// Number of its rank 0 among the ranks of all jobs.
+    /// Number of its rank 0 among all ranks.
     pub(crate) first_rank: u32,
-    /// Chains of sequence numbers per rank.
+    /// Number of chains of sequence counters per rank.
     pub(crate) chains: u32,
     pub(crate) files: FileAccess,
-    /// The servers of all ranks of jobs with the same directory, where each rank has one of its own, in order.
+    /// The servers of all ranks of the jobs in the same directory, if each rank has its own server, in order.
     pub(crate) directory_servers: Vec<u32>,
-    /// Whether storage servers are told of its end.
+    /// Whether its end is reported to storage servers.
     pub(crate) tells_servers: bool,
-    /// Input files that are brought to its buffers, and whether it starts when they are there.
+    /// Input files to stage into its burst buffers, and whether it starts after that.
     pub(crate) stage_in: Vec<StageFile>,
     pub(crate) stage_wait: bool,
-    /// Whether its data go down when it has ended.
+    /// Whether its data are staged out after its end.
     pub(crate) stage_out: bool,
 }
 
 impl JobPlan {
-    /// Whether something else than the clock says when it starts.
+    /// Whether its start depends on more than the clock.
     pub(crate) fn starts_later(&self) -> bool {
         !self.start_after.is_empty() || (self.stage_wait && !self.stage_in.is_empty())
     }
 }
 
-/// Where a rank is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RankPlace {
     pub(crate) job: u16,
     pub(crate) node: u32,
-    /// The logical process of the node.
+    /// The logical process of its node.
     pub(crate) lp: Lp,
     /// Its storage server, or [`NIL`](odonata_engine::NIL).
     pub(crate) server: u32,
 }
 
-/// Where a storage or metadata server is.
+/// The place of a storage or metadata server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerPlace {
     pub(crate) node: u32,
-    /// The logical process of the node.
+    /// The logical process of its node.
     pub(crate) lp: Lp,
     /// Its number among the servers of its kind in its part.
     pub(crate) local: u32,
 }
 
-/// Jobs, ranks and servers of the machine, and which of them are of this part.
+/// Jobs, ranks and servers of the machine, and which of them belong to this part.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) jobs: Arc<[JobPlan]>,
     pub(crate) ranks: Arc<[RankPlace]>,
     pub(crate) servers: Arc<[ServerPlace]>,
-    /// The first server of each tier, where there are several.
+    /// The first server of each tier, if there are several tiers.
     pub(crate) tiers: Arc<[u32]>,
-    /// The first metadata server among them: those of files come before.
+    /// The first metadata server; storage servers come before it.
     pub(crate) first_metadata: u32,
     /// (logical process, rank), sorted.
     pub(crate) starts: Arc<[(Lp, u32)]>,
@@ -91,36 +90,32 @@ impl Layout {
         self.ranks.len() as u32
     }
 
-    /// Where `rank` is.
     #[inline]
     pub(crate) fn place(&self, rank: u32) -> RankPlace {
         self.ranks[rank as usize]
     }
 
-    /// How many metadata servers there are.
+    /// Number of metadata servers.
     #[inline]
     pub(crate) fn metadata_servers(&self) -> u32 {
         self.servers.len() as u32 - self.first_metadata
     }
 
-    /// Where `server` is.
     #[inline]
     pub(crate) fn server(&self, server: u32) -> ServerPlace {
         self.servers[server as usize]
     }
 
-    /// The tier of `server`, counted from the one that ranks use.
+    /// The tier of `server`, counted from the tier that ranks use.
     pub(crate) fn tier_of(&self, server: u32) -> usize {
         self.tiers.partition_point(|&first| first <= server).saturating_sub(1)
     }
 
-    /// Job number `job`.
     #[inline]
     pub(crate) fn job(&self, job: u16) -> &JobPlan {
         &self.jobs[usize::from(job)]
     }
 
-    /// The job of `rank`.
     #[inline]
     pub(crate) fn job_of(&self, rank: u32) -> &JobPlan {
         self.job(self.place(rank).job)
@@ -132,7 +127,7 @@ impl Layout {
         rank - self.job_of(rank).first_rank
     }
 
-    /// The program of `rank`, if it is no source.
+    /// The program of `rank`; `None` for a source.
     #[inline]
     pub(crate) fn program(&self, rank: u32) -> Option<&dyn Program> {
         match &self.job_of(rank).program {
@@ -141,7 +136,7 @@ impl Layout {
         }
     }
 
-    /// Whether `rank` is of this part.
+    /// Whether `rank` belongs to this part.
     pub(crate) fn has(&self, rank: u32) -> bool {
         self.processes.contains(&self.place(rank).lp)
     }
@@ -153,7 +148,6 @@ impl Layout {
         first..first + count
     }
 
-    /// The endpoint of messages at `rank`.
     #[inline]
     pub(crate) fn endpoint_of_rank(&self, rank: u32) -> Endpoint {
         let place = self.place(rank);
@@ -164,7 +158,6 @@ impl Layout {
         }
     }
 
-    /// The endpoint of messages at `server`.
     #[inline]
     pub(crate) fn endpoint_of_server(&self, server: u32) -> Endpoint {
         let ServerPlace { node, lp, .. } = self.server(server);
@@ -175,7 +168,6 @@ impl Layout {
         }
     }
 
-    /// The endpoint of messages at `client`.
     #[inline]
     pub(crate) fn endpoint_of_client(&self, client: ClientId) -> Endpoint {
         match client.requester() {
@@ -184,7 +176,7 @@ impl Layout {
         }
     }
 
-    /// `job "name" rank 3`.
+    /// The name of `rank`, such as `job "name" rank 3`.
     pub(crate) fn name(&self, rank: u32) -> String {
         format!("job \"{}\" rank {}", self.job_of(rank).name, self.local(rank))
     }

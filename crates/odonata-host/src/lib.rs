@@ -1,7 +1,7 @@
 //! The hosts: everything above the fabric.
 //!
-//! [`Hosts`] executes the programs of all ranks, matches their messages, carries out collectives, runs
-//! open-loop sources, and lets I/O clients and storage servers talk to each other.
+//! [`Hosts`] executes the programs of all ranks, matches their messages, carries out collectives, runs open-loop
+//! sources, and connects I/O clients with storage servers.
 //!
 //! ```text
 //!  Program ─> rank: execute ─> call ─┬─> mpi: request <──────────────────┐   one LP = a router with its nodes,
@@ -14,31 +14,31 @@
 //!                send: Fabric::submit, or within the node ──> arrived / sent
 //! ```
 //!
-//! [`Hosts`] is composed of components, each of which owns its state: ranks, the MPI library, clients and servers, job
-//! control, sources, the way to the fabric, records. What messages say is a [`Payload`].
+//! [`Hosts`] consists of components, each of which owns its state: ranks, the MPI library, clients and servers, job
+//! control, sources, the interface to the fabric, records. The content of a message is a [`Payload`].
 //!
-//! The traffic of job `j` is number `2 j` (MPI) and `2 j + 1` (its I/O, control messages included).
+//! The traffic class of job `j` is `2 j` for MPI and `2 j + 1` for I/O, including control messages.
 //!
-//! # What is charged to whom
-//! Compute occupies its stream. A message leaves for the network after the software's delay and the copy,
-//! which do not occupy the rank: several overlap. Overheads and the random delays of calls do. A send
-//! is complete when its last packet starts on the terminal link, a receive when the whole message is
-//! there. Messages above [`Mpi::eager_threshold`](settings::Mpi::eager_threshold), and those of synchronous sends, go by rendezvous
-//! (`rendezvous`), which may have to wait for calls of its ranks ([`Progress`](settings::Progress)). [`RankMetrics`] says how times
-//! add up.
+//! # Cost model
+//! Compute occupies its stream, and so do overheads and the random delays of calls. A message enters the network after
+//! the software delay and the copy. These do not occupy the rank, so several of them overlap.
 //!
-//! # Rules that programs can rely on
-//! - Messages of one sender on one communicator are matched in the order of sending, however they are
-//!   routed (`sequence`, `matching`).
-//! - Who is in a communicator is what [`Program::group`](odonata_workload::Program::group) answers, at any time:
-//!   the call that makes one costs its messages, and is not checked against the uses. An operation on a
-//!   communicator that its rank is not in is an error of the program.
-//! - A wait or test for a number that is not open returns at once (`MPI_REQUEST_NULL`), so does one for a
-//!   persistent request that is not started. A wait for any takes the lowest number that is complete, a wait
-//!   for some all that are.
-//! - Non-blocking collectives of a communicator may overlap; blocking and non-blocking calls are counted as one
-//!   order. At most 4,095 of a rank can be under way on a communicator.
-//! - A job that waits for others hears of their end by messages (`job`), and its ranks start one after the other.
+//! A send completes when its last packet starts on the terminal link, a receive when the whole message has arrived.
+//! Messages above [`Mpi::eager_threshold`](settings::Mpi::eager_threshold) and synchronous sends use the rendezvous
+//! protocol (`rendezvous`), which may have to wait for MPI calls of the two ranks ([`Progress`](settings::Progress)).
+//! [`RankMetrics`] documents how times add up.
+//!
+//! # Guarantees to programs
+//! - Messages from one sender on one communicator match in the order of sending, on whatever routes (`sequence`,
+//!   `matching`).
+//! - [`Program::group`](odonata_workload::Program::group) defines the members of a communicator at all times. The call
+//!   that creates a communicator costs its messages, and later uses are not checked against it. An operation on a
+//!   communicator without its rank is an error of the program.
+//! - A wait or test on a number that is not open returns immediately (`MPI_REQUEST_NULL`), as it does for an inactive
+//!   persistent request. A wait-any takes the lowest complete number, a wait-some takes all complete ones.
+//! - Non-blocking collectives of a communicator may overlap. Blocking and non-blocking calls share one order. At most
+//!   4,095 per rank can be active on a communicator.
+//! - Messages tell a job that the jobs before it have ended (`job`); its ranks start one after the other.
 //! - A rank with several streams looks 256 operations ahead, counted from the oldest incomplete one.
 
 mod context;
@@ -97,7 +97,7 @@ use io::Io;
 use io::client::Timer;
 use job::control::JobControl;
 use layout::Layout;
-use lost::Of;
+use lost::Dependent;
 use mpi::Mpi;
 use odonata_blame::lost::{Stamp, job_of};
 use odonata_engine::{Lp, Rows, Time};
@@ -107,11 +107,11 @@ use records::Records;
 use send::{LocalMessage, Transport};
 use source::Sources;
 
-/// The fabric with the messages of hosts.
+/// The fabric, carrying messages of the hosts.
 pub type Fabric = odonata_network::Fabric<Payload>;
 
-/// Everything above the fabric, or above a part of it. Ranks are counted over all jobs, in the jobs' order; a part has
-/// the state of those on its own nodes.
+/// Everything above the fabric, or above one part of it. Rank numbers run over all jobs in order; a part holds the
+/// state of the ranks on its own nodes.
 #[derive(Debug)]
 pub struct Hosts {
     params: HostParams,
@@ -138,8 +138,8 @@ odonata_engine::journalled!(Hosts {
 });
 
 impl Hosts {
-    /// Starts the ranks of LP `lp`: those of jobs that start at time zero at once, the others when
-    /// their time comes, or when they are told (`job`).
+    /// Starts the ranks of LP `lp`: immediately for jobs that start at time zero, otherwise at their start time or on
+    /// notice of another job's end (`job`).
     pub fn start<C: MachineContext>(&mut self, ctx: &mut C, lp: Lp, fabric: &mut Fabric) {
         for index in self.layout.ranks_at(lp) {
             let (_, rank) = self.layout.starts[index];
@@ -157,7 +157,7 @@ impl Hosts {
         }
     }
 
-    /// Handles an event of the hosts at its LP.
+    /// Handles a host event at its LP.
     pub fn handle<C: MachineContext>(&mut self, ctx: &mut C, fabric: &mut Fabric, lp: Lp, event: HostEvent) {
         let run = &mut RunContext::new(ctx, fabric);
         self.ranks.lost.begins(run.now());
@@ -173,7 +173,7 @@ impl Hosts {
             HostEvent::Resume { activity } => self.resume(run, activity),
             HostEvent::LocalSent { message } => {
                 let payload = self.transport.local(message).payload;
-                self.ranks.lost.continues(Of::Local(message), run.now());
+                self.ranks.lost.continues(Dependent::Local(message), run.now());
                 self.sent(run, payload);
             }
             HostEvent::LocalArrived { message } => {
@@ -183,7 +183,7 @@ impl Hosts {
                     payload,
                     ..
                 } = self.transport.take_local::<C>(message);
-                self.ranks.lost.is_complete::<C>(Of::Local(message), run.now());
+                self.ranks.lost.is_complete::<C>(Dependent::Local(message), run.now());
                 self.arrived(run, payload, bytes, created);
             }
             HostEvent::DeviceBegins { piece } => self.device_begins(run, piece),
@@ -211,26 +211,26 @@ impl Hosts {
         self.note_effect::<C>(lp, ctx.now());
     }
 
-    /// What is handled now is due to message `slot` of the fabric.
+    /// Makes message `slot` of the fabric the cause of the current event.
     #[inline]
-    fn hear(&mut self, now: Time, fabric: &Fabric, slot: u32) {
+    fn set_cause(&mut self, now: Time, fabric: &Fabric, slot: u32) {
         if self.ranks.lost.is_on() {
             let job = job_of(fabric.message(slot).traffic);
             self.ranks.lost.is_now(Stamp::carried(now, job, fabric.losses(slot)));
         }
     }
 
-    /// Takes note of what the fabric says about a message.
+    /// Handles a notice of the fabric about a message.
     pub fn notice<C: MachineContext>(&mut self, ctx: &mut C, fabric: &mut Fabric, notice: Notice) {
         match notice {
             Notice::Sent { message } => {
-                self.hear(ctx.now(), fabric, message);
+                self.set_cause(ctx.now(), fabric, message);
                 let payload = fabric.message(message).content;
                 fabric.note_sent::<C>(message);
                 self.sent(&mut RunContext::new(ctx, fabric), payload);
             }
             Notice::Arrived { message: slot } => {
-                self.hear(ctx.now(), fabric, slot);
+                self.set_cause(ctx.now(), fabric, slot);
                 let message = *fabric.message(slot);
                 fabric.release::<C>(slot);
                 let run = &mut RunContext::new(ctx, fabric);

@@ -1,24 +1,24 @@
-//! Lost time: how much later ranks come to where they are because something was waited for, by whose fault
+//! Lost time: how much later ranks reach their position because of waits, and which traffic caused the delay
 //! ([`odonata_blame::lost`]).
 //!
-//! Whatever happens at a host has a [`Stamp`]: when it happened, when it would have happened without waits, and to whom the
-//! difference is due. While an event is handled, one stamp is [current](LostTime::current): that of the message that has
-//! arrived, of the operation that goes on, of the request that a server works on. Whatever is sent then takes it along, and
-//! whatever completes then has it:
+//! Every occurrence at a host has a [`Stamp`]: its time, its time in a run without waits, and the traffic that caused
+//! the difference. While the hosts handle an event, one stamp is [current](LostTime::current): that of the arrived
+//! message, the resumed operation, or the request in service. A message sent during the event carries the current
+//! stamp, and a completion takes it over:
 //!
-//! | stamp of | is |
+//! | stamp of | value |
 //! |---|---|
-//! | a rank | that of the operation that ended last |
-//! | an operation | that of its rank when it began, joined with all requests that it has waited for and with its own end |
-//! | a request | that of the message, or of the departure, that completed it |
-//! | a message | that of what sent it, and what its last packet has lost on its way |
-//! | a message by rendezvous | the receive and the RTS are joined at the match; the CTS takes that along, and the data |
-//! | a request at a server | that of its message, what it waits there, and each of its pieces that arrives |
-//! | a request to the lower tier | that of the request whose piece it is, which needs all answers |
-//! | the end of a job | that of all its ranks, with what each had lost before its start |
-//! | the start of a job | that of the ends of all jobs that it starts after, and of its stage-in |
+//! | a rank | the stamp of the operation that ended last |
+//! | an operation | the stamp of its rank at its begin, joined with those of all requests that it has waited for and with its own end |
+//! | a request | the stamp of the message, or of the departure, that completed it |
+//! | a message | the stamp at its send, plus the loss of its last packet on its route |
+//! | a message by rendezvous | receive and RTS are joined at the match; CTS and data carry the result |
+//! | a request at a server | the stamp of its message, plus its waits at the server, joined with each piece that arrives |
+//! | a request to the next lower tier | the stamp of the request whose piece it serves, which needs all answers |
+//! | the end of a job | the join over all its ranks, with the loss of each before its start |
+//! | the start of a job | the join over the ends of all jobs that it starts after, and over its stage-in |
 //!
-//! Culprits are traffics: number `2 job` is the job's MPI, the next one its I/O.
+//! Culprits are traffic classes: `2 job` is the job's MPI, `2 job + 1` its I/O.
 
 mod mpi;
 mod outside;
@@ -37,30 +37,29 @@ use path::PathLog;
 use progress::ProgressLog;
 use std::sync::Arc;
 
-/// What has a stamp.
+/// The owner of a stamp.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Of {
-    /// A rank, since its last operation.
+pub(crate) enum Dependent {
+    /// A rank, at the end of its last operation.
     Rank(u32),
-    /// An operation, since its last step.
+    /// An operation, at its last step.
     Operation(u32),
-    /// An operation, with all that it has waited for in the step under way.
+    /// An operation, joined with everything that it has waited for in the current step.
     Step(u32),
-    /// A request.
     Request(u32),
     /// A message that waits for its receive or for a predecessor: receiver, sender, context, number.
     Envelope(u32, u32, u32, u32),
     /// A message within a node.
     Local(u32),
-    /// A matched RTS that is not answered yet.
+    /// A matched RTS without an answer yet.
     Incoming(u32),
-    /// Data that a CTS has asked for.
+    /// Data that a CTS has requested.
     Outgoing(u32),
     /// A request to storage, at its client.
     StorageRequest(u32),
     /// A request at a storage server: client, and its name for the request.
     Server(u32, u32),
-    /// A call at a metadata server, in the same way.
+    /// A call at a metadata server: the client, and the client's number for the call.
     Metadata(u32, u32),
     /// An attempt of a server at a part of a request to the lower tier.
     Attempt(u32),
@@ -70,55 +69,55 @@ pub(crate) enum Of {
     Staged(u32),
     /// At a rank: its end, and that of the ranks below it.
     Ended(u32),
-    /// What has told the source of a rank to stop.
-    Told(u32),
+    /// The stop signal to the source of a rank.
+    StopNotice(u32),
     /// At rank 0 of a job: the ends of the jobs that it starts after.
     Awaited(u32),
-    /// A piece of a request that a device serves.
+    /// A piece of a request in service at a device.
     Access(u32),
     /// The last access of a job that a device has served: the device, the job.
     Device(u32, u16),
-    /// The last block of a job on a link to or from a file system outside: the link, the job.
+    /// The last block of a job on a link to or from an external file system: the link, the job.
     OutsideBlock(u32, u16),
 }
 
-impl Of {
+impl Dependent {
     fn key(self) -> Key {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         match self {
-            Of::Rank(n) => (pair(0, n), 0),
-            Of::Operation(n) => (pair(1, n), 0),
-            Of::Step(n) => (pair(2, n), 0),
-            Of::Request(n) => (pair(3, n), 0),
-            Of::Local(n) => (pair(4, n), 0),
-            Of::Incoming(n) => (pair(5, n), 0),
-            Of::Outgoing(n) => (pair(6, n), 0),
-            Of::StorageRequest(n) => (pair(7, n), 0),
-            Of::Server(client, token) => (pair(8, token), pair(client, 0)),
-            Of::Metadata(client, token) => (pair(9, token), pair(client, 0)),
-            Of::Attempt(n) => (pair(10, n), 0),
-            Of::OutsideBlock(link, owner) => (pair(12, link), u64::from(owner)),
-            Of::Start(n) => (pair(13, n), 0),
-            Of::Staged(n) => (pair(14, n), 0),
-            Of::Ended(n) => (pair(15, n), 0),
-            Of::Awaited(n) => (pair(16, n), 0),
-            Of::Told(n) => (pair(17, n), 0),
-            Of::Access(piece) => (pair(19, piece), 0),
-            Of::Device(device, owner) => (pair(18, device), u64::from(owner)),
+            Dependent::Rank(n) => (pair(0, n), 0),
+            Dependent::Operation(n) => (pair(1, n), 0),
+            Dependent::Step(n) => (pair(2, n), 0),
+            Dependent::Request(n) => (pair(3, n), 0),
+            Dependent::Local(n) => (pair(4, n), 0),
+            Dependent::Incoming(n) => (pair(5, n), 0),
+            Dependent::Outgoing(n) => (pair(6, n), 0),
+            Dependent::StorageRequest(n) => (pair(7, n), 0),
+            Dependent::Server(client, token) => (pair(8, token), pair(client, 0)),
+            Dependent::Metadata(client, token) => (pair(9, token), pair(client, 0)),
+            Dependent::Attempt(n) => (pair(10, n), 0),
+            Dependent::OutsideBlock(link, owner) => (pair(12, link), u64::from(owner)),
+            Dependent::Start(n) => (pair(13, n), 0),
+            Dependent::Staged(n) => (pair(14, n), 0),
+            Dependent::Ended(n) => (pair(15, n), 0),
+            Dependent::Awaited(n) => (pair(16, n), 0),
+            Dependent::StopNotice(n) => (pair(17, n), 0),
+            Dependent::Access(piece) => (pair(19, piece), 0),
+            Dependent::Device(device, owner) => (pair(18, device), u64::from(owner)),
             // The first bit tells it from all of the above.
-            Of::Envelope(to, from, context, sequence) => (pair(1 << 31 | from, to), pair(context, sequence)),
+            Dependent::Envelope(to, from, context, sequence) => (pair(1 << 31 | from, to), pair(context, sequence)),
         }
     }
 }
 
-/// The stamps of the hosts of a part; none where lost time is not kept.
+/// The stamps of the hosts of a part; empty if lost time is not recorded.
 #[derive(Debug)]
 pub(crate) struct LostTime {
     stamps: Stamps,
     path: PathLog,
     progress: ProgressLog,
     outside: OutsideLinks,
-    /// Of what is being handled; without meaning between events.
+    /// The stamp of the event in progress; meaningless between events.
     pub(crate) current: Stamp,
 }
 odonata_engine::journalled!(LostTime {
@@ -129,7 +128,8 @@ odonata_engine::journalled!(LostTime {
 });
 
 impl LostTime {
-    /// Of a part with these ranks, given as for a [`SparseStore`](odonata_engine::SparseStore), in a run of so many jobs.
+    /// For a part with these ranks, given as for a [`SparseStore`](odonata_engine::SparseStore), in a run of `jobs`
+    /// jobs.
     pub(crate) fn new(params: &HostParams, ranks: &(Arc<[u32]>, Arc<[u32]>), jobs: usize) -> LostTime {
         let kept = params.lost_time;
         let keep = if kept { params.lost_time_path } else { 0 };
@@ -142,18 +142,16 @@ impl LostTime {
         }
     }
 
-    /// Whether it is kept.
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
         self.stamps.is_on()
     }
 
-    /// What is handled now has this stamp.
     pub(crate) fn is_now(&mut self, stamp: Stamp) {
         self.current = stamp;
     }
 
-    /// An event of which nothing is known is handled: nothing is lost in it.
+    /// Begins an event without a known cause: it has lost nothing.
     #[inline]
     pub(crate) fn begins(&mut self, now: Time) {
         if self.is_on() {
@@ -161,57 +159,57 @@ impl LostTime {
         }
     }
 
-    /// What is handled belongs to `of`.
+    /// Makes the stamp of `dependent` current, advanced to `now`.
     #[inline]
-    pub(crate) fn continues(&mut self, of: Of, now: Time) {
+    pub(crate) fn continues(&mut self, dependent: Dependent, now: Time) {
         if self.is_on()
-            && let Some(stamp) = self.stamps.get(of.key())
+            && let Some(stamp) = self.stamps.get(dependent.key())
         {
             self.current = stamp.later(now);
         }
     }
 
-    /// The same for the last time: `of` is complete, and nobody asks for it any more.
+    /// Makes the stamp of `dependent` current and removes it, since `dependent` is complete.
     #[inline]
-    pub(crate) fn is_complete<M: Mode>(&mut self, of: Of, now: Time) {
-        self.continues(of, now);
-        self.forget::<M>(of);
+    pub(crate) fn is_complete<M: Mode>(&mut self, dependent: Dependent, now: Time) {
+        self.continues(dependent, now);
+        self.forget::<M>(dependent);
     }
 
-    /// `of` has happened now, by what is handled.
+    /// Gives `dependent` the current stamp.
     #[inline]
-    pub(crate) fn note<M: Mode>(&mut self, of: Of) {
+    pub(crate) fn note<M: Mode>(&mut self, dependent: Dependent) {
         if self.is_on() {
-            self.stamps.set::<M>(of.key(), &self.current);
+            self.stamps.set::<M>(dependent.key(), &self.current);
         }
     }
 
-    /// `of` needs what is handled, too.
+    /// Joins the current stamp into that of `dependent`.
     #[inline]
-    pub(crate) fn needs_current<M: Mode>(&mut self, of: Of) {
+    pub(crate) fn needs_current<M: Mode>(&mut self, dependent: Dependent) {
         if self.is_on() {
-            self.stamps.join::<M>(of.key(), &self.current);
+            self.stamps.join::<M>(dependent.key(), &self.current);
         }
     }
 
-    /// `of` needs `other`, which is not asked for again.
-    fn needs<M: Mode>(&mut self, of: Of, other: Of) {
+    /// Joins the stamp of `other` into that of `dependent`, and removes that of `other`.
+    fn needs<M: Mode>(&mut self, dependent: Dependent, other: Dependent) {
         if let Some(other) = self.stamps.take::<M>(other.key()) {
-            self.stamps.join::<M>(of.key(), &other);
+            self.stamps.join::<M>(dependent.key(), &other);
         }
     }
 
-    /// What is handled needs `of`, which is not asked for again.
+    /// Joins the stamp of `dependent` into the current one, and removes it.
     #[inline]
-    pub(crate) fn takes<M: Mode>(&mut self, of: Of) {
+    pub(crate) fn takes<M: Mode>(&mut self, dependent: Dependent) {
         if self.is_on()
-            && let Some(stamp) = self.stamps.take::<M>(of.key())
+            && let Some(stamp) = self.stamps.take::<M>(dependent.key())
         {
             self.current.join(&stamp);
         }
     }
 
-    /// What a message takes along that is sent now.
+    /// The stamp that a message sent now carries.
     #[inline]
     pub(crate) fn carried(&self) -> Carried {
         Carried {
@@ -225,25 +223,23 @@ impl LostTime {
         self.path.is_on().then_some(&self.path)
     }
 
-    /// What jobs lose as they go on.
+    /// Lost time per iteration and per interval.
     pub(crate) fn progress(&self) -> &ProgressLog {
         &self.progress
     }
 
-    /// The stamp of `of`.
-    pub(crate) fn stamp(&self, of: Of) -> Option<Stamp> {
-        self.stamps.get(of.key())
+    pub(crate) fn stamp(&self, dependent: Dependent) -> Option<Stamp> {
+        self.stamps.get(dependent.key())
     }
 
-    /// Nobody asks for `of` any more.
+    /// Removes the stamp of `dependent`.
     #[inline]
-    pub(crate) fn forget<M: Mode>(&mut self, of: Of) {
+    pub(crate) fn forget<M: Mode>(&mut self, dependent: Dependent) {
         if self.is_on() {
-            self.stamps.forget::<M>(of.key());
+            self.stamps.forget::<M>(dependent.key());
         }
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.stamps.memory() + self.path.memory() + self.progress.memory() + self.outside.memory()
     }

@@ -1,11 +1,10 @@
-//! What the hosts have measured: counters and records without the state that made them, to be put together from
-//! their parts.
+//! Measurements of the hosts: counters and records without the simulation state, to be merged from parts.
 
 use crate::Hosts;
 use crate::RetryCounts;
 use crate::StageMeasured;
 use crate::TimelineMeasured;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::lost::path::PathRecord;
 use crate::lost::progress::{self, JobStamp, LostInterval};
 use crate::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
@@ -19,67 +18,67 @@ use odonata_storage::{
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// Everything that was measured in a part of the hosts, or in all of them.
+/// All measurements of one part of the hosts, or of all parts.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub struct HostMeasured {
-    /// Ranks, counted over all jobs, in order.
+    /// Metrics per rank; ranks are numbered over all jobs, in order.
     pub ranks: Vec<(u32, RankMetrics)>,
-    /// Message latency from call to arrival, per traffic: that of number `2 job` is the job's MPI, the next one its I/O.
+    /// Message latency from call to arrival, per traffic class: `2 job` is the job's MPI, `2 job + 1` its I/O.
     pub message_latency: Histogram,
-    /// Messages that have arrived, up to the limit; put together, in order of job, class, source and so on.
+    /// Arrived messages, up to the limit; once merged, ordered by job, class, source and the remaining fields.
     pub messages: Vec<MessageRecord>,
-    /// Reads and writes, up to the limit; put together, in order of job and rank.
+    /// Reads and writes, up to the limit; once merged, ordered by job and rank.
     pub io: Vec<IoRecord>,
     /// Ends of iterations.
     pub iterations: Vec<IterationRecord>,
-    /// Values that programs have reported, in order of job, rank and time.
+    /// Values reported by programs, ordered by job, rank and time.
     pub reports: Vec<ReportRecord>,
-    /// What ranks and servers did one by one, if that was asked for; no part of the digest.
+    /// Single actions of ranks and servers, if requested; not part of the digest.
     pub timeline: TimelineMeasured,
     /// Storage servers, in order.
     pub servers: Vec<(u32, Metrics)>,
-    /// Their locks, in order; empty where there are none.
+    /// Locks of storage servers, in order; empty without locks.
     pub locks: Vec<(u32, LockMetrics)>,
-    /// Metadata servers, in order; their numbers come after those of storage servers.
+    /// Metadata servers, in order; their numbers follow those of the storage servers.
     pub metadata: Vec<(u32, MetadataMetrics)>,
-    /// Devices of storage servers: server, number of the device there.
+    /// Devices of storage servers: server, device number on the server.
     pub devices: Vec<(u32, u32, DeviceMetrics)>,
-    /// What faults have cost: server, number of the device there; those alone that have had some.
+    /// Costs of faults: server, device number on the server; only devices that had a fault.
     pub faults: Vec<(u32, u32, FaultMetrics)>,
-    /// What failures of storage servers have cost: server, job; of those alone that have cost something.
+    /// Losses by failures of storage servers: server, job; only those with a loss.
     pub losses: Vec<(u32, u16, Losses)>,
-    /// Bytes of files that were removed: storage server, job; of those alone that have some.
+    /// Bytes of removed files: storage server, job; only nonzero entries.
     pub removed: Vec<(u32, u16, u64)>,
-    /// What clients had to do over again, by job and by storage server; empty where they wait for ever.
+    /// Retries of clients, by job and by storage server; empty if clients wait forever.
     pub retries: (Vec<RetryCounts>, Vec<RetryCounts>),
     /// Whether a server of a lower tier fails.
     pub below_fails: bool,
-    /// What of them was in use: interval (counted from 0), server, sums over time; in order.
+    /// Resource usage of servers: interval (counted from 0), server, sums over time; in order.
     pub occupancy: Vec<(u64, u32, Occupancy)>,
-    /// What each tier of servers did for each job, and where its bytes are, by tier and job; empty where there is one tier.
+    /// Work of each tier of servers per job, and the location of its bytes, by tier and job; empty with a single tier.
     pub tiers: BTreeMap<(u8, u16), (TierMetrics, TierContents)>,
-    /// What each job staged in and out; empty where there is one tier.
+    /// Staging of each job, in and out; empty with a single tier.
     pub stages: BTreeMap<u16, StageMeasured>,
-    /// Who waited for whom at which server, in order of server, resource, victim, culprit.
+    /// Waiting time at servers, ordered by server, resource, victim, culprit.
     pub blame: Vec<ServerCharge>,
-    /// The same over time: start of interval, tier, resource, victim, culprit.
+    /// Waiting time over time: start of interval, tier, resource, victim, culprit.
     waits: BTreeMap<(Time, u8, u8, u16, u16), Time>,
-    /// What ranks have lost until they ended, or until now, in order of ranks; empty unless that is asked for, and no part of
+    /// Lost time of ranks up to their ends, or up to now, in order of ranks; empty unless requested, and not part of
     /// the digest.
     pub lost: Vec<(u32, Stamp)>,
-    /// What ranks had lost before they started, of those that had, in order; empty unless that is asked for.
+    /// Lost time of ranks before their start, where nonzero, in order; empty unless requested.
     pub lost_before: Vec<(u32, Stamp)>,
-    /// The last waits in which ranks have lost something, in order of ranks and numbers; empty unless that is asked for.
+    /// The last waits in which ranks lost time, ordered by rank and number; empty unless requested.
     pub lost_path: Vec<PathRecord>,
-    /// What jobs have lost by the end of each iteration, by job and iteration; empty unless it is found out what is lost.
+    /// Lost time of jobs by the end of each iteration, by job and iteration; empty unless lost time is recorded.
     pub lost_iterations: BTreeMap<(u16, u32), JobStamp>,
-    /// What they have lost over time, in order; empty unless that is asked for.
+    /// Lost time of jobs per interval, in order; empty unless requested.
     pub lost_intervals: Vec<LostInterval>,
-    /// Time in which devices served requests, per job, in ps.
+    /// Time during which devices served requests, per job, in ps.
     pub device_time_ps: Vec<u128>,
-    /// When the last byte of a write of each job came to a device; `None` where none has.
+    /// Time at which the last written byte of each job reached a device; `None` without one.
     pub last_commit: Vec<Option<Time>>,
-    /// For jobs that wait for others: when each rank started.
+    /// For jobs that wait for others: start time of each rank.
     first_rank: Vec<u32>,
     waiting: Vec<bool>,
     message_limit: u64,
@@ -87,7 +86,7 @@ pub struct HostMeasured {
 }
 
 impl Hosts {
-    /// What this part has measured, if the run ends at `now`: with what unfinished operations have cost until then.
+    /// The measurements of this part if the run ends at `now`, including the cost of unfinished operations until then.
     pub fn measured(&self, now: Time) -> HostMeasured {
         let jobs = 0..self.jobs();
         let metrics = |(number, _): (u32, &RankMetrics)| {
@@ -99,7 +98,7 @@ impl Hosts {
         let name = |wait: &ServerWaitSeries| (wait.start, wait.tier, wait.resource, wait.victim, wait.culprit);
         let mut waits = BTreeMap::new();
         let faults = &self.io.fault_waits;
-        // Clients and servers may both say something of one fault.
+        // Client and server may both report waits for the same fault.
         for wait in (servers.blame_series().chain(metadata.blame_series())).chain(faults.blame_series()) {
             let sum = waits.entry(name(&wait)).or_insert(Time::ZERO);
             *sum = Time(sum.0.wrapping_add(wait.time.0));
@@ -142,31 +141,31 @@ impl Hosts {
 }
 
 impl Hosts {
-    /// What the ranks that have started here have lost when they end, or until `now`.
+    /// Lost time of the ranks started in this part, up to their ends or to `now`.
     fn lost_until(&self, now: Time) -> Vec<(u32, Stamp)> {
         let lost = &self.ranks.lost;
         if !lost.is_on() {
             return Vec::new();
         }
         let of_rank = |(rank, metrics): (u32, &RankMetrics)| {
-            let stamp = lost.stamp(Of::Rank(rank))?;
+            let stamp = lost.stamp(Dependent::Rank(rank))?;
             let end = if metrics.finished { metrics.end } else { now };
             Some((rank, stamp.later(end)))
         };
         self.records.all_metrics().filter_map(of_rank).collect()
     }
 
-    /// What the ranks that have started here had lost before that.
+    /// Lost time before the start of the ranks started in this part.
     fn lost_before(&self) -> Vec<(u32, Stamp)> {
         let lost = &self.ranks.lost;
-        let of_rank = |(rank, _)| Some((rank, lost.stamp(Of::Start(rank))?));
+        let of_rank = |(rank, _)| Some((rank, lost.stamp(Dependent::Start(rank))?));
         match lost.is_on() {
             true => self.records.all_metrics().filter_map(of_rank).collect(),
             false => Vec::new(),
         }
     }
 
-    /// The last waits of the ranks that have started here.
+    /// The last waits of the ranks started in this part.
     fn lost_path(&self, now: Time) -> Vec<PathRecord> {
         let Some(path) = self.ranks.lost.path() else {
             return Vec::new();
@@ -178,10 +177,10 @@ impl Hosts {
         self.lost_until(now).into_iter().flat_map(of_rank).collect()
     }
 
-    /// Checks that what each rank has lost adds up to the time by which it was late, which is no longer than it ran.
+    /// Checks for each rank that its losses add up to its delay, and that the delay is no longer than its run.
     ///
     /// # Errors
-    /// Says which rank's does not.
+    /// Names the rank whose sum is wrong.
     pub(crate) fn audit_lost_time(&self) -> Result<(), String> {
         let audit = |(rank, stamp): &(u32, Stamp)| {
             (stamp.audit()).map_err(|text| format!("{}: {text}", self.layout.name(*rank)))
@@ -198,7 +197,6 @@ impl Hosts {
         Ok(())
     }
 
-    /// What each job staged here.
     fn stages(&self) -> BTreeMap<u16, StageMeasured> {
         let metrics = self.io.servers.servers().stage_metrics();
         let of_job = |(job, metrics)| {
@@ -210,8 +208,7 @@ impl Hosts {
 }
 
 impl HostMeasured {
-    /// Puts together what parts have measured, given in the order of their logical processes; `None` if there is no
-    /// part.
+    /// Merges the measurements of parts, given in the order of their logical processes; `None` if there is no part.
     pub fn join(parts: impl IntoIterator<Item = HostMeasured>) -> Option<HostMeasured> {
         parts.into_iter().reduce(HostMeasured::with).map(HostMeasured::in_order)
     }
@@ -240,7 +237,7 @@ impl HostMeasured {
         self.occupancy.sort_unstable_by_key(|&(bin, server, _)| (bin, server));
         self.blame
             .sort_unstable_by_key(|charge| (charge.server, charge.resource, charge.victim, charge.culprit));
-        // What clients of several parts, and the server itself, have said of its faults.
+        // Clients in several parts, and the server itself, have reported waits for the same fault.
         self.blame.dedup_by(|next, sum| {
             let name = |charge: &ServerCharge| (charge.server, charge.resource, charge.victim, charge.culprit);
             let same = name(next) == name(sum);
@@ -315,12 +312,12 @@ impl HostMeasured {
         }
     }
 
-    /// What was measured at rank `rank` of `job`; of all parts put together.
+    /// The metrics of rank `rank` of `job`; valid once all parts are merged.
     pub fn metrics(&self, job: u16, rank: u32) -> &RankMetrics {
         &self.ranks[(self.first_rank[usize::from(job)] + rank) as usize].1
     }
 
-    /// The job of a rank that is counted over all jobs, and its number there.
+    /// The job of a rank numbered over all jobs, and its number in the job.
     pub fn job_of(&self, rank: u32) -> (u16, u32) {
         let job = self
             .first_rank
@@ -329,12 +326,12 @@ impl HostMeasured {
         (job as u16, rank - self.first_rank[job])
     }
 
-    /// The same, of all ranks of `job`, of which there are `ranks`.
+    /// The metrics of the `ranks` ranks of `job`; valid once all parts are merged.
     pub fn of_job(&self, job: u16, ranks: u32) -> impl Iterator<Item = &RankMetrics> {
         (0..ranks).map(move |rank| self.metrics(job, rank))
     }
 
-    /// From the first I/O request of `job` to its last acknowledgement, if it did any.
+    /// Time of the first I/O request of `job` and of its last acknowledgment, if there are any.
     pub fn io_span(&self, job: u16, ranks: u32) -> Option<(Time, Time)> {
         self.of_job(job, ranks)
             .filter(|metrics| metrics.io_operations > 0)
@@ -342,11 +339,12 @@ impl HostMeasured {
             .reduce(|(first, last), (f, l)| (first.min(f), last.max(l)))
     }
 
-    /// Checks after a good end that every tier has handed on to the next what that has got; where servers of lower tiers fail, that may be
-    /// more, written twice, or less, lost on the way to a device, and their own audit says what became of it.
+    /// Checks after a complete run that each tier has passed on to the next exactly what the next received. If servers
+    /// of lower tiers fail, the next tier may receive more (written twice) or less (lost on the way to a device); their
+    /// own audit covers those bytes.
     ///
     /// # Errors
-    /// The first tier and job of which it is not so.
+    /// Names the first tier and job with a mismatch.
     pub fn audit_tiers(&self) -> Result<(), String> {
         if self.below_fails {
             return Ok(());
@@ -355,7 +353,7 @@ impl HostMeasured {
             let below = self.tiers.get(&(tier + 1, job)).map_or(0, |(below, _)| below.received);
             if metrics.sent != below {
                 return Err(format!(
-                    "storage: tier {tier} has handed down {} B of job {job}, the next tier has got {below} B",
+                    "storage: tier {tier} has passed on {} B of job {job}, but the next tier has received {below} B",
                     metrics.sent
                 ));
             }
@@ -363,7 +361,7 @@ impl HostMeasured {
         Ok(())
     }
 
-    /// Who waited for whom at servers over time.
+    /// Waiting time at servers over time.
     pub fn blame_series(&self) -> impl Iterator<Item = ServerWaitSeries> + '_ {
         self.waits
             .iter()
@@ -377,7 +375,7 @@ impl HostMeasured {
             })
     }
 
-    /// Adds every result to a digest.
+    /// Adds all results to a digest.
     pub fn results(&self, digest: &mut Digest) {
         for (_, metrics) in &self.ranks {
             metrics.results(digest);
@@ -425,7 +423,7 @@ impl HostMeasured {
             for word in head.into_iter().chain([r.file, r.bytes, r.start.0, r.end.0]) {
                 digest.word(word);
             }
-            // Of one server, these follow from what else is there.
+            // With one server, the remaining fields determine these.
             if r.servers > 1 {
                 digest.word(r.servers.into());
                 digest.word(r.first_byte.0);
@@ -471,7 +469,7 @@ impl HostMeasured {
         for counts in self.retries.0.iter().chain(&self.retries.1) {
             digest.text(&format!("{counts:?}"));
         }
-        // All that matters of a server's only device is said above.
+        // The totals above cover the only device of a server.
         for (_, _, metrics) in self.devices.iter().filter(|&&(_, device, _)| device > 0) {
             digest.text(&format!("{metrics:?}"));
         }
@@ -502,8 +500,8 @@ impl HostMeasured {
     }
 }
 
-/// Cuts `records` down to the `limit` that have ended first, and sorts them. Each part has kept so many, and what ended with
-/// the last of them: together they have the first of all.
+/// Keeps the first `limit` of `records` by end time, and sorts them. Each part has kept this many, and those that ended
+/// together with its last one, so the parts together have the first of all.
 fn keep_first<R: Ord + Copy>(records: &mut Vec<R>, limit: u64, end: impl Fn(&R) -> Time) {
     if records.len() as u64 > limit {
         records.sort_unstable_by_key(|record| (end(record), *record));

@@ -1,42 +1,41 @@
-//! What the hosts count and record.
+//! Metrics and record types of the hosts.
 
 use odonata_engine::{Digest, Time};
 use odonata_storage::MetadataCall;
 
-/// What was measured at one rank.
+/// The metrics of one rank.
 ///
-/// Sums over messages and files are `u128` picoseconds, because those of overlapping ones can exceed
-/// the 213 days of 64 bits.
+/// Sums over messages and files are `u128` picoseconds, because sums over overlapping ones can exceed the 213 days of
+/// 64 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RankMetrics {
-    /// Time in which it computes, on one stream or on several at once.
+    /// Time during which it computes on at least one stream.
     pub compute: Time,
-    /// When the last of the computations that have begun ends.
+    /// End of the last computation that has begun.
     computing_until: Time,
-    /// Time blocked in MPI calls of stream 0: sends, receives, collectives, waits that were completed
-    /// by a message, and the costs of calls.
+    /// Time blocked in MPI calls of stream 0: sends, receives, collectives, waits completed by a message, and the costs
+    /// of calls.
     pub mpi: Time,
-    /// Time blocked in I/O calls of all streams: reads and writes from request to acknowledgement,
-    /// and waits that were completed by a file transfer.
+    /// Time blocked in I/O calls of all streams: reads and writes from request to acknowledgment, and waits completed
+    /// by a file transfer.
     pub io: Time,
-    /// When its program or source started; simulated time.
+    /// Start of its program or source, in simulated time.
     pub start: Option<Time>,
-    /// When its program ended, or its last message was sent (a source that was told to stop: when it was told);
-    /// simulated time.
+    /// End of its program, send of its last message, or stop of its source, in simulated time.
     pub end: Time,
-    /// Whether it came to its end.
+    /// Whether it has ended.
     pub finished: bool,
-    /// Messages sent, those of collectives included.
+    /// Messages sent, including those of collectives.
     pub sends: u64,
     /// Messages that have arrived.
     pub recvs: u64,
     /// Bytes sent in messages.
     pub bytes_sent: u64,
-    /// Bytes that have arrived in messages.
+    /// Bytes of arrived messages.
     pub bytes_received: u64,
-    /// From send call to arrival, summed over the messages that have arrived, in ps.
+    /// Sum of the latencies of the arrived messages, from send call to arrival, in ps.
     pub latency_ps: u128,
-    /// The longest of them.
+    /// The longest of these latencies.
     pub latency_max: Time,
     /// Bytes written and acknowledged.
     pub bytes_written: u64,
@@ -44,43 +43,43 @@ pub struct RankMetrics {
     pub bytes_read: u64,
     /// Reads and writes completed.
     pub io_operations: u64,
-    /// When the first of them was requested; meaningless without any.
+    /// Time of the first request; meaningless without any.
     pub io_first: Time,
-    /// When the last of them was acknowledged; meaningless without any.
+    /// Time of the last acknowledgment; meaningless without any.
     pub io_last: Time,
-    /// From request to acknowledgement, summed over reads and writes, blocking or not, in ps.
+    /// Sum over reads and writes, blocking or not, of the time from request to acknowledgment, in ps.
     pub io_duration_ps: u128,
-    /// Calls that metadata servers have answered.
+    /// Answered metadata calls.
     pub metadata_calls: u64,
-    /// From call to answer, summed over these, in ps.
+    /// Sum of their times from call to answer, in ps.
     pub metadata_ps: u128,
 }
 
 impl RankMetrics {
-    /// From the start of its job to its end; zero if it has not ended.
+    /// Time from the start of its job to its end; zero if it has not ended.
     pub fn elapsed(&self, job_start: Time) -> Time {
         self.end.saturating_sub(job_start)
     }
 
-    /// A computation of this `duration` begins on one of its streams at `now`, no earlier than those before it.
+    /// Begins a computation of `duration` on one of its streams at `now`, in the order of time.
     pub(crate) fn computes(&mut self, now: Time, duration: Time) {
         let (begin, end) = (now.max(self.computing_until), now + duration);
         self.compute += end.saturating_sub(begin);
         self.computing_until = self.computing_until.max(end);
     }
 
-    /// Takes back what has been booked of computations that go on after `now`.
+    /// Removes the charged time of computations after `now`.
     pub(crate) fn computes_until(&mut self, now: Time) {
         self.compute = self.compute.saturating_sub(self.computing_until.saturating_sub(now));
         self.computing_until = self.computing_until.min(now);
     }
 
-    /// Elapsed time less computation: the time that communication and I/O cost.
+    /// Elapsed time minus computation: the time spent on communication and I/O.
     pub fn non_compute(&self, job_start: Time) -> Time {
         self.elapsed(job_start).saturating_sub(self.compute)
     }
 
-    /// Mean message latency in ps, if any has arrived.
+    /// Mean message latency in ps, if any message has arrived.
     pub fn mean_latency_ps(&self) -> Option<f64> {
         (self.recvs > 0).then(|| self.latency_ps as f64 / self.recvs as f64)
     }
@@ -118,19 +117,19 @@ impl RankMetrics {
     }
 }
 
-/// What a rank asked of a server.
+/// The operation that a rank requests from a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub enum IoOperation {
     /// A read.
     Read,
     /// A write.
     Write,
-    /// A call that a metadata server answers.
+    /// A call to a metadata server.
     Metadata(MetadataCall),
 }
 
 impl IoOperation {
-    /// Its name, as tables have it.
+    /// The name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             IoOperation::Read => "read",
@@ -139,7 +138,7 @@ impl IoOperation {
         }
     }
 
-    /// Its number in digests.
+    /// The number in digests.
     pub(crate) fn number(self) -> u64 {
         match self {
             IoOperation::Read => 0,
@@ -149,72 +148,73 @@ impl IoOperation {
     }
 }
 
-/// A read or write, or a call for metadata.
+/// A read, write or metadata call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct IoRecord {
     /// Job.
     pub job: u16,
     /// Rank of the job.
     pub rank: u32,
-    /// Storage server that has the first byte; the metadata server that was asked.
+    /// Storage server that holds the first byte, or the metadata server.
     pub server: u32,
-    /// What was asked.
+    /// The operation.
     pub operation: IoOperation,
-    /// File of the job's directory.
+    /// File number in the job's directory.
     pub file: u64,
     /// Length in bytes.
     pub bytes: u64,
-    /// When the request left the rank.
+    /// Time at which the request left the rank.
     pub start: Time,
-    /// When the acknowledgement, and all data of a read, were back: the last of them where several servers took part.
+    /// Arrival time of the last acknowledgment and of all data read, over all servers involved.
     pub end: Time,
-    /// First byte within the file; of a call for metadata, its directory.
+    /// First byte in the file; for a metadata call, the directory.
     pub offset: u64,
-    /// When the first data went: the first piece of a write left the rank, that of a read arrived. The end, without data.
+    /// Start of the data transfer: the first piece of a write left the rank, or that of a read arrived. Equal to `end`
+    /// without data.
     pub first_byte: Time,
-    /// Servers that took part.
+    /// Number of servers involved.
     pub servers: u32,
-    /// Tries of its requests that were not answered in time.
+    /// Attempts that timed out.
     pub timeouts: u32,
 }
 
-/// A message that has arrived.
+/// An arrived message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct MessageRecord {
     /// Job.
     pub job: u16,
-    /// Whether it belongs to the job's I/O; then one end is a storage server.
+    /// Whether it belongs to the job's I/O; if so, one end is a storage server.
     pub io: bool,
-    /// Sender: rank of the job, or number of the server.
+    /// Sender: rank of the job, or server number.
     pub source: u32,
-    /// Receiver: rank of the job, or number of the server.
+    /// Receiver: rank of the job, or server number.
     pub destination: u32,
-    /// Whether the sender is a storage server. The receiver is one if `io` holds and this does not.
+    /// Whether the sender is a storage server. The receiver is one if `io` is true and this is false.
     pub from_server: bool,
     /// Payload in bytes.
     pub bytes: u64,
-    /// When it was sent: the call of a rank.
+    /// Time of the send; for a rank, of the call.
     pub created: Time,
-    /// From then to its arrival.
+    /// Time from the send to the arrival.
     pub latency: Time,
 }
 
-/// A value that a program has reported ([`OpKind::Report`](odonata_workload::OpKind::Report)).
+/// A value reported by a program ([`OpKind::Report`](odonata_workload::OpKind::Report)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct ReportRecord {
     /// Job.
     pub job: u16,
     /// Rank of the job.
     pub rank: u32,
-    /// How many values of the rank came before; 0 where the program has no memory, whose values have the order of their times.
+    /// Number of earlier values of the rank; 0 for a program without memory, whose values are ordered by time.
     pub order: u32,
-    /// Report of the program.
+    /// Report number in the program.
     pub report: u32,
-    /// Value of the report.
+    /// Index of the value in the report.
     pub index: u32,
-    /// The bits of the value.
+    /// The bits of the `f64` value.
     pub value: u64,
-    /// When.
+    /// Time of the report.
     pub time: Time,
 }
 
@@ -225,8 +225,8 @@ pub struct IterationRecord {
     pub job: u16,
     /// Rank of the job.
     pub rank: u32,
-    /// Iteration, from 0.
+    /// Iteration, counted from 0.
     pub iteration: u32,
-    /// When it ended.
+    /// Time of the end.
     pub time: Time,
 }

@@ -1,7 +1,7 @@
 //! The MPI layer: point-to-point messages and their protocols, matching, requests, collectives, communicators.
 //!
-//! Each component owns its state and changes it by the methods that it has; what leads from one to another (a match
-//! completes a request, which ends an operation) are methods of [`Hosts`](crate::Hosts).
+//! Each component owns its state and changes it by its own methods. Actions that cross components are methods of
+//! [`Hosts`](crate::Hosts): a match completes a request, which ends an operation.
 
 pub(crate) mod collective;
 pub(crate) mod communicator;
@@ -41,7 +41,7 @@ odonata_engine::journalled!(Mpi {
 });
 
 impl Mpi {
-    /// Bytes of memory held, without records.
+    /// Bytes of memory held, excluding records.
     pub(crate) fn footprint(&self) -> usize {
         self.matching.footprint()
             + self.requests.footprint()

@@ -1,4 +1,4 @@
-//! What the hosts are built from: settings, jobs, what to record.
+//! Inputs of the hosts: settings, jobs, what to record.
 
 use crate::settings::Mpi;
 use crate::{StageFile, StorageTier, TimelineParams};
@@ -18,46 +18,46 @@ pub struct HostParams {
     pub mpi: Mpi,
     /// Algorithms of collectives; see [`Collectives::rules`](crate::settings::Collectives::rules).
     pub rules: Rules,
-    /// The network interface; of the hosts are its message delay and its hand-off.
+    /// The network interface; the hosts use its message delay and its hand-off.
     pub nic: Nic,
-    /// Size of a request, pull or acknowledgement of I/O.
+    /// Size of an I/O request, pull or acknowledgment.
     pub io_control_message: Bytes,
-    /// Locks on ranges of files, if there are any.
+    /// Locks on byte ranges of files, if enabled.
     pub locks: Option<Locks>,
-    /// What clients do where a storage server does not answer in time; `None`: they wait.
+    /// How clients react when a storage server does not answer in time; `None`: they wait.
     pub client: Option<Client>,
     /// What the synchronization of a file waits for.
     pub sync: SyncDepth,
-    /// Whether storage servers know which bytes are whose, so that the removal of a file frees some.
+    /// Whether storage servers track which file owns which bytes, so that removing a file frees space.
     pub removes: bool,
-    /// The tiers of storage servers, the first one that ranks use among them; empty where there is no other.
+    /// The tiers of storage servers, starting with the one that ranks use; empty if there is only that one.
     pub tiers: Arc<[StorageTier]>,
-    /// What metadata servers work with, if there are any.
+    /// Parameters of the metadata servers, if there are any.
     pub metadata: Option<MetadataParams>,
-    /// Faults of metadata servers: the number of each, and when.
+    /// Faults of metadata servers: server number and period.
     pub metadata_faults: Vec<(u32, FaultPeriod)>,
-    /// When servers, or devices of theirs, are away.
+    /// Outages of servers or of single devices.
     pub outages: Vec<ServerOutage>,
-    /// Books of who waited for whom for locks and metadata, if they are kept.
+    /// Ledgers of waiting time per pair of jobs, for locks and metadata, if enabled.
     pub books: Option<BookParams>,
-    /// Whether ranks say what they have lost; needs the fabric's and the servers' books.
+    /// Whether ranks report their lost time; needs the ledgers of the fabric and of the servers.
     pub lost_time: bool,
-    /// How many of the last waits of each rank are kept, with where and to whom they were lost.
+    /// How many of the last waits of each rank are kept, with the place of the loss and the job that caused it.
     pub lost_time_path: u32,
-    /// Interval in which it is booked what is lost, if that is asked for.
+    /// Interval of the time series of lost time, if requested.
     pub lost_time_interval: Option<Time>,
-    /// What is recorded one by one.
+    /// Which single records to keep.
     pub records: RecordParams,
-    /// What is recorded one by one for a timeline, if anything.
+    /// Which timeline records to keep, if any.
     pub timeline: Option<TimelineParams>,
-    /// Whether the fabric may have wake-ups without effect at the end of a run, which are no part of it then.
+    /// Whether the fabric may end a run with wake-ups without effect; these do not count as part of the run.
     pub idle_wake_ups: bool,
-    /// Seed of all random choices of the hosts.
+    /// Seed of all random choices in the hosts.
     pub seed: u64,
 }
 
 impl HostParams {
-    /// When `server` is away as a whole, in order.
+    /// The outages of `server` as a whole, in order of time.
     pub(crate) fn outages_of(&self, server: u32) -> Vec<Outage> {
         let own = self.outages.iter();
         let own = own.filter(|outage| outage.server == server && outage.device.is_none());
@@ -67,69 +67,69 @@ impl HostParams {
     }
 }
 
-/// A while in which a server is away, or a device of it.
+/// The outage of a server or of one of its devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerOutage {
-    /// The server: storage servers first, metadata servers behind them.
+    /// The server: storage servers first, then metadata servers.
     pub server: u32,
-    /// The device, by its number there; `None`: the whole server.
+    /// The device, by its number on the server; `None`: the whole server.
     pub device: Option<u32>,
-    /// When.
+    /// The period of the outage.
     pub outage: Outage,
 }
 
-/// How books of who waited for whom are kept.
+/// Parameters of the ledgers of waiting time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookParams {
-    /// Jobs.
+    /// Number of jobs.
     pub jobs: u16,
-    /// Interval of the time series, if there is one.
+    /// Interval of the time series, if requested.
     pub interval: Option<Time>,
 }
 
-/// What is recorded one by one. Sums and histograms are always kept.
+/// Limits of single records. Sums and histograms are always kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordParams {
-    /// Most [`MessageRecord`](crate::MessageRecord)s.
+    /// Maximum number of [`MessageRecord`](crate::MessageRecord)s.
     pub messages: u64,
-    /// Most [`IoRecord`](crate::IoRecord)s.
+    /// Maximum number of [`IoRecord`](crate::IoRecord)s.
     pub io: u64,
-    /// Whether the messages of synthetic sources are looked at on arrival. If not, receivers of such
-    /// traffic count nothing, and a run saves an event per message; packets are counted either way.
+    /// Whether the arrival of messages of synthetic sources is an event. If not, their receivers count no messages, and
+    /// a run saves one event per message; packets are counted either way.
     pub source_arrivals: bool,
-    /// Whether there are [`MatchRecord`](crate::MatchRecord)s, all of them.
+    /// Whether to keep all [`MatchRecord`](crate::MatchRecord)s.
     pub matches: bool,
 }
 
-/// What the ranks of a job do.
+/// The work of the ranks of a job.
 #[derive(Clone, Debug)]
 pub enum JobProgram {
-    /// A program that waits for messages and files.
+    /// A program, which waits for messages and files.
     Program(Arc<dyn Program>),
     /// Open-loop sources.
     Synthetic {
-        /// What they send, where to, and how often.
+        /// What the sources send, to which ranks, and how often.
         source: Synthetic,
         /// Mean time between the messages of a rank.
         mean_gap: Time,
     },
 }
 
-/// How the ranks of a job access files.
+/// File access of the ranks of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileAccess {
-    /// The directory of its files, by its number. Jobs with the same one share their files.
+    /// The number of its directory. Jobs with the same directory share their files.
     pub directory: u16,
-    /// A hash of its name.
+    /// A hash of the name of the directory.
     pub key: u64,
-    /// Which servers its files are on.
+    /// The placement of its files on servers.
     pub layout: FileLayout,
-    /// Bytes that a rank may have written and not yet acknowledged when a write returns.
+    /// Unacknowledged bytes that a rank may have when a write returns.
     pub write_behind: Bytes,
 }
 
 impl FileAccess {
-    /// In a directory of its own, on the server of each rank, waiting for acknowledgements.
+    /// Own directory, each file on the server assigned to its rank, synchronous writes.
     pub fn own(directory: u16) -> FileAccess {
         FileAccess {
             directory,
@@ -148,29 +148,29 @@ impl FileAccess {
     }
 }
 
-/// A job, with its place on the machine.
+/// A job and its placement on the machine.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its work.
     pub program: JobProgram,
     /// The node of each rank.
     pub nodes: Vec<u32>,
     /// The storage server of each rank; empty if the job has none.
     pub servers: Vec<u32>,
-    /// How it accesses files.
+    /// Its file access.
     pub files: FileAccess,
-    /// Input files that are brought to its buffers.
+    /// Input files to stage into its burst buffers.
     pub stage_in: Vec<StageFile>,
-    /// Whether it starts when they are there.
+    /// Whether the job waits for the end of stage-in.
     pub stage_wait: bool,
-    /// Whether its data go down when it has ended.
+    /// Whether its data are staged out after its end.
     pub stage_out: bool,
-    /// When its ranks start; with `start_after`, how long after they hear of those jobs' end.
+    /// Start time of its ranks; with `start_after`, the delay after the notice of those jobs' end.
     pub start: Time,
-    /// Jobs, by their numbers, that must have ended before it starts; each once.
+    /// Numbers of the jobs that must end before this one starts, without duplicates.
     pub start_after: Vec<u16>,
-    /// Jobs whose end stops its sources; each once, and none for a program.
+    /// Jobs whose end stops its sources, without duplicates; empty for a program.
     pub until: Vec<u16>,
 }

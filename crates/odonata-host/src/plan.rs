@@ -1,4 +1,4 @@
-//! The plan of a machine's hosts: what all parts have in common, from which each part is built. It never changes.
+//! The plan of a machine's hosts: the immutable data shared by all parts, from which each part is built.
 
 use crate::io::Io;
 use crate::io::calls::OpenCalls;
@@ -37,33 +37,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The most ranks and servers of a machine.
+/// Maximum number of ranks and servers of a machine.
 const MOST_ENDPOINTS: usize = 1 << 28;
 
-/// The hosts of a machine, not yet built.
+/// The hosts of a machine before they are built.
 #[derive(Debug)]
 pub struct HostPlan {
     params: HostParams,
     interrupt: Interrupt,
     jobs: Arc<[JobPlan]>,
     places: Arc<[RankPlace]>,
-    /// Node and logical process of each server: of files, then of metadata.
+    /// Node and logical process of each server: storage servers, then metadata servers.
     servers: Vec<(u32, Lp)>,
-    /// The first of metadata.
     first_metadata: u32,
     /// (logical process, rank), sorted.
     starts: Arc<[(Lp, u32)]>,
-    /// Names of the random streams of ranks and, behind them, of servers.
+    /// Names of the random streams of ranks, then of servers.
     owners: Vec<u64>,
     processes: Lp,
 }
 
 impl HostPlan {
-    /// `jobs` on the nodes of `topology`; storage server `s` is on node `server_nodes[s]`.
+    /// Places `jobs` on the nodes of `topology`, and storage server `s` on node `server_nodes[s]`.
     ///
     /// # Panics
-    /// The lists do not belong together: a job with as many nodes (or servers, if it has any) as its program has
-    /// ranks is expected, and nodes that exist.
+    /// The lists are inconsistent: a job needs as many nodes, and servers if it has any, as its program has ranks, and
+    /// all nodes must exist.
     pub fn new(params: HostParams, jobs: Vec<Job>, server_nodes: &[u32], topology: &Topology) -> Self {
         let servers: Vec<(u32, Lp)> = server_nodes
             .iter()
@@ -85,8 +84,8 @@ impl HostPlan {
         }
         let mut plans = Vec::with_capacity(jobs.len());
         let mut places = Vec::new();
-        // Who draws random numbers is named by node and order on the node, not by rank: jobs share no node, so a
-        // job draws the same whether or not others run beside it.
+        // A random stream is named by its node and the order on the node, not by its rank: jobs share no node, so a job
+        // draws the same numbers with and without other jobs.
         let mut owners: Vec<u64> = Vec::new();
         let mut on_node = BTreeMap::<u32, u64>::new();
         for (number, job) in jobs.into_iter().enumerate() {
@@ -156,7 +155,7 @@ impl HostPlan {
         }
     }
 
-    /// The same with metadata servers on these nodes, which are numbered after the storage servers.
+    /// Adds metadata servers on these nodes, numbered after the storage servers.
     pub fn with_metadata_servers(mut self, nodes: &[u32], topology: &Topology) -> HostPlan {
         let places = nodes.iter().map(|&node| (node, topology.node_router(node)));
         let first = self.servers.len() as u64;
@@ -166,12 +165,11 @@ impl HostPlan {
         self
     }
 
-    /// The same, to be interrupted by `interrupt`.
+    /// Lets `interrupt` interrupt the run.
     pub fn interrupted_by(self, interrupt: Interrupt) -> HostPlan {
         HostPlan { interrupt, ..self }
     }
 
-    /// The jobs.
     pub(crate) fn jobs(&self) -> &[JobPlan] {
         &self.jobs
     }
@@ -188,7 +186,7 @@ impl HostPlan {
         parts.pop().expect("there is one part")
     }
 
-    /// The hosts of each of `ranges` of logical processes; `servers` makes the storage servers of a part, given their
+    /// The hosts of each of `ranges` of logical processes; `servers` makes the storage servers of a part from their
     /// numbers.
     pub fn parts(&self, ranges: &[Range<Lp>], mut servers: impl FnMut(&[u32]) -> Servers) -> Vec<Hosts> {
         let part_of = |lp: Lp| {
@@ -211,7 +209,7 @@ impl HostPlan {
         let (server_locals, server_lists) = local_indices(self.servers.len() as u32, parts, |s| {
             part_of(self.servers[s as usize].1)
         });
-        // In every part, those of files come first.
+        // In every part, storage servers come first.
         let storage_of = |part: usize| server_lists[part].partition_point(|&server| server < self.first_metadata);
         let server_places: Arc<[ServerPlace]> = (0..)
             .zip(self.servers.iter().zip(server_locals.iter()))
@@ -263,7 +261,7 @@ impl HostPlan {
             .params
             .client
             .is_some_and(|client| client.on_failure == OnFailure::ReRoute);
-        // Of the fault's books over time.
+        // The places in the ledger of fault waits over time.
         let places: Vec<u8> = (0..self.servers.len() as u32)
             .map(|server| match server < self.first_metadata {
                 true => tiers.partition_point(|tier| tier.first <= server).saturating_sub(1) as u8,
@@ -386,13 +384,12 @@ impl HostPlan {
         (0..parts).map(part).collect()
     }
 
-    /// The job of `rank`.
     fn job_of(&self, rank: u32) -> &JobPlan {
         &self.jobs[usize::from(self.places[rank as usize].job)]
     }
 
-    /// Per rank, reports of ranks below it and of its own that it waits for before it passes them on, of jobs that are `heard`;
-    /// empty if none is.
+    /// Per rank of a job that others wait for (`heard`), the number of end reports that it needs before it reports: its
+    /// own and one per child. Empty if there is no such job.
     fn unreported(&self, heard: impl Fn(&JobPlan) -> bool) -> Vec<u32> {
         let mut unreported = Vec::new();
         if self.jobs.iter().any(&heard) {

@@ -1,4 +1,4 @@
-//! Ranks: where each stands in its program, and its operations under way.
+//! Ranks: the position of each in its program, and its operations in progress.
 
 pub(crate) mod activity;
 pub(crate) mod call;
@@ -13,30 +13,30 @@ use memory::ProgramMemory;
 use odonata_engine::{List, Mode, NIL, Pool, SparseStore};
 use odonata_workload::{Cursor, Op};
 
-/// How far a program is looked at for a second stream.
+/// Number of operations that are searched for a second stream.
 pub(crate) const SCAN: u32 = 256;
 
-/// Operations of `rank`, which has several streams, that may be known and not complete. A rank with one stream looks at
+/// Maximum number of known, incomplete operations of `rank` if it has several streams. A rank with one stream looks at
 /// one operation only.
 pub(crate) fn look_ahead(layout: &Layout, rank: u32) -> u32 {
     layout.program(rank).map_or(1, |program| program.look_ahead().max(1))
 }
 
-/// What operations of a stream ask of each other.
+/// The ordering constraint among the operations of a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// One after the other, as the program has them.
+    /// In program order.
     Sequential,
-    /// One at a time.
+    /// One at a time, in any order.
     OneAtATime,
-    /// Nothing.
-    Beside,
+    /// None.
+    Unordered,
 }
 
 impl Order {
     fn of(stream: u16) -> Order {
         match stream {
-            Op::UNORDERED.. => Order::Beside,
+            Op::UNORDERED.. => Order::Unordered,
             Op::PROCESSORS.. => Order::OneAtATime,
             _ => Order::Sequential,
         }
@@ -50,11 +50,11 @@ pub(crate) struct Rank {
     /// Operations pulled and not complete, in program order.
     live: List,
     live_count: u32,
-    /// Those of them that may begin, or have been woken.
+    /// Number of live operations that may begin or have been woken.
     ready: u32,
-    /// Number of the operation at which to look for a second stream again.
+    /// Number of the operation at which to search for a second stream again.
     next_scan: u32,
-    /// Whether the program of this rank has several streams, as far as has been looked.
+    /// Whether the search has found several streams in the program of this rank.
     parallel: bool,
     /// Whether the program has no further operation.
     exhausted: bool,
@@ -74,13 +74,13 @@ impl Rank {
     }
 }
 
-/// The ranks of a part, with their operations under way and the memory of their programs.
+/// The ranks of a part, with their operations in progress and the memory of their programs.
 #[derive(Debug)]
 pub(crate) struct Ranks {
     ranks: SparseStore<Rank>,
     activities: Pool<Activity>,
     memory: ProgramMemory,
-    /// What they, and all that they wait for, have lost.
+    /// Lost time of the ranks and of everything they wait for.
     pub(crate) lost: LostTime,
 }
 odonata_engine::journalled!(Ranks {
@@ -100,26 +100,24 @@ impl Ranks {
         }
     }
 
-    /// Operation `slot`.
     #[inline]
     pub(crate) fn activity(&self, slot: u32) -> &Activity {
         self.activities.get(slot)
     }
 
-    /// Operation `slot`, to be changed.
     #[inline]
     pub(crate) fn edit_activity<M: Mode>(&mut self, slot: u32) -> &mut Activity {
         self.activities.edit::<M>(slot)
     }
 
-    /// All ranks with their operations under way, those of each in program order.
+    /// All ranks with their operations in progress, in program order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, impl Iterator<Item = &Activity>)> {
         self.ranks
             .iter()
             .map(|(number, rank)| (number, self.activities_in(&rank.live)))
     }
 
-    /// The operations of `rank` under way, in program order.
+    /// The operations of `rank` in progress, in program order.
     #[inline]
     pub(crate) fn activities_of(&self, rank: u32) -> impl Iterator<Item = &Activity> {
         self.activities_in(&self.ranks.get(rank).live)
@@ -130,7 +128,7 @@ impl Ranks {
         list.iter(&self.activities).map(|slot| self.activities.get(slot))
     }
 
-    /// Puts an operation at the end of those under way.
+    /// Appends an operation to those in progress.
     fn admit<M: Mode>(&mut self, rank: u32, op: Op) {
         let mut activity = Activity::new(rank, op);
         let order = Order::of(op.stream);
@@ -153,7 +151,7 @@ impl Ranks {
         state.ready += u32::from(ready);
     }
 
-    /// The first operation of `rank` that may begin or has been woken, no longer counted among these.
+    /// Takes the first operation of `rank` that may begin or has been woken, and clears its ready mark.
     fn next_ready<M: Mode>(&mut self, rank: u32) -> u32 {
         let ready = |&slot: &u32| matches!(self.activities.get(slot).phase, Phase::Ready | Phase::Woken);
         let live = self.ranks.get(rank).live;
@@ -165,7 +163,7 @@ impl Ranks {
         slot
     }
 
-    /// Removes operation `slot`, which is complete, from those under way; what came after it may be ready.
+    /// Removes complete operation `slot` and readies its successors.
     fn remove<M: Mode>(&mut self, slot: u32) {
         let Activity { rank, op, .. } = *self.activities.get(slot);
         let mut live = self.ranks.get(rank).live;
@@ -202,7 +200,8 @@ impl Ranks {
         state.ready += ready;
     }
 
-    /// Gives every processor that has nothing to do the first operation of `live` that may begin there; how many these are.
+    /// Assigns to every idle processor the first operation in `live` that may begin there; returns how many it
+    /// assigned.
     fn take_processors<M: Mode>(&mut self, live: &List) -> u32 {
         let mut taken = [0_u64; (Op::UNORDERED - Op::PROCESSORS) as usize / 64];
         let place = |stream: u16| {
@@ -231,7 +230,8 @@ impl Ranks {
         ready
     }
 
-    /// Operation `slot` waits for one of several requests, and one is complete: it will see at the end of this event.
+    /// Wakes operation `slot`, which waits for one of several requests, since one is complete. It checks them at the
+    /// end of this event.
     pub(crate) fn wake<M: Mode>(&mut self, slot: u32) {
         let activity = self.activities.edit::<M>(slot);
         if activity.phase == Phase::Blocked {
@@ -241,7 +241,7 @@ impl Ranks {
         }
     }
 
-    /// Begins a non-blocking collective, which is not among the operations under way.
+    /// Begins a non-blocking collective, which is not in the list of operations in progress.
     pub(crate) fn begin_background<M: Mode>(&mut self, activity: Activity) -> u32 {
         self.activities.allocate::<M>(Activity {
             background: true,
@@ -249,22 +249,21 @@ impl Ranks {
         })
     }
 
-    /// Frees non-blocking collective `slot`.
     fn end_background<M: Mode>(&mut self, slot: u32) {
         self.activities.free::<M>(slot);
     }
 
-    /// Non-blocking collectives that are not complete, in the order of their slots.
+    /// Non-blocking collectives in progress, in the order of their slots.
     pub(crate) fn background(&self) -> impl Iterator<Item = &Activity> {
         self.activities.iter().filter(|activity| activity.background)
     }
 
-    /// Operations under way, non-blocking collectives among them.
+    /// Number of operations in progress, including non-blocking collectives.
     pub(crate) fn live(&self) -> u32 {
         self.activities.live()
     }
 
-    /// Bytes of memory held, without the memory of programs.
+    /// Bytes of memory held, excluding the memory of programs.
     pub(crate) fn footprint(&self) -> usize {
         self.ranks.memory() + self.activities.memory() + self.lost.footprint()
     }

@@ -1,4 +1,4 @@
-//! Records: what is counted and recorded while a run goes on.
+//! Records: counters and rows that a run collects.
 
 use crate::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
 use crate::params::{HostParams, RecordParams};
@@ -13,11 +13,11 @@ pub(crate) struct Records {
     message_latency: Histogram,
     messages: Rows<MessageRecord>,
     io: Rows<IoRecord>,
-    /// When the last of these messages and of these reads and writes has ended.
+    /// End time of the last kept message, and of the last kept read or write.
     ends: Store<Time>,
     iterations: Rows<IterationRecord>,
     reports: Rows<ReportRecord>,
-    /// What ranks and servers do one by one, if that is asked for.
+    /// Single actions of ranks and servers, if requested.
     pub(crate) timeline: TimelineLog,
     limits: RecordParams,
 }
@@ -32,7 +32,7 @@ odonata_engine::journalled!(Records {
     timeline,
 });
 
-/// Tables of which the first rows are kept.
+/// Tables with a limit on their rows.
 #[derive(Clone, Copy)]
 enum Table {
     Messages,
@@ -40,7 +40,7 @@ enum Table {
 }
 
 impl Records {
-    /// Of ranks with these metrics, and messages of so many numbers of traffic.
+    /// For ranks with these metrics, and messages of `traffics` traffic classes.
     pub(crate) fn new(metrics: SparseStore<RankMetrics>, traffics: usize, params: &HostParams) -> Self {
         Records {
             metrics,
@@ -55,24 +55,21 @@ impl Records {
         }
     }
 
-    /// What was measured at `rank`.
     #[inline]
     pub(crate) fn metrics(&self, rank: u32) -> &RankMetrics {
         self.metrics.get(rank)
     }
 
-    /// The same, to be changed.
     #[inline]
     pub(crate) fn edit_metrics<M: Mode>(&mut self, rank: u32) -> &mut RankMetrics {
         self.metrics.edit::<M>(rank)
     }
 
-    /// What was measured at each rank.
     pub(crate) fn all_metrics(&self) -> impl Iterator<Item = (u32, &RankMetrics)> {
         self.metrics.iter()
     }
 
-    /// A message has arrived, of traffic `traffic`; `record` makes its row, if it is kept.
+    /// Counts an arrived message of traffic class `traffic`; `record` makes its row if the table keeps it.
     #[inline]
     pub(crate) fn add_message<M: Mode>(
         &mut self,
@@ -87,7 +84,7 @@ impl Records {
         }
     }
 
-    /// `rank` has read or written; `record` makes the row, if it is kept.
+    /// Counts a read or write that ended at `end`; `record` makes its row if the table keeps it.
     pub(crate) fn add_io<M: Mode>(&mut self, end: Time, record: impl FnOnce() -> IoRecord) {
         let (rows, limit) = (self.io.as_slice().len(), self.limits.io);
         if self.keeps_row::<M>(Table::Io, rows, limit, end) {
@@ -95,19 +92,18 @@ impl Records {
         }
     }
 
-    /// A rank has come to the end of an iteration.
+    /// Records the end of an iteration of a rank.
     pub(crate) fn add_iteration<M: Mode>(&mut self, record: IterationRecord) {
         self.iterations.push::<M>(record);
     }
 
-    /// A program has reported a value.
     pub(crate) fn add_report<M: Mode>(&mut self, record: ReportRecord) {
         self.reports.push::<M>(record);
     }
 
-    /// Whether the next row of `table`, of something that has ended at `end`, may be one of the first `limit`, beside the
-    /// `rows` that are there. Rows come nearly in the order of their ends: LPs may be at different times. What has ended
-    /// with the last of so many is kept as well; which rows are the first is decided when all parts are put together.
+    /// Whether the next row of `table`, which ended at `end`, may be one of the first `limit` rows, given the `rows`
+    /// kept so far. Rows arrive nearly in the order of their ends, since LPs may be at different times. Rows that end
+    /// together with the last one within the limit are kept as well; the merge of all parts selects the first ones.
     fn keeps_row<M: Mode>(&mut self, table: Table, rows: usize, limit: u64, end: Time) -> bool {
         let last = *self.ends.get(table as u32);
         if rows as u64 >= limit {
@@ -119,32 +115,31 @@ impl Records {
         true
     }
 
-    /// Message latency from call to arrival, per traffic.
+    /// Message latency from call to arrival, per traffic class.
     pub(crate) fn message_latency(&self) -> &Histogram {
         &self.message_latency
     }
 
-    /// Messages, in the order of their arrival, up to the limit.
+    /// Messages in the order of arrival, up to the limit.
     pub(crate) fn messages(&self) -> &[MessageRecord] {
         self.messages.as_slice()
     }
 
-    /// Reads and writes, in the order in which they ended, up to the limit.
+    /// Reads and writes in the order of their ends, up to the limit.
     pub(crate) fn io(&self) -> &[IoRecord] {
         self.io.as_slice()
     }
 
-    /// Ends of iterations, in the order in which they happened.
+    /// Ends of iterations, in order.
     pub(crate) fn iterations(&self) -> &[IterationRecord] {
         self.iterations.as_slice()
     }
 
-    /// Values that programs have reported.
     pub(crate) fn reports(&self) -> &[ReportRecord] {
         self.reports.as_slice()
     }
 
-    /// Bytes of memory held, without the tables.
+    /// Bytes of memory held, excluding the tables.
     pub(crate) fn footprint(&self) -> usize {
         self.metrics.memory()
     }

@@ -11,7 +11,7 @@
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::metrics::MessageRecord;
 use crate::mpi::matching::Envelope;
 use crate::payload::Payload;
@@ -162,7 +162,7 @@ impl Hosts {
             payload,
             next: NIL,
         });
-        self.ranks.lost.note::<C>(Of::Local(message));
+        self.ranks.lost.note::<C>(Dependent::Local(message));
         if notify_sent {
             ctx.schedule(source.lp, sent, HostEvent::LocalSent { message });
         }

@@ -1,4 +1,4 @@
-//! The settings of MPI: the keys of the table `mpi`, as they are written and as they are resolved.
+//! MPI settings: the keys of the table `mpi`, as written and as resolved.
 
 use odonata_units::{Bandwidth, Bytes, PerByte, Problem, Time, UnitError, positive};
 use schemars::JsonSchema;
@@ -11,46 +11,46 @@ use odonata_workload::collective::choice::{
 };
 use odonata_workload::collective::{Kind, Library, Rules};
 
-/// When the MPI library of a rank does what the protocol asks of it: answers a message that wants to be sent, sends
-/// it when it is wanted, goes on with a non-blocking collective.
+/// When the MPI library of a rank does its protocol work: it answers a request to send, sends the data of a granted
+/// one, advances a non-blocking collective.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Progress {
-    /// At once: a thread of its own, or the network interface, does it.
+    /// Immediately, by a progress thread or by the network interface.
     #[default]
     Asynchronous,
-    /// While the rank is inside an MPI call, or when it enters the next one.
+    /// During MPI calls of the rank: immediately while it is in one, otherwise when it enters the next.
     InCalls,
 }
 
-/// Costs and protocols of MPI calls, algorithms of collectives. A message of b bytes reaches the interface `send_overhead` +
-/// `send_delay` + b x `send_per_byte` after its call, of which only `send_overhead` occupies the rank.
+/// Costs and protocols of MPI calls, algorithms of collectives. A message of b bytes reaches the network interface
+/// `send_overhead` + `send_delay` + b x `send_per_byte` after its call. Only `send_overhead` occupies the rank.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mpi {
-    /// From a send call to the interface; does not occupy the rank.
+    /// Delay between a send call and the network interface; does not occupy the rank.
     pub send_delay: Time,
-    /// The part of this delay that grows with the message, such as a copy, e.g. "0.55 ns/B".
+    /// Additional delay per byte of the message, for example for a copy: "0.55 ns/B".
     pub send_per_byte: PerByte,
     /// Time that a send call occupies the rank (o of LogP).
     pub send_overhead: Time,
-    /// Time that completing a receive occupies the rank (o of LogP). A call that waits for several handles each as its message
-    /// comes: only what does not overlap with waiting makes it longer.
+    /// Time that completing a receive occupies the rank (o of LogP). A call that waits for several receives handles
+    /// each message on arrival, so that only handling that does not overlap with waiting prolongs the call.
     pub recv_overhead: Time,
-    /// Random delay, uniform in a range, of each call. Default: none.
+    /// Random delay of each call, uniform in a range. Default: none.
     pub call_jitter: Option<Jitter>,
     /// Latency of messages between ranks of one node; positive.
     pub local_latency: Time,
-    /// Bandwidth of messages between ranks of one node; each has all of it, however many there are.
+    /// Bandwidth of each message between ranks of one node; concurrent messages do not share it.
     pub local_bandwidth: Bandwidth,
-    /// Largest message that is sent at once, before its receive is there; longer ones wait for it (rendezvous).
-    /// "none": all are sent at once.
+    /// Size of the largest message that is sent without waiting for its receive (eager). Longer messages wait for it
+    /// (rendezvous). "none": all messages are eager.
     #[serde(deserialize_with = "eager_threshold")]
     #[schemars(with = "EagerThreshold")]
     pub eager_threshold: Option<Bytes>,
     /// Size of the two control messages of a rendezvous.
     pub rendezvous_control: Bytes,
-    /// Whether the data of a rendezvous leave without the delay `send_per_byte`, as by remote DMA.
+    /// Whether the data of a rendezvous skip the delay `send_per_byte`, as with remote DMA.
     pub rendezvous_zero_copy: bool,
     /// When the MPI library does its part of a rendezvous or of a non-blocking collective.
     pub progress: Progress,
@@ -78,18 +78,18 @@ impl Default for Mpi {
 }
 
 impl Mpi {
-    /// Checks what one value alone cannot say of itself.
+    /// Checks conditions beyond the type of each value.
     ///
     /// # Errors
-    /// The value that is out of its range.
+    /// A value is out of range.
     pub fn check(&self) -> Result<(), Problem> {
         let c = &self.collectives;
         if c.segment.0 > u64::from(u32::MAX) {
-            let problem = format!("segments of {} are longer than any pipeline has", c.segment);
+            let problem = format!("segments of {} are too long", c.segment);
             return Err(Problem::new("mpi.collectives.segment", problem, "less than 4 GiB"));
         }
         if c.window == 0 {
-            let problem = "all-to-alls that post nothing never end";
+            let problem = "an all-to-all that posts no messages never ends";
             return Err(Problem::new("mpi.collectives.window", problem, "at least 1"));
         }
         self.call_jitter
@@ -102,7 +102,7 @@ fn eager_threshold<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<
     EagerThreshold::deserialize(deserializer).map(|EagerThreshold(bytes)| bytes)
 }
 
-/// How the largest message is written that is sent before its receive is there; `None`: all messages are.
+/// The written form of the eager threshold; `None`: all messages are eager.
 struct EagerThreshold(Option<Bytes>);
 
 impl<'de> Deserialize<'de> for EagerThreshold {
@@ -126,7 +126,7 @@ impl<'de> Deserialize<'de> for EagerThreshold {
                         E::invalid_value(Unexpected::Str(&error.value), &wanted.as_str())
                     })
             }
-            // A number without unit: refused in the words for sizes.
+            // Rejects a number without a unit with the error message for sizes.
             fn visit_i64<E: Error>(self, number: i64) -> Result<EagerThreshold, E> {
                 Bytes::deserialize(number.into_deserializer()).map(|bytes| EagerThreshold(Some(bytes)))
             }
@@ -148,13 +148,13 @@ impl JsonSchema for EagerThreshold {
     }
 }
 
-/// Algorithms of collectives. "auto" chooses as the `library` does: MPICH (Thakur, Rabenseifner, Gropp, IJHPCA 19(1),
-/// 2005), whose thresholds are below, or Open MPI (Pjesivac-Grbovic et al., Cluster Computing 10(2), 2007). Gathers and
-/// scatters of blocks of different sizes are always linear.
+/// Algorithms of collectives. "auto" chooses like the selected `library`: MPICH (Thakur, Rabenseifner, Gropp, IJHPCA
+/// 19(1), 2005), whose thresholds are keys below, or Open MPI (Pjesivac-Grbovic et al., Cluster Computing 10(2), 2007).
+/// Gathers and scatters of blocks of different sizes are always linear.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Collectives {
-    /// Whose decisions "auto" means.
+    /// The MPI library whose decisions "auto" follows.
     pub library: Library,
     /// Algorithm of barriers.
     pub barrier: Barrier,
@@ -184,20 +184,22 @@ pub struct Collectives {
     pub alltoall: Alltoall,
     /// Algorithm of all-to-alls of listed sizes.
     pub alltoallv: Alltoallv,
-    /// Size of the messages of a pipeline whose algorithm is named, here or by a workload; "0 B" cuts nothing. "auto" chooses its own.
+    /// Segment size of pipelined algorithms that are selected by name, here or by a workload; "0 B" disables
+    /// segmentation. "auto" chooses its own.
     pub segment: Bytes,
-    /// Messages that a "scattered" all-to-all that is named, here or by a workload, posts at once, at least 1. "auto" posts 32.
+    /// Messages that a "scattered" all-to-all posts at a time, at least 1, if it is selected by name, here or by a
+    /// workload. "auto" posts 32.
     #[schemars(range(min = 1))]
     pub window: u32,
-    /// "auto" of MPICH: all-reduces of at most this size double recursively, longer ones reduce-scatter and all-gather. MPICH 3.4 to
-    /// 4.3 have "8 B", CODES "80 KiB".
+    /// "auto" of MPICH: all-reduces up to this size use recursive doubling, longer ones reduce-scatter and all-gather.
+    /// MPICH 3.4 to 4.3 use "8 B", CODES "80 KiB".
     pub allreduce_recursive_doubling_up_to: Bytes,
-    /// "auto" of MPICH: broadcasts below this size take the binomial tree.
+    /// "auto" of MPICH: broadcasts below this size use the binomial tree.
     pub broadcast_binomial_below: Bytes,
-    /// "auto" of MPICH: on fewer ranks every broadcast takes the binomial tree.
+    /// "auto" of MPICH: with fewer ranks, every broadcast uses the binomial tree.
     pub broadcast_min_ranks: u32,
-    /// "auto" of MPICH: longer broadcasts on a power of two of ranks gather by recursive doubling below this size; all
-    /// others gather around a ring.
+    /// "auto" of MPICH: longer broadcasts below this size on a power-of-two number of ranks gather by recursive
+    /// doubling; all others gather around a ring.
     pub broadcast_recursive_doubling_below: Bytes,
 }
 
@@ -231,7 +233,7 @@ impl Default for Collectives {
 }
 
 impl Collectives {
-    /// When which algorithm of a collective is taken.
+    /// The decision rules for the algorithm of each collective.
     pub fn rules(&self) -> Rules {
         let sizes = AlgorithmSizes {
             segment: self.segment.0 as u32,

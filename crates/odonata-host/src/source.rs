@@ -1,8 +1,8 @@
-//! Open-loop sources: a rank that sends whether or not the network keeps up.
+//! Open-loop sources: ranks that send regardless of whether the network keeps up.
 //!
-//! One event per message, and none of the machinery of requests and matching. A message pays the
-//! host's costs like any other; its event is the moment at which they are paid and it joins the
-//! interface's queue, so that no second one is needed for that.
+//! A source needs one event per message, and neither requests nor matching. A message takes the software delays of the
+//! host like any other. Its event is the end of these delays, when it joins the queue of the network interface, so no
+//! second event is needed.
 
 use crate::Hosts;
 use crate::context::HostContext;
@@ -13,21 +13,19 @@ use crate::send::{SendRequest, traffic_of};
 use odonata_engine::{Mode, SparseStore, Stream, Time};
 use odonata_network::Message;
 
-/// The state of a source.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Source {
     destination: Stream,
     arrival: Stream,
-    /// Messages sent.
     sent: u64,
-    /// When the next one is created, before the host's costs.
+    /// Creation time of the next message, before the software delays.
     next: Time,
-    /// When it was told to stop.
+    /// Time of the stop signal.
     stopped_at: Time,
 }
 
 impl Source {
-    /// One that draws destinations and times from these streams.
+    /// A source that draws destinations and times from these streams.
     pub(crate) fn new(destination: Stream, arrival: Stream) -> Self {
         Source {
             destination,
@@ -51,7 +49,7 @@ impl Sources {
         Sources { sources }
     }
 
-    /// Whether the source on `rank` has ended, when it was told, with an event still to come.
+    /// Whether the source on `rank` has stopped; one of its events may still be pending.
     #[inline]
     pub(crate) fn is_stopped(&self, rank: u32) -> bool {
         let source = self.sources.get(rank);
@@ -62,15 +60,14 @@ impl Sources {
         self.sources.edit::<M>(rank)
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.sources.memory()
     }
 }
 
 impl Hosts {
-    /// Starts the source of `rank`, as [`Arrival::first`](odonata_workload::Arrival::first) says. A rank whose pattern
-    /// has no destination for it ends at once.
+    /// Starts the source of `rank` at [`Arrival::first`](odonata_workload::Arrival::first). A rank without a
+    /// destination in its pattern ends immediately.
     pub(crate) fn start_source<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         let job = self.layout.job_of(rank);
         let JobProgram::Synthetic { source, mean_gap } = &job.program else {
@@ -139,7 +136,7 @@ impl Hosts {
         self.next_generation(ctx, rank, (created, next), bytes, last, stop);
     }
 
-    /// Schedules the message created at `at`, unless there is none; the last one was created at `before`.
+    /// Schedules the message created at `at`, if there is one; the previous message was created at `before`.
     #[inline]
     fn next_generation<C: HostContext>(
         &mut self,
@@ -166,13 +163,13 @@ impl Hosts {
         let (message_delay, handoff) = (nic.message_delay, nic.handoff);
         let handoff = self.transport.draw::<C>(rank, handoff);
         let joins = at + self.send_software(bytes) + message_delay + handoff;
-        // Jitter must not let a message overtake the one before.
+        // Jitter must not let a message overtake the previous one.
         let soon = Time(ctx.now().0 + 1);
         ctx.schedule(place.lp, joins.max(soon), HostEvent::Generate { rank });
     }
 
-    /// The source of `rank` is told to stop. A message that has been created still goes, and the source
-    /// ends with it; one that would be created from now on is not.
+    /// Stops the source of `rank`. A message that was created before is still sent and ends the source; no further
+    /// message is created.
     pub(crate) fn stop_source<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         let now = ctx.now();
         let cell = self.sources.edit::<C>(rank);

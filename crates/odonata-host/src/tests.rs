@@ -53,8 +53,8 @@ use std::sync::Arc;
 
 const NS: u64 = 1_000;
 
-/// A program that is written down rank by rank, with the members of its communicators: of a number, those
-/// of the first list that the rank is in. A number without lists stands for all ranks.
+/// A program given as one list of operations per rank, with the members of its communicators. If several lists have the
+/// same communicator number, a rank uses the first list that contains it. A number without lists stands for all ranks.
 #[derive(Debug)]
 struct Script(Vec<Vec<Op>>, Vec<(Comm, Vec<u32>)>);
 
@@ -80,7 +80,7 @@ impl Program for Script {
     }
 }
 
-/// The end of programs that have left behind what `text` says.
+/// The outcome of programs with the leftovers in `text`.
 fn left_behind(text: &str) -> HostOutcome {
     HostOutcome::Failed {
         kind: FailureKind::LeftBehind,
@@ -147,7 +147,7 @@ fn compute(ns: u64) -> OpKind {
     }
 }
 
-/// What a test runs on; the default is 9 groups of 4 routers with 2 nodes, minimal routing.
+/// The machine of a test; by default 9 groups of 4 routers with 2 nodes each, minimal routing.
 #[derive(Clone)]
 struct Setup {
     shape: DragonflyShape,
@@ -156,9 +156,8 @@ struct Setup {
     servers: Vec<ServerParams>,
     server_nodes: Vec<u32>,
     metadata_nodes: Vec<u32>,
-    /// When servers are away.
     outages: Vec<ServerOutage>,
-    /// When all devices are slow.
+    /// Periods in which all devices are slow.
     slow: Vec<odonata_storage::FaultPeriod>,
     jobs: Vec<Job>,
 }
@@ -231,7 +230,7 @@ impl Setup {
         }
     }
 
-    /// A job with `program` whose rank `r` is on node `nodes[r]`, with server 0 if there is one.
+    /// Adds a job with `program`, with rank `r` on node `nodes[r]` and on server 0 if there is one.
     fn job(mut self, program: JobProgram, nodes: &[u32]) -> Setup {
         let servers = if self.servers.is_empty() {
             Vec::new()
@@ -259,12 +258,12 @@ impl Setup {
         self.split(ranks, Vec::new(), nodes)
     }
 
-    /// As [`script`](Self::script), with communicators.
+    /// Like [`script`](Self::script), with communicators.
     fn split(self, ranks: Vec<Vec<Op>>, comms: Vec<(Comm, Vec<u32>)>, nodes: &[u32]) -> Setup {
         self.job(JobProgram::Program(Arc::new(Script(ranks, comms))), nodes)
     }
 
-    /// One storage server on `node`: 1 ns per byte and 100 ns per access.
+    /// Adds a storage server on `node` with 1 ns per byte and 100 ns per access.
     fn server(mut self, node: u32, capacity: u64) -> Setup {
         let device = Rate {
             read: Bandwidth(1e9),
@@ -375,7 +374,7 @@ impl Setup {
         TestMachine { fabric, hosts }
     }
 
-    /// Runs until nothing is left, or the hosts halt the run.
+    /// Runs until no event is left or the hosts halt the run.
     fn run(&self) -> TestMachine {
         let mut scheduler = Sequential::new(self.build());
         let pause = scheduler.run(Time::NEVER, u64::MAX);
@@ -386,7 +385,7 @@ impl Setup {
         machine
     }
 
-    /// As [`run`](Self::run); everything must have come to its end, and home.
+    /// Like [`run`](Self::run), and checks that the run completed and left nothing behind.
     fn complete(&self) -> TestMachine {
         let mut machine = self.run();
         assert_eq!(machine.outcome(), HostOutcome::Completed);
@@ -395,8 +394,8 @@ impl Setup {
         machine
     }
 
-    /// From the moment a message of one packet joins an idle NIC's queue to its arrival:
-    /// `sum over links (L / b + latency) + routers * delay`.
+    /// Time from joining the queue of an idle NIC to arrival, for a message of one packet: `sum over links (L / b +
+    /// latency) + routers * delay`.
     fn zero_load(&self, source: u32, target: u32, bytes: u64) -> Time {
         let machine = self.build();
         let (routing, params) = (machine.fabric.routing(), machine.fabric.params());
@@ -585,7 +584,7 @@ impl Model for TestMachine {
     }
 }
 
-/// Takes every event of `setup`, which was drawn by `seed`, back and does it again; the digest of what that leaves.
+/// Undoes and repeats every event of `setup`, which was generated from `seed`; returns the digest of the final state.
 fn redo_every_event(setup: &Setup, seed: u64) -> u128 {
     let mut harness = RollbackCheck::new(setup.build());
     harness

@@ -1,14 +1,14 @@
-//! Timeline: what chosen ranks and the storage servers do, one by one, within a period of a run.
+//! Timeline: single actions of chosen ranks and of the storage servers within a period of a run.
 //!
-//! | record | says | made |
+//! | record | content | made |
 //! |---|---|---|
-//! | [`CallRecord`] | a call of a rank, from its begin to its end: as long as the rank is blocked in it | when it ends |
-//! | [`StepRecord`] | a step on the way of a message or of a request ([`Step`]) | when it is taken |
-//! | [`AccessRecord`] | an access of a server's device, or a transfer of its drain | when it ends |
+//! | [`CallRecord`] | a call of a rank, from begin to end | at its end |
+//! | [`StepRecord`] | a step of a message or request ([`Step`]) | at the step |
+//! | [`AccessRecord`] | an access of a server's device, or a drain transfer | at its end |
 //!
-//! Nothing is recorded unless [`HostParams::timeline`](crate::HostParams::timeline) asks for it, and nothing of it is part of the
-//! results' digest: a run is the same with it and without. Each table keeps the rows that end first, up to a limit,
-//! and counts what it leaves out.
+//! A run records nothing unless [`HostParams::timeline`](crate::HostParams::timeline) is set. The records are not part
+//! of the digest of results and do not alter the run. Each table keeps the rows that end first, up to a limit, and
+//! counts the rows that it drops.
 
 pub(crate) mod call;
 mod first_rows;
@@ -30,7 +30,7 @@ use odonata_storage::ServerAccess;
 use odonata_workload::OpKind;
 use std::sync::Arc;
 
-/// Of which ranks, when and how many records there are.
+/// Ranks, period and maximum number of rows of a timeline.
 #[derive(Clone, Debug)]
 pub struct TimelineParams {
     ranks: Arc<[u64]>,
@@ -40,8 +40,8 @@ pub struct TimelineParams {
 }
 
 impl TimelineParams {
-    /// Of the ranks, counted over all jobs, for which `chosen` has true; of what happens from `from` until before `until`;
-    /// at most `rows` in each table.
+    /// Records the ranks, numbered over all jobs, for which `chosen` is true, from `from` until before `until`, with at
+    /// most `rows` rows per table.
     pub fn new(chosen: impl IntoIterator<Item = bool>, (from, until): (Time, Time), rows: u64) -> Self {
         let mut ranks: Vec<u64> = Vec::new();
         for (rank, chosen) in chosen.into_iter().enumerate() {
@@ -59,7 +59,6 @@ impl TimelineParams {
         }
     }
 
-    /// Whether `rank` is one of them.
     #[inline]
     fn has(&self, rank: u32) -> bool {
         self.ranks
@@ -67,7 +66,7 @@ impl TimelineParams {
             .is_some_and(|word| word >> (rank % 64) & 1 == 1)
     }
 
-    /// Whether some of `begin .. end` is in the period; an instant counts as what it is.
+    /// Whether `begin .. end` overlaps the period; an empty interval counts as an instant.
     #[inline]
     fn overlaps(&self, begin: Time, end: Time) -> bool {
         begin < self.until && (end > self.from || begin >= self.from)
@@ -79,7 +78,7 @@ impl TimelineParams {
 pub(crate) struct StepLog {
     params: Option<TimelineParams>,
     rows: FirstRows<StepRecord>,
-    /// When the call or completion takes place that is being carried out; set before, and no part of the state.
+    /// Time of the call or completion in progress; set before its steps, and not part of the state.
     now: Time,
 }
 odonata_engine::journalled!(StepLog { rows });
@@ -93,13 +92,12 @@ impl StepLog {
         }
     }
 
-    /// Says what time it is, for steps that are recorded without.
+    /// Sets the time of steps recorded without one.
     #[inline(always)]
     pub(crate) fn set_now(&mut self, now: Time) {
         self.now = now;
     }
 
-    /// Whether any steps are recorded.
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
         self.params.is_some()
@@ -114,19 +112,18 @@ impl StepLog {
         }
     }
 
-    /// The same of a step of `rank` alone, now.
+    /// Whether a step of `rank` alone is recorded now.
     #[inline(always)]
     pub(crate) fn wants_now(&self, rank: u32) -> bool {
         self.params.is_some() && self.wants(rank, rank, self.now)
     }
 
-    /// Records a step.
     #[inline]
     pub(crate) fn add<M: Mode>(&mut self, record: StepRecord) {
         self.rows.add::<M>(record.time, record);
     }
 
-    /// Records a step of now.
+    /// Records a step at the current time.
     pub(crate) fn add_now<M: Mode>(&mut self, record: StepRecord) {
         self.add::<M>(StepRecord {
             time: self.now,
@@ -160,7 +157,7 @@ impl TimelineLog {
         self.params.is_some()
     }
 
-    /// Whether a call of `rank` is recorded that began at `begin` and ends at `end`.
+    /// Whether a call of `rank` from `begin` to `end` is recorded.
     #[inline(always)]
     fn wants_call(&self, rank: u32, begin: Time, end: Time) -> bool {
         match &self.params {
@@ -169,7 +166,7 @@ impl TimelineLog {
         }
     }
 
-    /// An access of `server` has ended, with so much space and memory in use.
+    /// Records an access of `server` at its end, with the space and memory in use.
     pub(crate) fn add_access<M: Mode>(&mut self, server: u32, access: &ServerAccess, end: Time) {
         let Some(params) = &self.params else { return };
         if !params.overlaps(access.begin, end) {
@@ -180,23 +177,23 @@ impl TimelineLog {
     }
 }
 
-/// What was recorded in a part, or in all of them.
+/// The records of one part, or of all parts.
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct TimelineMeasured {
-    /// Calls, those that the end of the run cut short among them; put together, in the order of rank and begin.
+    /// Calls, including those that the end of the run cut short; once merged, ordered by rank and begin.
     pub calls: Vec<CallRecord>,
-    /// Accesses of servers; put together, in the order of server and begin.
+    /// Accesses of servers; once merged, ordered by server and begin.
     pub accesses: Vec<AccessRecord>,
-    /// Steps of messages and requests, in the order of time.
+    /// Steps of messages and requests, ordered by time.
     pub steps: Vec<StepRecord>,
-    /// How many calls, steps and accesses there were, kept or not.
+    /// Numbers of calls, steps and accesses, kept or dropped.
     pub seen: [u64; 3],
-    /// Most rows of each; zero where nothing is recorded.
+    /// Maximum number of rows of each table; zero if nothing is recorded.
     pub limit: u64,
 }
 
 impl Hosts {
-    /// Operation `activity` of a rank is complete.
+    /// Records complete operation `activity` of a rank.
     #[inline(always)]
     pub(crate) fn record_call<C: HostContext>(&mut self, activity: &Activity, now: Time) {
         if self.records.timeline.wants_call(activity.rank, activity.since, now) {
@@ -211,7 +208,7 @@ impl Hosts {
         }
     }
 
-    /// What this part has recorded, if the run ends at `now`: with the calls that are under way then.
+    /// The records of this part if the run ends at `now`, including the calls in progress.
     pub(crate) fn timeline_measured(&self, now: Time) -> TimelineMeasured {
         let log = &self.records.timeline;
         let Some(params) = &log.params else {
@@ -240,7 +237,7 @@ impl Hosts {
 }
 
 impl TimelineMeasured {
-    /// Adds what the next part has recorded.
+    /// Appends the records of the next part.
     pub(crate) fn absorb(&mut self, next: TimelineMeasured) {
         self.calls.extend(next.calls);
         self.accesses.extend(next.accesses);
@@ -251,7 +248,7 @@ impl TimelineMeasured {
         self.limit = self.limit.max(next.limit);
     }
 
-    /// Keeps of all parts together the rows that have ended first.
+    /// Keeps the rows that ended first among all parts.
     pub(crate) fn keep_first(&mut self) {
         first_rows::keep_first(&mut self.calls, self.limit, |call| call.end);
         first_rows::keep_first(&mut self.accesses, self.limit, |access| access.end);
@@ -259,7 +256,8 @@ impl TimelineMeasured {
     }
 }
 
-/// The row of `activity`, which ends at `now` or, `unfinished`, is under way then; none of a report, which is no call.
+/// The row of `activity`, which ends at `now` or, if `unfinished`, is in progress then; `None` for a report, which is
+/// not a call.
 fn call_record(layout: &Layout, activity: &Activity, now: Time, unfinished: bool) -> Option<CallRecord> {
     let op = &activity.op;
     if matches!(op.kind, OpKind::Report { .. }) {

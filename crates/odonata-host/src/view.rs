@@ -1,4 +1,4 @@
-//! Reading the hosts: metrics, records, progress, the digest.
+//! Read access to the hosts: metrics, records, progress, the digest.
 
 use crate::Hosts;
 use crate::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics};
@@ -8,19 +8,18 @@ use odonata_engine::Time;
 use odonata_network::Histogram;
 use odonata_storage::Servers;
 
-/// What there is to know about a job.
+/// Properties of a job.
 #[derive(Clone, Copy, Debug)]
 pub struct JobView<'a> {
     /// Its name.
     pub name: &'a str,
     /// Number of ranks.
     pub ranks: u32,
-    /// The number of its rank 0 among the ranks of all jobs.
+    /// The number of its rank 0 among all ranks.
     pub first_rank: u32,
-    /// When its ranks start; for a job that waits for others, how long after their end. See
-    /// [`Hosts::started`].
+    /// Start time of its ranks; for a job that waits for others, the delay after their end. See [`Hosts::started`].
     pub start: Time,
-    /// Whether it is open-loop traffic, which waits for nothing.
+    /// Whether it is open-loop traffic, which never waits.
     pub synthetic: bool,
 }
 
@@ -30,7 +29,7 @@ impl Hosts {
         self.layout.jobs.len() as u16
     }
 
-    /// Job `job`.
+    /// Properties of job `job`.
     pub fn job(&self, job: u16) -> JobView<'_> {
         let plan = self.layout.job(job);
         JobView {
@@ -42,12 +41,12 @@ impl Hosts {
         }
     }
 
-    /// The job of a rank that is counted over all jobs, and its number there.
+    /// The job of a rank numbered over all jobs, and its number in the job.
     pub fn job_of(&self, rank: u32) -> (u16, u32) {
         (self.layout.place(rank).job, self.layout.local(rank))
     }
 
-    /// What was measured at rank `rank` of `job`.
+    /// The metrics of rank `rank` of `job`.
     pub fn metrics(&self, job: u16, rank: u32) -> &RankMetrics {
         self.records.metrics(self.layout.job(job).first_rank + rank)
     }
@@ -57,28 +56,27 @@ impl Hosts {
         self.layout.place(self.layout.job(job).first_rank + rank).node
     }
 
-    /// Reads and writes, in the order in which they ended, up to the limit.
+    /// Reads and writes in the order of their ends, up to the limit.
     pub fn io_records(&self) -> &[IoRecord] {
         self.records.io()
     }
 
-    /// Messages, in the order of their arrival, up to the limit.
+    /// Messages in the order of arrival, up to the limit.
     pub fn message_records(&self) -> &[MessageRecord] {
         self.records.messages()
     }
 
-    /// Ends of iterations, in the order in which they happened.
+    /// Ends of iterations, in order.
     pub fn iteration_records(&self) -> &[IterationRecord] {
         self.records.iterations()
     }
 
-    /// What the matching of messages has decided, if that is recorded, in the order in which it did.
+    /// The decisions of message matching in order, if recorded.
     pub fn match_records(&self) -> &[MatchRecord] {
         self.mpi.log.records()
     }
 
-    /// Message latency from call to arrival, per traffic: that of number `2 job` is the job's MPI, the
-    /// next one its I/O.
+    /// Message latency from call to arrival, per traffic class: `2 job` is the job's MPI, `2 job + 1` its I/O.
     pub fn message_latency(&self) -> &Histogram {
         self.records.message_latency()
     }
@@ -88,24 +86,24 @@ impl Hosts {
         self.io.servers.servers()
     }
 
-    /// Reads and writes of this part's ranks that are under way.
+    /// Number of reads and writes in progress from ranks of this part.
     pub fn file_transfers(&self) -> u64 {
         self.io.calls.live().into()
     }
 
-    /// Lets the storage servers fail that have by `now`, when the run ends.
+    /// Applies the failures of storage servers up to `now`, the end of the run.
     pub fn fail_servers(&mut self, now: Time) {
         self.io.servers.fail_until(now);
         self.io.metadata.fail_until(now);
     }
 
-    /// Ends the servers' books at `now`, when a run ends in the middle of requests.
+    /// Closes the ledgers of the servers at `now`, for a run that ends in the middle of requests.
     pub fn close_books(&mut self, now: Time) {
         self.io.servers.close_books(now);
         self.io.metadata.close_books(now);
     }
 
-    /// Bytes of memory held by the hosts' state, without records and storage servers.
+    /// Bytes of memory held by the state of the hosts, excluding records and storage servers.
     pub fn memory(&self) -> usize {
         self.ranks.footprint()
             + self.mpi.footprint()

@@ -60,7 +60,7 @@ OUTCOMES = {
     "storage-full": (3, "A write waits for space that nothing will free, or is larger than its device."),
     "storage-failed": (
         3,
-        "A storage server did not answer any try of a client (storage.client), or a read asked for bytes "
+        "A storage server did not answer any attempt of a client (storage.client), or a read asked for bytes "
         "that were lost with a server that failed.",
     ),
     "program-error": (

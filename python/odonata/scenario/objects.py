@@ -3586,9 +3586,9 @@ Library = Literal["mpich", "open-mpi"]
 
 
 class Collectives(Table):
-    """Algorithms of collectives. "auto" chooses as the `library` does: MPICH (Thakur, Rabenseifner, Gropp,
-    IJHPCA 19(1), 2005), whose thresholds are below, or Open MPI (Pjesivac-Grbovic et al., Cluster
-    Computing 10(2), 2007). Gathers and scatters of blocks of different sizes are always linear.
+    """Algorithms of collectives. "auto" chooses like the selected `library`: MPICH (Thakur, Rabenseifner,
+    Gropp, IJHPCA 19(1), 2005), whose thresholds are keys below, or Open MPI (Pjesivac-Grbovic et al.,
+    Cluster Computing 10(2), 2007). Gathers and scatters of blocks of different sizes are always linear.
     """
 
     allgather: Allgather = "auto"
@@ -3601,8 +3601,8 @@ class Collectives(Table):
     """Algorithm of all-reduces."""
 
     allreduce_recursive_doubling_up_to: Bytes = "2 KiB"
-    """"auto" of MPICH: all-reduces of at most this size double recursively, longer ones reduce-scatter and
-    all-gather. MPICH 3.4 to 4.3 have "8 B", CODES "80 KiB".
+    """"auto" of MPICH: all-reduces up to this size use recursive doubling, longer ones reduce-scatter and
+    all-gather. MPICH 3.4 to 4.3 use "8 B", CODES "80 KiB".
     """
 
     alltoall: Alltoall = "auto"
@@ -3618,14 +3618,14 @@ class Collectives(Table):
     """Algorithm of broadcasts."""
 
     broadcast_binomial_below: Bytes = "12 KiB"
-    """"auto" of MPICH: broadcasts below this size take the binomial tree."""
+    """"auto" of MPICH: broadcasts below this size use the binomial tree."""
 
     broadcast_min_ranks: Annotated[int, Field(ge=0)] = 8
-    """"auto" of MPICH: on fewer ranks every broadcast takes the binomial tree."""
+    """"auto" of MPICH: with fewer ranks, every broadcast uses the binomial tree."""
 
     broadcast_recursive_doubling_below: Bytes = "512 KiB"
-    """"auto" of MPICH: longer broadcasts on a power of two of ranks gather by recursive doubling below this
-    size; all others gather around a ring.
+    """"auto" of MPICH: longer broadcasts below this size on a power-of-two number of ranks gather by
+    recursive doubling; all others gather around a ring.
     """
 
     exscan: Scan = "auto"
@@ -3635,7 +3635,7 @@ class Collectives(Table):
     """Algorithm of gathers."""
 
     library: Library = "mpich"
-    """Whose decisions "auto" means."""
+    """The MPI library whose decisions "auto" follows."""
 
     reduce: Reduce = "auto"
     """Algorithm of reductions to one rank."""
@@ -3653,13 +3653,13 @@ class Collectives(Table):
     """Algorithm of scatters."""
 
     segment: Bytes = "64 KiB"
-    """Size of the messages of a pipeline whose algorithm is named, here or by a workload; "0 B" cuts
-    nothing. "auto" chooses its own.
+    """Segment size of pipelined algorithms that are selected by name, here or by a workload; "0 B" disables
+    segmentation. "auto" chooses its own.
     """
 
     window: Annotated[int, Field(ge=1)] = 32
-    """Messages that a "scattered" all-to-all that is named, here or by a workload, posts at once, at least
-    1. "auto" posts 32.
+    """Messages that a "scattered" all-to-all posts at a time, at least 1, if it is selected by name, here or
+    by a workload. "auto" posts 32.
     """
 
 EagerThreshold = Literal["none"] | Bytes
@@ -3671,34 +3671,35 @@ Tbit/s; with network.clock also flits/cycle.
 """
 
 Progress = Literal["asynchronous", "in-calls"]
-"""When the MPI library of a rank does what the protocol asks of it: answers a message that wants to be sent,
-sends it when it is wanted, goes on with a non-blocking collective.
+"""When the MPI library of a rank does its protocol work: it answers a request to send, sends the data of a
+granted one, advances a non-blocking collective.
 
-`asynchronous`: At once: a thread of its own, or the network interface, does it.
+`asynchronous`: Immediately, by a progress thread or by the network interface.
 
-`in-calls`: While the rank is inside an MPI call, or when it enters the next one.
+`in-calls`: During MPI calls of the rank: immediately while it is in one, otherwise when it enters the
+next.
 """
 
 
 class Mpi(Table):
-    """Costs and protocols of MPI calls, algorithms of collectives. A message of b bytes reaches the
-    interface `send_overhead` + `send_delay` + b x `send_per_byte` after its call, of which only
-    `send_overhead` occupies the rank.
+    """Costs and protocols of MPI calls, algorithms of collectives. A message of b bytes reaches the network
+    interface `send_overhead` + `send_delay` + b x `send_per_byte` after its call. Only `send_overhead`
+    occupies the rank.
     """
 
     call_jitter: Jitter | None = None
-    """Random delay, uniform in a range, of each call. Default: none."""
+    """Random delay of each call, uniform in a range. Default: none."""
 
     collectives: Collectives = Field(default_factory=Collectives)
     """Algorithms of collectives."""
 
     eager_threshold: EagerThreshold = "16 KiB"
-    """Largest message that is sent at once, before its receive is there; longer ones wait for it
-    (rendezvous). "none": all are sent at once.
+    """Size of the largest message that is sent without waiting for its receive (eager). Longer messages wait
+    for it (rendezvous). "none": all messages are eager.
     """
 
     local_bandwidth: Bandwidth = "16 GiB/s"
-    """Bandwidth of messages between ranks of one node; each has all of it, however many there are."""
+    """Bandwidth of each message between ranks of one node; concurrent messages do not share it."""
 
     local_latency: Time = "300 ns"
     """Latency of messages between ranks of one node; positive."""
@@ -3707,24 +3708,25 @@ class Mpi(Table):
     """When the MPI library does its part of a rendezvous or of a non-blocking collective."""
 
     recv_overhead: Time = "200 ns"
-    """Time that completing a receive occupies the rank (o of LogP). A call that waits for several handles
-    each as its message comes: only what does not overlap with waiting makes it longer.
+    """Time that completing a receive occupies the rank (o of LogP). A call that waits for several receives
+    handles each message on arrival, so that only handling that does not overlap with waiting prolongs the
+    call.
     """
 
     rendezvous_control: Bytes = "64 B"
     """Size of the two control messages of a rendezvous."""
 
     rendezvous_zero_copy: bool = False
-    """Whether the data of a rendezvous leave without the delay `send_per_byte`, as by remote DMA."""
+    """Whether the data of a rendezvous skip the delay `send_per_byte`, as with remote DMA."""
 
     send_delay: Time = "300 ns"
-    """From a send call to the interface; does not occupy the rank."""
+    """Delay between a send call and the network interface; does not occupy the rank."""
 
     send_overhead: Time = "200 ns"
     """Time that a send call occupies the rank (o of LogP)."""
 
     send_per_byte: PerByte = "0 ps/B"
-    """The part of this delay that grows with the message, such as a copy, e.g. "0.55 ns/B"."""
+    """Additional delay per byte of the message, for example for a copy: "0.55 ns/B"."""
 
 
 class Analytic(Table):

@@ -1,17 +1,17 @@
 //! Deadlock diagnosis: a cycle of ranks that wait for each other.
 //!
-//! The graph of waits has a node per rank and an edge from a rank to each that could end its wait:
+//! The wait-for graph has a node per rank, and an edge from a rank to each rank that could end its wait:
 //!
-//! | a rank waits in | for |
+//! | a rank waits in | edges to |
 //! |---|---|
 //! | a receive or probe from one rank | that rank, which has not sent |
-//! | the same from any source | each member of the communicator |
-//! | a send by rendezvous | its receiver, which has no receive for it |
-//! | a collective | the peers of its step, by the same rules |
-//! | a wait for requests | whatever these stand for |
+//! | a receive or probe from any source | each member of the communicator |
+//! | a send by rendezvous | its receiver, which has posted no matching receive |
+//! | a collective | the peers of its step, by the rules above |
+//! | a wait for requests | the edges of the operations of its requests |
 //!
-//! It is drawn when no event is left, so that every edge between blocked ranks is one that nothing will
-//! ever cut. Where a rank waits for any of several, all of them are edges.
+//! The graph is built when no event is left, so nothing can remove an edge between blocked ranks. If a rank waits for
+//! any of several requests, it has the edges of all of them.
 
 use crate::Hosts;
 use crate::diagnosis::outcome::Blocked;
@@ -21,10 +21,10 @@ use crate::rank::activity::Phase;
 use odonata_engine::NIL;
 use odonata_workload::{Comm, Source};
 
-/// What a rank waits for.
+/// The target of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum For {
-    /// A rank, counted over all jobs.
+enum WaitTarget {
+    /// A rank, numbered over all jobs.
     Rank(u32),
     /// Any member of a communicator.
     Any(Comm),
@@ -34,20 +34,20 @@ enum For {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Wait {
     slot: u32,
-    what: For,
+    target: WaitTarget,
 }
 
-/// How far the search has come with a rank.
+/// The state of a rank in the search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     New,
-    /// On the way that is being followed.
+    /// On the current path.
     Open,
     Closed,
 }
 
 impl RunState<'_> {
-    /// A cycle of ranks each of which waits for the next, if there is one; to be asked when no event is left.
+    /// A cycle of ranks in which each waits for the next, if there is one. Valid when no event is left.
     pub fn cycle_of_waits(&self) -> Vec<Blocked> {
         let mut waits = vec![Vec::new(); self.ranks() as usize];
         for part in self.parts() {
@@ -67,19 +67,19 @@ impl RunState<'_> {
         Vec::new()
     }
 
-    /// Follows waits from `root`; the (rank, operation)s of the first cycle found.
+    /// Follows waits from `root`; returns the (rank, operation) pairs of the first cycle found.
     fn follow(&self, root: u32, waits: &[Vec<Wait>], marks: &mut [Mark]) -> Option<Vec<(u32, u32)>> {
         if marks[root as usize] != Mark::New {
             return None;
         }
         marks[root as usize] = Mark::Open;
-        // Ranks on the way, each with the targets of its waits that have not been followed.
+        // Ranks on the path, each with the targets of its waits that have not been followed.
         type Targets<'a> = Box<dyn Iterator<Item = (u32, u32)> + 'a>;
         let targets = |rank: u32| -> Targets<'_> {
             Box::new(
                 waits[rank as usize]
                     .iter()
-                    .flat_map(move |wait| self.targets(rank, wait.what).map(move |target| (wait.slot, target))),
+                    .flat_map(move |wait| self.targets(rank, wait.target).map(move |target| (wait.slot, target))),
             )
         };
         let mut way: Vec<(u32, u32, Targets<'_>)> = vec![(root, NIL, targets(root))];
@@ -105,14 +105,14 @@ impl RunState<'_> {
         None
     }
 
-    /// The ranks that `what` of `rank` stands for, itself last.
-    fn targets(&self, rank: u32, what: For) -> Box<dyn Iterator<Item = u32> + '_> {
+    /// The ranks of `target`, a wait target of `rank`, `rank` itself last.
+    fn targets(&self, rank: u32, target: WaitTarget) -> Box<dyn Iterator<Item = u32> + '_> {
         let part = self.part_of(rank);
         let (job, _) = part.job_of(rank);
         let first = part.job(job).first_rank;
-        match what {
-            For::Rank(other) => Box::new(std::iter::once(other)),
-            For::Any(comm) => {
+        match target {
+            WaitTarget::Rank(other) => Box::new(std::iter::once(other)),
+            WaitTarget::Any(comm) => {
                 let others = part.layout.members(rank, comm).map(move |member| first + member);
                 Box::new(others.filter(move |&other| other != rank).chain(std::iter::once(rank)))
             }
@@ -121,35 +121,35 @@ impl RunState<'_> {
 }
 
 impl Hosts {
-    /// Adds what each rank of this part waits for to `waits`, a list per rank of all jobs.
+    /// Adds the waits of each rank of this part to `waits`, which has a list per rank of all jobs.
     fn waits(&self, waits: &mut [Vec<Wait>]) {
-        let mut add = |rank: u32, request: u32, what: For| {
+        let mut add = |rank: u32, request: u32, target: WaitTarget| {
             if let Some(slot) = self.waiter(request) {
-                waits[rank as usize].push(Wait { slot, what });
+                waits[rank as usize].push(Wait { slot, target });
             }
         };
         let matching = &self.mpi.matching;
         for rank in matching.ranks() {
             let first = self.layout.job_of(rank).first_rank;
             for receive in matching.posted(rank) {
-                let what = match receive.source {
-                    Source::Rank(source) => For::Rank(first + source),
-                    Source::Any => For::Any(communicator(receive.context)),
+                let target = match receive.source {
+                    Source::Rank(source) => WaitTarget::Rank(first + source),
+                    Source::Any => WaitTarget::Any(communicator(receive.context)),
                 };
-                add(rank, receive.request, what);
+                add(rank, receive.request, target);
             }
         }
         for outgoing in self.mpi.rendezvous.outgoing() {
-            add(outgoing.rank, outgoing.request, For::Rank(outgoing.to));
+            add(outgoing.rank, outgoing.request, WaitTarget::Rank(outgoing.to));
         }
         for incoming in self.mpi.rendezvous.incoming() {
-            add(incoming.rank, incoming.request, For::Rank(incoming.from));
+            add(incoming.rank, incoming.request, WaitTarget::Rank(incoming.from));
         }
-        // In the order of the ranks' programs, whatever slots they have.
+        // In the order of the programs, which does not depend on slots.
         for rank in matching.ranks() {
             let waits = &mut waits[rank as usize];
-            waits.sort_unstable_by_key(|wait| (self.ranks.activity(wait.slot).op.id, wait.what));
-            waits.dedup_by_key(|wait| wait.what);
+            waits.sort_unstable_by_key(|wait| (self.ranks.activity(wait.slot).op.id, wait.target));
+            waits.dedup_by_key(|wait| wait.target);
         }
     }
 
@@ -173,8 +173,8 @@ impl Hosts {
     }
 }
 
-/// A cycle of waits in words: `rank 0 waits in Recv from 1 tag 7 (world) -> rank 1 waits in ... -> rank 0`;
-/// of a long one the first `most` ranks.
+/// Describes a cycle of waits: `rank 0 waits in Recv from 1 tag 7 (world) -> rank 1 waits in ... -> rank 0`; of a long
+/// cycle, the first `most` ranks.
 pub fn describe_cycle(cycle: &[Blocked], most: usize) -> String {
     let mut text = String::new();
     for blocked in cycle.iter().take(most) {

@@ -9,7 +9,7 @@ use odonata_storage::{ClientId, Requester};
 use odonata_workload::{Comm, OpKind, PROC_NULL, Request, Source, Tag};
 
 impl Hosts {
-    /// What a failure is, with all names and numbers.
+    /// Describes a failure, with all names and numbers.
     pub(crate) fn describe_failure(&self, failure: &Failure) -> (FailureKind, String) {
         match *failure {
             Failure::Mismatch {
@@ -21,11 +21,11 @@ impl Hosts {
                 let (name, call) = read_stamp(theirs);
                 let ours = match op.kind {
                     OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => stamp(&collective, 0),
-                    // Which of its collectives does not matter: all are of the same kind as the first.
+                    // Any of its collectives will do: all have the kind of the first.
                     kind => collective_of(&kind, 0).map_or(theirs, |collective| stamp(&collective, 0)),
                 };
                 let detail = if read_stamp(ours).0 == name {
-                    " with other arguments or of another call"
+                    " with different arguments or from a different call"
                 } else {
                     ""
                 };
@@ -40,8 +40,8 @@ impl Hosts {
             Failure::CollectiveLeftover { rank, source, stamp } => {
                 let (name, call) = read_stamp(stamp);
                 let text = format!(
-                    "{} has come to its end, but rank {source} sent it a message in {name} number {call}: \
-                     the ranks do not call the same collectives",
+                    "{} has ended, but rank {source} sent it a message in {name} number {call}: \
+                     the ranks call different collectives",
                     self.layout.name(rank)
                 );
                 (FailureKind::CollectiveMismatch, text)
@@ -54,14 +54,14 @@ impl Hosts {
                 buffer,
             } => {
                 let text = format!(
-                    "{}: a message of {bytes} B from rank {source} with tag {tag} met a receive with a buffer of {buffer} B",
+                    "{}: a message of {bytes} B from rank {source} with tag {tag} matched a receive with a buffer of {buffer} B",
                     self.layout.name(rank)
                 );
                 (FailureKind::Truncation, text)
             }
             Failure::Invalid { rank, op, why } => {
                 let why = match why {
-                    InvalidOperation::Communicator(comm) => format!("the rank is in no communicator {}", comm.0),
+                    InvalidOperation::Communicator(comm) => format!("the rank is not in communicator {}", comm.0),
                     InvalidOperation::Peer {
                         comm: Comm::WORLD,
                         ranks,
@@ -75,17 +75,19 @@ impl Hosts {
                         checked.and_then(Result::err).unwrap_or_default()
                     }
                     InvalidOperation::TooManyCollectives => format!(
-                        "at most {} non-blocking collectives can be under way on a communicator",
+                        "at most {} non-blocking collectives can be active on a communicator",
                         crate::mpi::collective::MOST_BACKGROUND
                     ),
                     InvalidOperation::Active(u32::MAX) => "a persistent request needs a number".to_owned(),
                     InvalidOperation::Active(request) => format!("request {request} is in use"),
                     InvalidOperation::NotPersistent(request) => format!("there is no persistent request {request}"),
-                    InvalidOperation::FreedCollective => "a non-blocking collective has to be waited for".to_owned(),
-                    InvalidOperation::FreedWorld => "the world cannot be freed".to_owned(),
+                    InvalidOperation::FreedCollective => {
+                        "a non-blocking collective cannot be freed; wait for it".to_owned()
+                    }
+                    InvalidOperation::FreedWorld => "the world communicator cannot be freed".to_owned(),
                     InvalidOperation::TooManyReports => {
                         format!(
-                            "a rank can log and put out {} values",
+                            "a rank can log and output at most {} values",
                             crate::rank::memory::MOST_REPORTS
                         )
                     }
@@ -101,7 +103,7 @@ impl Hosts {
             Failure::Program { rank, at } => {
                 let why = self
                     .program_failure(rank, at)
-                    .unwrap_or_else(|| "the program cannot go on".to_owned());
+                    .unwrap_or_else(|| "the program cannot continue".to_owned());
                 (FailureKind::Program, format!("{}: {why}", self.layout.name(rank)))
             }
             Failure::Endless { rank, op } => {
@@ -110,8 +112,8 @@ impl Hosts {
                     .program(rank)
                     .map_or(String::new(), |program| program.describe());
                 let text = format!(
-                    "{}: {} (operation {}), after {} at one instant: without a computation or a wait that takes time \
-                     the program goes on for ever; its program: {program}",
+                    "{}: {} (operation {}), after {} at one instant: the program runs forever without a \
+                     computation or a wait that takes time; its program: {program}",
                     self.layout.name(rank),
                     describe_operation(&op.kind),
                     op.id.0,
@@ -147,7 +149,7 @@ impl Hosts {
                 bytes,
             } => {
                 let text = format!(
-                    "{}: a read of {bytes} B from byte {offset} on, which were never written to storage server {server} \
+                    "{}: a read of {bytes} B at byte {offset} of data that were never written to storage server {server} \
                      (storage.manager.unwritten = \"error\")",
                     self.client_name(client)
                 );
@@ -160,7 +162,7 @@ impl Hosts {
                 since,
             } => {
                 let text = format!(
-                    "{}: {} server {server} has not answered any try of a {} called at {:.9} s (storage.client)",
+                    "{}: {} server {server} has not answered any attempt at the {} called at {:.9} s (storage.client)",
                     self.client_name(client),
                     if server < self.layout.first_metadata {
                         "storage"
@@ -179,8 +181,8 @@ impl Hosts {
                 bytes,
             } => {
                 let text = format!(
-                    "{}: a read of {bytes} B from byte {offset} on, some of which was on a server that has failed, asked of storage \
-                     server {server} (storage.client.lost_reads = \"error\")",
+                    "{}: a read of {bytes} B at byte {offset} from storage server {server}: some of the data were lost with a \
+                     failed server (storage.client.lost_reads = \"error\")",
                     self.client_name(client)
                 );
                 (FailureKind::ServerFailed, text)
@@ -190,7 +192,7 @@ impl Hosts {
 }
 
 impl Hosts {
-    /// The client of a storage server in words: a rank, or a server of the upper tier.
+    /// The name of a client of a storage server: a rank, or a server of the upper tier.
     fn client_name(&self, client: ClientId) -> String {
         match client.requester() {
             Requester::Rank(rank) => self.layout.name(rank),
@@ -199,7 +201,6 @@ impl Hosts {
     }
 }
 
-/// A communicator in words.
 pub(crate) fn describe_communicator(comm: Comm) -> String {
     match comm {
         Comm::WORLD => "(world)".to_owned(),
@@ -207,7 +208,6 @@ pub(crate) fn describe_communicator(comm: Comm) -> String {
     }
 }
 
-/// An operation in words.
 pub(crate) fn describe_operation(kind: &OpKind) -> String {
     let target = |to: u32| match to {
         PROC_NULL => "no rank".to_owned(),
@@ -323,7 +323,7 @@ pub(crate) fn describe_operation(kind: &OpKind) -> String {
             file, offset, bytes, ..
         } => format!("Iwrite {bytes} B at {offset} of file {file}"),
         OpKind::Mark { iteration } => format!("Mark of iteration {iteration}"),
-        OpKind::Elapsed(times) => format!("all of its schedule, which takes {}", times.end),
+        OpKind::Elapsed(times) => format!("its whole schedule of {}", times.end),
         OpKind::Report { report, index, .. } => format!("Report {report}, value {index}"),
     }
 }

@@ -1,17 +1,16 @@
-//! Unmatched leftovers: what programs have left behind when all ranks have come to their end.
+//! Unmatched leftovers: unfinished communication after all ranks have ended.
 //!
-//! Before `MPI_Finalize` a process completes what it has begun and receives what was sent to it (MPI 4.1, section
-//! 11.2.2), so that each of these is an error of the program:
+//! Before `MPI_Finalize`, a process completes its own communication and receives all messages sent to it (MPI 4.1,
+//! section 11.2.2). Each leftover is therefore an error of the program:
 //!
-//! | left behind | is named by |
+//! | leftover | described by |
 //! |---|---|
-//! | a receive that got no message, waited for or not | rank, operation, source, tag |
+//! | a receive without a message, waited for or not | rank, operation, source, tag |
 //! | a message that was never received | receiver, sender, tag, size |
-//! | a non-blocking collective that did not complete, as not all members called it | rank, operation |
-//! | a request that is complete, and was neither waited for nor freed | rank, operation, number |
+//! | an incomplete non-blocking collective, which not all members called | rank, operation |
+//! | a complete request that was neither waited for nor freed | rank, operation, number |
 //!
-//! Persistent requests that are idle, communicators that were not freed and files that were not closed hold up nobody,
-//! and do not count.
+//! Idle persistent requests, communicators that were not freed, and open files block no rank and do not count.
 
 use crate::Hosts;
 use crate::diagnosis::describe::{describe_communicator, describe_operation};
@@ -21,11 +20,9 @@ use crate::mpi::request::RequestKind;
 use crate::mpi::sequence::{communicator, of_collective};
 use odonata_workload::{Op, OpId, Source, Tag};
 
-/// The most of them that are described.
 const MOST_DESCRIBED: usize = 5;
 
-/// Something that was left behind; the first of these kinds explain the others. Ranks count over all jobs, sources are
-/// ranks of the job.
+/// A leftover. The first kinds explain the later ones. Rank numbers run over all jobs; sources are ranks of the job.
 #[derive(Clone, Copy, Debug)]
 enum Leftover {
     Receive {
@@ -55,7 +52,7 @@ enum Leftover {
 }
 
 impl Leftover {
-    /// By kind, then by rank; those of one rank are in an order of their own.
+    /// Sort key: kind, then rank. The leftovers of one rank keep their order.
     fn place(&self) -> (u8, u32) {
         match *self {
             Leftover::Receive { rank, .. } => (0, rank),
@@ -67,8 +64,8 @@ impl Leftover {
 }
 
 impl RunState<'_> {
-    /// What the programs have left behind, in words; to be asked when all ranks have come to their end and no event is
-    /// left. `None` if they have left nothing.
+    /// Describes the leftovers of the programs; `None` if there are none. Valid when all ranks have ended and no event
+    /// is left.
     pub(crate) fn describe_leftovers(&self) -> Option<String> {
         let mut leftovers: Vec<Leftover> = self.parts().iter().flat_map(|part| part.leftovers()).collect();
         leftovers.sort_by_key(Leftover::place);
@@ -86,12 +83,12 @@ impl RunState<'_> {
 }
 
 impl Hosts {
-    /// What the ranks of this part have left behind.
+    /// The leftovers of the ranks of this part.
     fn leftovers(&self) -> Vec<Leftover> {
         let mut list = Vec::new();
         let (matching, requests) = (&self.mpi.matching, &self.mpi.requests);
         for rank in matching.ranks() {
-            // Those of collectives stand for their operation.
+            // A receive of a collective is reported as its operation.
             let receives = matching
                 .posted(rank)
                 .filter(|receive| receive.poster == Poster::Receive);
@@ -112,7 +109,7 @@ impl Hosts {
                 context: message.context,
                 bytes: message.bytes,
             }));
-            // One that is not complete waits for one of the others.
+            // An incomplete request waits for one of the other leftovers.
             let complete = requests.of_rank(rank).filter(|request| request.is_done());
             list.extend(complete.map(|request| Leftover::Request {
                 rank,
@@ -123,7 +120,7 @@ impl Hosts {
         }
         let background = self.ranks.background();
         let mut collectives: Vec<(u32, Op)> = background.map(|activity| (activity.rank, activity.op)).collect();
-        // Slots say nothing about the order of the calls.
+        // The order of slots does not follow the order of calls.
         collectives.sort_unstable_by_key(|&(rank, op)| (rank, op.id));
         list.extend(
             collectives
@@ -169,7 +166,7 @@ impl Hosts {
             Leftover::Collective { rank, op } => {
                 let (name, what) = (self.layout.name(rank), describe_operation(&op.kind));
                 format!(
-                    "{name}: {what} (operation {}) was not called by all of its ranks",
+                    "{name}: {what} (operation {}) was not called by all ranks of its communicator",
                     op.id.0
                 )
             }

@@ -1,4 +1,4 @@
-//! How a run ended: who is blocked and in what, what a program did wrong, what is left.
+//! The outcome of a run: blocked ranks and their operations, program errors, leftovers.
 
 use crate::Hosts;
 use crate::context::HostContext;
@@ -10,33 +10,33 @@ use odonata_engine::Time;
 use odonata_storage::{ClientId, Requester};
 use odonata_workload::{Comm, Op, OpId};
 
-/// The code with which the hosts [halt](odonata_engine::Context::halt) a run; [`Hosts::outcome`] says why.
+/// The code with which the hosts [halt](odonata_engine::Context::halt) a run; [`Hosts::outcome`] gives the reason.
 pub const HALT_FAILURE: u32 = 1;
 
-/// Why an operation is not possible.
+/// The reason why an operation is not possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum InvalidOperation {
-    /// The rank has no such communicator, or is not in it.
+    /// The rank has no such communicator, or is not a member.
     Communicator(Comm),
-    /// The communicator, of `ranks` ranks, does not have the rank that is named.
+    /// The communicator, of `ranks` ranks, has no rank with the given number.
     Peer { comm: Comm, ranks: u32 },
     /// The collective cannot run on `members` ranks.
     Collective { members: u32 },
-    /// More non-blocking collectives on a communicator than can be told apart.
+    /// The communicator has the maximum number of active non-blocking collectives.
     TooManyCollectives,
     /// The request with this number is in use.
     Active(u32),
-    /// The request with this number is none that can be started.
+    /// The request with this number cannot be started.
     NotPersistent(u32),
     /// A non-blocking collective cannot be freed before it is complete.
     FreedCollective,
     /// The world cannot be freed.
     FreedWorld,
-    /// The rank has reported as many values as are kept of one.
+    /// The rank has reported the maximum number of values.
     TooManyReports,
 }
 
-/// Something that cannot go on. Ranks count over all jobs; `source` is a rank of the job.
+/// The reason why a run cannot continue. Rank numbers run over all jobs; `source` is a rank of the job.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Failure {
     Mismatch {
@@ -62,12 +62,12 @@ pub(crate) enum Failure {
         op: Op,
         why: InvalidOperation,
     },
-    /// The program has said so, at this time.
+    /// The program has failed at this time.
     Program {
         rank: u32,
         at: Time,
     },
-    /// Operation `op` would be one too many without simulated time passing.
+    /// Operation `op` exceeds the limit of operations at one instant.
     Endless {
         rank: u32,
         op: Op,
@@ -88,7 +88,7 @@ pub(crate) enum Failure {
         offset: u64,
         bytes: u64,
     },
-    /// No attempt of what the client has called at this time was answered.
+    /// No attempt of the call made at this time was answered.
     NoAnswer {
         client: ClientId,
         server: u32,
@@ -125,39 +125,39 @@ impl Failure {
 /// The kind of error that ended a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// Ranks of one communicator called different collectives, or the same with different arguments.
+    /// Ranks of one communicator called different collectives, or the same one with different arguments.
     CollectiveMismatch,
     /// A message is longer than the buffer of the receive that took it.
     Truncation,
-    /// An operation names a rank, communicator or request that does not exist, or sizes that do not fit.
+    /// An operation uses a rank, communicator or request that does not exist, or sizes that do not fit.
     InvalidOperation,
-    /// A program cannot go on: an assertion does not hold, a value does not exist.
+    /// A program cannot continue: an assertion fails, or a value does not exist.
     Program,
-    /// All ranks have come to their end, and have left behind what nobody will complete: a receive without a message, a
-    /// message without a receive, a request that was never waited for.
+    /// All ranks have ended and left unfinished communication: a receive without a message, a message without a
+    /// receive, a request that was never waited for.
     LeftBehind,
     /// A read or write by a rank without a storage server.
     NoServer,
     /// A write is larger than the whole device of its server.
     WriteExceedsDevice,
-    /// A read of bytes that nobody has written, where that is an error.
+    /// A read of bytes that were never written, if that is an error.
     UnwrittenRead,
-    /// A storage server has not answered, or has lost what is read.
+    /// A storage server has not answered, or has lost the data of a read.
     ServerFailed,
 }
 
-/// A rank that waits for something that does not come.
+/// A rank whose wait never ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocked {
-    /// Job, by its number.
+    /// Job number.
     pub job: u16,
     /// Rank of the job.
     pub rank: u32,
-    /// The operation in words, for example `Recv from 3 tag 7 (world)`.
+    /// The operation, for example `Recv from 3 tag 7 (world)`.
     pub op: String,
     /// Its number in the rank's program.
     pub id: OpId,
-    /// When it was called.
+    /// Time of the call.
     pub since: Time,
 }
 
@@ -166,19 +166,19 @@ pub struct Blocked {
 pub struct BlockedWrite {
     /// Storage server.
     pub server: u32,
-    /// Job, by its number.
+    /// Job number.
     pub job: u16,
-    /// Who asks.
+    /// The client.
     pub client: BlockedClient,
-    /// When its request arrived at the server.
+    /// Arrival time of its request at the server.
     pub since: Time,
-    /// Bytes that it needs.
+    /// Bytes needed.
     pub needed: u64,
-    /// Bytes that are free. May suffice, when an earlier request that needs more is in front.
+    /// Bytes free. May suffice if an earlier request that needs more is first in line.
     pub free: u64,
 }
 
-/// Whose write waits for space.
+/// The client whose write waits for space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockedClient {
     /// A rank of the job.
@@ -190,46 +190,46 @@ pub enum BlockedClient {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostOutcome {
-    /// All ranks have come to their end, and have left nothing behind.
+    /// All ranks have ended and left nothing behind.
     Completed,
-    /// Nothing more can happen, and ranks are not at their end.
+    /// No event is left, and some ranks have not ended.
     Stalled {
-        /// Those that wait longest, ten at most.
+        /// The ranks that have waited longest, ten at most.
         blocked: Vec<Blocked>,
-        /// Number of ranks that are not at their end.
+        /// Number of ranks that have not ended.
         unfinished: u64,
-        /// Messages that no receive has asked for.
+        /// Number of messages without a receive.
         unmatched: u64,
-        /// A cycle of waits, if there is one: each rank waits for the next, the last for the first. Its ranks
-        /// are those of one job.
+        /// A cycle of waits, if there is one: each rank waits for the next, the last for the first. All belong to one
+        /// job.
         cycle: Vec<Blocked>,
     },
-    /// Nothing more can happen, because writes wait for space on full storage servers.
+    /// No event is left, because writes wait for space on full storage servers.
     StorageFull {
         /// The writes.
         blocked_writes: Vec<BlockedWrite>,
-        /// The ranks that wait longest, ten at most.
+        /// The ranks that have waited longest, ten at most.
         blocked: Vec<Blocked>,
-        /// Number of ranks that are not at their end.
+        /// Number of ranks that have not ended.
         unfinished: u64,
     },
-    /// A program asked for something wrong, and the run was halted; or it has left something behind at its end.
+    /// A program error halted the run, or a program left unfinished communication at its end.
     Failed {
-        /// What was wrong.
+        /// The kind of error.
         kind: FailureKind,
-        /// With all names and numbers.
+        /// The description, with all names and numbers.
         text: String,
     },
 }
 
 impl Hosts {
-    /// Remembers what went wrong, and halts the run.
+    /// Records a failure and halts the run.
     pub(crate) fn fail<C: HostContext>(&mut self, ctx: &mut C, failure: Failure) {
         self.failures.push::<C>((ctx.now(), failure));
         ctx.halt(HALT_FAILURE);
     }
 
-    /// The first thing that went wrong in this part.
+    /// The first failure in this part.
     pub(crate) fn first_failure(&self) -> Option<(Time, Failure)> {
         let failures = self.failures.as_slice().iter();
         failures.min_by_key(|(at, failure)| (*at, failure.place())).copied()
@@ -254,11 +254,11 @@ impl Hosts {
         writes.collect()
     }
 
-    /// A message of a collective at a rank that has come to its end: some rank called what it did not.
+    /// A collective mismatch: a message of a collective at a rank that has ended and did not call it.
     pub(crate) fn collective_leftover(&self) -> Option<Failure> {
         let mut finished = self.records.all_metrics().filter(|(_, metrics)| metrics.finished);
         finished.find_map(|(rank, _)| {
-            // It may be for a non-blocking one that nobody waited for.
+            // The message may belong to a non-blocking collective that was never waited for.
             let message = self.mpi.matching.unexpected(rank).find(|message| {
                 let context = message.context;
                 of_collective(context) && self.mpi.sequences.collectives_under_way(&self.layout, rank, context) == 0
@@ -271,7 +271,8 @@ impl Hosts {
         })
     }
 
-    /// What the ranks of this part are blocked in, and since when: a rank with several streams in its first operation.
+    /// The operations in which ranks of this part are blocked, and since when; the first one of a rank with several
+    /// streams.
     pub(crate) fn all_blocked(&self) -> impl Iterator<Item = (Time, u32, Op)> + '_ {
         self.ranks.iter().filter_map(|(number, mut activities)| {
             let activity = activities.find(|activity| !matches!(activity.phase, Phase::Parked | Phase::Ready))?;
@@ -279,7 +280,6 @@ impl Hosts {
         })
     }
 
-    /// `rank` in `op`, called at `since`, in words.
     pub(crate) fn describe_blocked(&self, rank: u32, op: &Op, since: Time) -> Blocked {
         let (job, local) = self.job_of(rank);
         Blocked {
@@ -291,7 +291,7 @@ impl Hosts {
         }
     }
 
-    /// Messages that have arrived in this part and that no receive has asked for.
+    /// Number of messages that have arrived in this part and have no receive.
     pub(crate) fn unmatched(&self) -> u64 {
         let matching = &self.mpi.matching;
         matching
@@ -300,15 +300,16 @@ impl Hosts {
             .sum()
     }
 
-    /// Checks that nothing is left in this part after a completed run: no receive, request, message or file transfer.
-    /// What a program leaves behind is no completed run ([`RunState::outcome`](super::run_state::RunState::outcome)).
+    /// Checks that nothing is left in this part after a completed run: no receive, request, message or file transfer. A
+    /// run with leftovers of programs does not count as completed
+    /// ([`RunState::outcome`](super::run_state::RunState::outcome)).
     ///
     /// # Errors
-    /// Says what is left, and where.
+    /// Describes the first leftover and its place.
     pub fn audit(&self) -> Result<(), String> {
         self.audit_lost_time()?;
         let (matching, requests) = (&self.mpi.matching, &self.mpi.requests);
-        // Persistent requests that were not freed stand for nothing.
+        // Persistent requests that were not freed are allowed.
         let mut kept = 0;
         for rank in matching.ranks() {
             let idle = requests.of_rank(rank).filter(|request| request.is_idle()).count();
@@ -317,7 +318,10 @@ impl Hosts {
                 (matching.posted(rank).count(), "receives have no message"),
                 (matching.unexpected(rank).count(), "messages were never received"),
                 (requests.of_rank(rank).count() - idle, "requests were never waited for"),
-                (matching.held(rank), "messages are held back for one that never came"),
+                (
+                    matching.held(rank),
+                    "messages wait for an earlier one that never arrived",
+                ),
             ];
             if let Some((count, what)) = left.into_iter().find(|&(count, _)| count > 0) {
                 return Err(format!("{}: {count} {what}", self.layout.name(rank)));
@@ -328,12 +332,12 @@ impl Hosts {
             (requests.live() - kept, "requests"),
             (outgoing, "messages to be sent"),
             (incoming, "messages to be received"),
-            (self.mpi.deferred.live(), "things left to do in the next call"),
+            (self.mpi.deferred.live(), "deferred protocol actions"),
             (self.ranks.live(), "operations"),
             (self.transport.live(), "messages within nodes"),
             (self.io.calls.live(), "file transfers"),
             (self.io.client.live(), "requests to storage"),
-            (self.io.servers.locks.live(), "requests that have locks"),
+            (self.io.servers.locks.live(), "requests that hold locks"),
         ];
         if let Some((count, what)) = left.into_iter().find(|&(count, _)| count > 0) {
             return Err(format!("{count} {what} are still open"));

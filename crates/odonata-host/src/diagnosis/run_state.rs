@@ -1,4 +1,4 @@
-//! Run state: all parts of the hosts seen together, between events, and how the run ended.
+//! Run state: a view of all parts of the hosts between events, and the outcome of the run.
 
 use crate::Hosts;
 use crate::diagnosis::outcome::{Blocked, BlockedWrite, FailureKind, HostOutcome};
@@ -6,7 +6,6 @@ use crate::job::status::JobStatuses;
 use odonata_engine::Time;
 use odonata_workload::Op;
 
-/// The most blocked ranks that are described.
 const MOST_DESCRIBED: usize = 10;
 
 /// The parts of the hosts, in the order of their logical processes.
@@ -14,45 +13,42 @@ const MOST_DESCRIBED: usize = 10;
 pub struct RunState<'a>(Vec<&'a Hosts>);
 
 impl<'a> RunState<'a> {
-    /// All parts there are, at least one.
+    /// A view of all parts.
     ///
     /// # Panics
-    /// There is none.
+    /// `parts` is empty.
     pub fn new(parts: Vec<&'a Hosts>) -> Self {
         assert!(!parts.is_empty(), "the hosts have at least one part");
         RunState(parts)
     }
 
-    /// The parts.
     pub(crate) fn parts(&self) -> &[&'a Hosts] {
         &self.0
     }
 
-    /// What is the same in all parts.
+    /// Any part, for state that all parts share.
     pub fn any(&self) -> &'a Hosts {
         self.0[0]
     }
 
-    /// The part of rank `rank`, counted over all jobs.
+    /// The part of rank `rank`, numbered over all jobs.
     pub(crate) fn part_of(&self, rank: u32) -> &'a Hosts {
         let lp = self.any().layout.place(rank).lp;
         let part = self.0.partition_point(|part| part.layout.processes.end <= lp);
         self.0[part]
     }
 
-    /// Ranks of all jobs.
     pub(crate) fn ranks(&self) -> u32 {
         self.any().layout.rank_count()
     }
 
-    /// How the jobs stand.
+    /// The status of all jobs.
     pub fn job_statuses(&self) -> JobStatuses {
         let parts = self.0.iter().map(|part| part.job_statuses());
         parts.reduce(JobStatuses::join).unwrap_or_default()
     }
 
-    /// The ranks that are blocked longest, ten at most; a rank with several streams by its first
-    /// operation.
+    /// The ranks that have been blocked longest, ten at most; a rank with several streams by its first operation.
     pub fn blocked(&self) -> Vec<Blocked> {
         let mut blocked: Vec<(Time, u32, Op)> = self.0.iter().flat_map(|part| part.all_blocked()).collect();
         blocked.sort_unstable_by_key(|&(since, rank, _)| (since, rank));
@@ -61,9 +57,9 @@ impl<'a> RunState<'a> {
         blocked.into_iter().map(described).collect()
     }
 
-    /// How the run ended; to be asked when no event is left, or the hosts have halted it.
+    /// The outcome of the run. Valid when no event is left, or when the hosts have halted it.
     pub fn outcome(&self) -> HostOutcome {
-        // The part in which it happened tells of it: no other knows how far the rank's program has come.
+        // The part of the failed rank describes it: only that part knows the position in the rank's program.
         let failures = self.0.iter().filter_map(|part| Some((part.first_failure()?, part)));
         let failure = failures.min_by_key(|((at, failure), _)| (*at, failure.place()));
         let leftover = || {
@@ -106,7 +102,7 @@ impl<'a> RunState<'a> {
     /// Checks that nothing is left after a completed run: no receive, request, message or file transfer.
     ///
     /// # Errors
-    /// Says what is left, and where.
+    /// Describes the first leftover and its place.
     pub fn audit(&self) -> Result<(), String> {
         self.0.iter().try_for_each(|part| part.audit())
     }

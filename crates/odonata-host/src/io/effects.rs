@@ -8,7 +8,7 @@ use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
 use crate::io::client::{Client, Completed, Effect, Effects, Timer, Waiter};
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::payload::Payload;
 use crate::send::{SendRequest, traffic_of};
 
@@ -61,7 +61,7 @@ impl Hosts {
             }
             Effect::AnsweredLate { client, attempt } => {
                 if let Requester::Server(_) = client.requester() {
-                    self.ranks.lost.forget::<C>(Of::Attempt(attempt));
+                    self.ranks.lost.forget::<C>(Dependent::Attempt(attempt));
                 }
             }
             Effect::Complete { completed, .. } => self.request_complete(ctx, completed),
@@ -84,7 +84,7 @@ impl Hosts {
     }
 
     fn request_complete<C: HostContext>(&mut self, ctx: &mut C, completed: Completed) {
-        self.ranks.lost.takes::<C>(Of::StorageRequest(completed.request));
+        self.ranks.lost.takes::<C>(Dependent::StorageRequest(completed.request));
         match completed.waiter {
             Waiter::Call(call) => self.call_answered(ctx, call, completed),
             Waiter::Server(origin) => self.lower_tier_answered(ctx, origin, completed.lost),
@@ -101,10 +101,10 @@ impl Hosts {
         match header.client.requester() {
             Requester::Rank(_) => {
                 if let Some(request) = self.io.client.request_of(attempt) {
-                    self.ranks.lost.needs_current::<C>(Of::StorageRequest(request));
+                    self.ranks.lost.needs_current::<C>(Dependent::StorageRequest(request));
                 }
             }
-            Requester::Server(_) => self.ranks.lost.needs_current::<C>(Of::Attempt(attempt)),
+            Requester::Server(_) => self.ranks.lost.needs_current::<C>(Dependent::Attempt(attempt)),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
 use crate::io::client::{NewRequest, RequestPart, Waiter};
-use crate::lost::{Of, OutsideBlock};
+use crate::lost::{Dependent, OutsideBlock};
 use crate::payload::Payload;
 
 /// A tier of storage servers, as its clients know it.
@@ -237,7 +237,7 @@ impl Hosts {
     /// The data of `attempt` have come over the link from the file system.
     pub(crate) fn file_system_data_arrived<C: HostContext>(&mut self, ctx: &mut C, attempt: u32) {
         let now = ctx.now();
-        self.ranks.lost.continues(Of::Attempt(attempt), now);
+        self.ranks.lost.continues(Dependent::Attempt(attempt), now);
         let bytes = self.io.client.missing(attempt);
         self.ask_client(ctx, |client, effects| {
             client.data_arrived::<C>(now, attempt, bytes, effects);

@@ -10,7 +10,7 @@ use crate::context::HostContext;
 use crate::event::HostEvent;
 use crate::io::calls::{Call, OpenCall};
 use crate::io::client::RequestPart;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::metrics::{IoOperation, IoRecord};
 use crate::mpi::request::RequestKind;
 use crate::params::{BookParams, HostParams};
@@ -218,7 +218,7 @@ impl Hosts {
         call: (MetadataCall, u64),
     ) {
         let local = self.layout.server(server).local;
-        self.ranks.lost.note::<C>(Of::metadata(header));
+        self.ranks.lost.note::<C>(Dependent::metadata(header));
         let begun = self.io.metadata.servers.request::<C>(ctx.now(), local, header, call);
         self.metadata_begun(ctx, begun);
     }
@@ -238,7 +238,7 @@ impl Hosts {
         };
         let server = self.io.metadata.numbers[server as usize];
         self.metadata_begun(ctx, begun);
-        self.ranks.lost.is_complete::<C>(Of::metadata(header), ctx.now());
+        self.ranks.lost.is_complete::<C>(Dependent::metadata(header), ctx.now());
         let answer = Payload::Response {
             server,
             header,

@@ -8,7 +8,7 @@ use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
 use crate::io::lower_tier::Outside;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::params::{BookParams, HostParams};
 use crate::payload::Payload;
 use crate::send::{SendRequest, traffic_of};
@@ -433,11 +433,11 @@ impl Hosts {
             let before = std::mem::take(&mut self.ranks.lost.current);
             // A request asks for space once it has its lock.
             for losses in of_servers {
-                self.ranks.lost.waited::<C>(now, Of::server, at, &losses);
+                self.ranks.lost.waited::<C>(now, Dependent::server, at, &losses);
             }
             let metadata = &self.io.metadata;
             let at = |server| LostAt::metadata(metadata.number(server));
-            self.ranks.lost.waited::<C>(now, Of::metadata, at, &of_metadata);
+            self.ranks.lost.waited::<C>(now, Dependent::metadata, at, &of_metadata);
             self.ranks.lost.is_now(before);
             for access in &begun {
                 self.ranks.lost.access_begins::<C>(now, access);

@@ -1,25 +1,25 @@
-//! Job control: a job that starts when others have ended, and sources that send until they are told.
+//! Job control: jobs that start after others have ended, and sources that send until other jobs have ended.
 //!
-//! The signals travel as messages, like everything that a rank hears of another; a daemon on each node of
-//! a job, which is there before the job starts, passes them on:
+//! The signals travel as messages, like all information between ranks. A daemon on each node of a job, which runs
+//! before the job starts, relays them:
 //!
 //! ```text
-//!  ranks of the job that ends        its rank 0          rank 0 of a job that waits        its ranks
+//!  ranks of the job that ends        its rank 0          rank 0 of a waiting job           its ranks
 //!   RanksEnded, up a binomial tree ────────> JobEnded, one message per job ──> Start or Stop, down a binomial tree
 //! ```
 //!
-//! In the tree the parent of rank `r` is `r` with its lowest set bit cleared, so a job of `n` ranks takes
-//! `n - 1` messages and `ceil(log2 n)` steps each way. A rank reports when it and all ranks below it have ended.
-//! Rank 0 of a waiting job passes the signal on when it has heard from every job that the rule names.
+//! The parent of rank `r` in the tree is `r` with its lowest set bit cleared, so a job of `n` ranks takes `n - 1`
+//! messages and `ceil(log2 n)` steps each way. A rank reports when it and all ranks below it have ended. Rank 0 of a
+//! waiting job relays the signal after it has heard from every job that it waits for.
 //!
-//! Each is a message of [`CONTROL_BYTES`] that pays the software's delay and the interface's like one of MPI,
-//! or takes the local path between ranks of a node. It counts as packets of the sender's job, but not
-//! among the messages of its ranks, and occupies no rank.
+//! A control message has [`CONTROL_BYTES`]. It takes the software and interface delays of an MPI message, or the local
+//! path between ranks of a node. It counts as packets of the sender's job but not as a message of a rank, and occupies
+//! no rank.
 
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::params::JobProgram;
 use crate::payload::{JobSignal, Payload};
 use crate::send::{SendRequest, traffic_of};
@@ -28,28 +28,28 @@ use odonata_engine::{Mode, RangeStore, SparseStore, Store, Time};
 /// Size of a control message between ranks, in bytes: an envelope with job, rank and kind.
 pub const CONTROL_BYTES: u64 = 64;
 
-/// What rank 0 of a job has yet to hear of.
+/// Signals that rank 0 of a job still waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Awaited {
-    /// Jobs whose end it starts after.
+    /// Number of jobs that must end before this one starts.
     pub(crate) start: u16,
-    /// Jobs whose end stops it.
+    /// Number of jobs that must end before this one stops.
     pub(crate) stop: u16,
 }
 
-/// A job that a rule keeps waiting at the end of a run.
+/// A job that still waits for other jobs at the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingJob {
-    /// Job, by its number.
+    /// Job number.
     pub job: u16,
-    /// Whether it has not started; else it sends until the others have ended.
+    /// Whether it has not started; otherwise its sources send until the other jobs have ended.
     pub unstarted: bool,
-    /// The jobs that it waits for and that have ranks which have not ended, with the number of these.
+    /// The unfinished jobs that it waits for, each with its number of unfinished ranks.
     pub waits_for: Vec<(u16, u32)>,
 }
 
-/// The ranks directly below `rank` of `ranks` in the binomial tree, those with most ranks below them first.
-fn below(rank: u32, ranks: u32) -> impl Iterator<Item = u32> {
+/// The children of `rank` in the binomial tree of `ranks` ranks, largest subtree first.
+fn children(rank: u32, ranks: u32) -> impl Iterator<Item = u32> {
     let bits = match rank {
         0 => u32::BITS - ranks.saturating_sub(1).leading_zeros(),
         _ => rank.trailing_zeros(),
@@ -60,19 +60,20 @@ fn below(rank: u32, ranks: u32) -> impl Iterator<Item = u32> {
         .filter(move |&child| child < ranks)
 }
 
-/// What each rank of a job of `ranks` ranks has to wait for before it reports: itself and those below it.
+/// For each rank of a job of `ranks` ranks, the number of reports that it waits for before it reports: its own and one
+/// per child.
 pub(crate) fn reports(ranks: u32) -> impl Iterator<Item = u32> {
-    (0..ranks).map(move |rank| 1 + below(rank, ranks).count() as u32)
+    (0..ranks).map(move |rank| 1 + children(rank, ranks).count() as u32)
 }
 
-/// What the ranks of a part know of the ends of ranks and jobs.
+/// What the ranks of a part know about the ends of ranks and jobs.
 #[derive(Debug)]
 pub(crate) struct JobControl {
-    /// Per rank: reports of ends that it waits for before it passes them on; empty if no job waits for another.
+    /// Per rank: reports of ends that are missing before it reports; empty if no job waits for another.
     unreported: SparseStore<u32>,
     /// Per job, at its rank 0.
     awaited: Store<Awaited>,
-    /// Per logical process: its last event that did something; empty if all do.
+    /// Per logical process: the time of its last event with an effect; empty if all events have one.
     last_effective: RangeStore<Time>,
 }
 odonata_engine::journalled!(JobControl {
@@ -90,13 +91,13 @@ impl JobControl {
         }
     }
 
-    /// Whether it is kept when something last happened.
+    /// Whether the times of the last effects are kept.
     #[inline(always)]
     pub(crate) fn notes_effects(&self) -> bool {
         !self.last_effective.is_empty()
     }
 
-    /// Something has happened at `lp`.
+    /// Records an effect at `lp`.
     #[inline]
     pub(crate) fn note_effect<M: Mode>(&mut self, lp: u32, now: Time) {
         if !self.last_effective.is_empty() {
@@ -104,24 +105,23 @@ impl JobControl {
         }
     }
 
-    /// When something last happened in this part. `None`: at the last event.
+    /// Time of the last effect in this part. `None`: at the last event.
     pub(crate) fn last_effective(&self) -> Option<Time> {
         self.last_effective.iter().max().copied()
     }
 
-    /// What rank 0 of `job`, which is of this part, has yet to hear of.
+    /// Signals that rank 0 of `job`, which is in this part, still waits for.
     pub(crate) fn awaited(&self, job: u16) -> Awaited {
         *self.awaited.get(u32::from(job))
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.unreported.memory() + self.awaited.memory() + self.last_effective.memory()
     }
 }
 
 impl Hosts {
-    /// Lets `rank` begin: at once, or after the delay that its job asks for.
+    /// Lets `rank` begin, immediately or after the start delay of its job.
     fn begin_rank<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         let place = self.layout.place(rank);
         match self.layout.job(place.job).start {
@@ -133,15 +133,15 @@ impl Hosts {
         }
     }
 
-    /// Starts the program or the source of `rank`, behind its stage-in if it has one.
+    /// Starts the program or the source of `rank`, after its stage-in if it has one.
     pub(crate) fn start_rank<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        self.ranks.lost.continues(Of::Start(rank), ctx.now());
+        self.ranks.lost.continues(Dependent::Start(rank), ctx.now());
         if !self.begin_stage_in(ctx, rank) {
             self.start_program(ctx, rank);
         }
     }
 
-    /// The same, when its input files are there.
+    /// Starts the program after the stage-in.
     pub(crate) fn start_program<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         self.records.edit_metrics::<C>(rank).start = Some(ctx.now());
         (self.ranks.lost).start_rank::<C>(rank, self.layout.place(rank).job, ctx.now());
@@ -151,7 +151,6 @@ impl Hosts {
         }
     }
 
-    /// `rank` has come to its end, which counts from `end`.
     pub(crate) fn end_rank<C: HostContext>(&mut self, ctx: &mut C, rank: u32, end: Time) {
         let metrics = self.records.edit_metrics::<C>(rank);
         metrics.finished = true;
@@ -163,15 +162,15 @@ impl Hosts {
         }
     }
 
-    /// `rank`, or all ranks of a branch below it, have ended.
+    /// Reports the end of `rank`, or of all ranks of a subtree below it.
     fn report_end<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        self.ranks.lost.needs_current::<C>(Of::Ended(rank));
+        self.ranks.lost.needs_current::<C>(Dependent::Ended(rank));
         let missing = self.jobs.unreported.edit::<C>(rank);
         *missing -= 1;
         if *missing > 0 {
             return;
         }
-        self.ranks.lost.is_complete::<C>(Of::Ended(rank), ctx.now());
+        self.ranks.lost.is_complete::<C>(Dependent::Ended(rank), ctx.now());
         if let Some(parent) = self.parent(rank) {
             self.signal(ctx, rank, parent, JobSignal::RanksEnded);
             return;
@@ -189,18 +188,17 @@ impl Hosts {
         }
     }
 
-    /// The rank above `rank` in the tree of its job; none of rank 0.
+    /// The parent of `rank` in the tree of its job; `None` for rank 0.
     pub(crate) fn parent(&self, rank: u32) -> Option<u32> {
         let first = self.layout.job_of(rank).first_rank;
         let local = rank - first;
         (local > 0).then(|| first + (local & (local - 1)))
     }
 
-    /// Passes `signal` on to the ranks directly below `rank`.
     pub(crate) fn pass_on<C: HostContext>(&mut self, ctx: &mut C, rank: u32, signal: JobSignal) {
         let job = self.layout.job_of(rank);
         let (first, ranks) = (job.first_rank, job.ranks);
-        for child in below(rank - first, ranks) {
+        for child in children(rank - first, ranks) {
             self.signal(ctx, rank, first + child, signal);
         }
     }
@@ -220,7 +218,7 @@ impl Hosts {
         self.send(ctx, request);
     }
 
-    /// A control message has arrived at `rank`.
+    /// Handles a control message that has arrived at `rank`.
     pub(crate) fn job_signal_arrived<C: HostContext>(&mut self, ctx: &mut C, from: u32, rank: u32, signal: JobSignal) {
         match signal {
             JobSignal::RanksEnded => self.report_end(ctx, rank),
@@ -244,7 +242,7 @@ impl Hosts {
         }
     }
 
-    /// `rank`, which is rank 0 of its job, hears that job `ended` has.
+    /// Tells `rank`, rank 0 of its job, that job `ended` has ended.
     fn job_ended<C: HostContext>(&mut self, ctx: &mut C, rank: u32, ended: u16) {
         let number = self.layout.place(rank).job;
         let job = self.layout.job(number);
@@ -255,10 +253,10 @@ impl Hosts {
         let (start, stop) = (starts && awaited.start == 0, stops && awaited.stop == 0);
         if starts {
             self.ranks.lost.concerns(number);
-            self.ranks.lost.needs_current::<C>(Of::Awaited(rank));
+            self.ranks.lost.needs_current::<C>(Dependent::Awaited(rank));
         }
         if start {
-            self.ranks.lost.is_complete::<C>(Of::Awaited(rank), ctx.now());
+            self.ranks.lost.is_complete::<C>(Dependent::Awaited(rank), ctx.now());
             self.pass_on(ctx, rank, JobSignal::Start);
             self.begin_rank(ctx, rank);
         }
@@ -268,18 +266,17 @@ impl Hosts {
         }
     }
 
-    /// The source of `rank` hears that it is to stop.
     fn stop_now<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         if !self.records.metrics(rank).finished {
-            self.ranks.lost.note::<C>(Of::Told(rank));
+            self.ranks.lost.note::<C>(Dependent::StopNotice(rank));
         }
         self.stop_source(ctx, rank);
     }
 
-    /// Checks that all signals of jobs have come to those whom they are for.
+    /// Checks that all job signals have reached their receivers.
     ///
     /// # Errors
-    /// Says who has not heard.
+    /// Names the job or rank that misses a signal.
     pub(crate) fn audit_jobs(&self) -> Result<(), String> {
         if let Some((rank, _)) = self.jobs.unreported.iter().find(|&(_, &missing)| missing > 0) {
             return Err(format!("{} has not reported its end", self.layout.name(rank)));
@@ -289,7 +286,7 @@ impl Hosts {
         match (0..self.jobs()).find(|job| !heard(job)) {
             None => Ok(()),
             Some(job) => Err(format!(
-                "job \"{}\" has not heard of another's end",
+                "job \"{}\" has not received the end of another job",
                 layout.job(job).name
             )),
         }
@@ -305,15 +302,15 @@ mod tests {
         for ranks in 1..70 {
             let mut parents = vec![None; ranks as usize];
             for rank in 0..ranks {
-                for child in below(rank, ranks) {
+                for child in children(rank, ranks) {
                     assert_eq!(child & (child - 1), rank);
                     assert_eq!(parents[child as usize].replace(rank), None);
                 }
             }
             assert!(parents[0].is_none() && parents[1..].iter().all(Option::is_some));
-            // A rank is as many steps from rank 0 as it has set bits.
+            // The depth of a rank in the tree is its number of set bits.
             assert_eq!(reports(ranks).sum::<u32>(), ranks + ranks - 1);
         }
-        assert_eq!(below(0, 8).collect::<Vec<_>>(), [4, 2, 1]);
+        assert_eq!(children(0, 8).collect::<Vec<_>>(), [4, 2, 1]);
     }
 }

@@ -1,7 +1,7 @@
-//! Endless traffic: what is left of a run in which sources send until they are told.
+//! Endless traffic: the remaining events of a run whose sources send until other jobs end.
 //!
-//! Such a run may have events for ever, and its last events may do nothing: what has happened, and whether anything else can,
-//! is asked here.
+//! Such a run may have events forever, and its last events may have no effect. This module answers what has had an
+//! effect, and whether anything else can.
 
 use crate::event::HostEvent;
 use crate::params::JobProgram;
@@ -9,24 +9,24 @@ use crate::{Hosts, Payload};
 use odonata_engine::{Lp, Mode, Time};
 
 impl Hosts {
-    /// Whether [`note_effect`](Self::note_effect) has something to note.
+    /// Whether [`note_effect`](Self::note_effect) records anything.
     #[inline(always)]
     pub fn notes_effects(&self) -> bool {
         self.jobs.notes_effects()
     }
 
-    /// Something has happened at `lp`; to be called for every event that the hosts do not handle themselves.
+    /// Records an effect at `lp`; call it for every event that the hosts do not handle themselves.
     #[inline]
     pub fn note_effect<M: Mode>(&mut self, lp: Lp, now: Time) {
         self.jobs.note_effect::<M>(lp, now);
     }
 
-    /// Whether there are sources that send until they are told, so that a run may have events for ever.
+    /// Whether some sources send until other jobs end, so that the run may have events forever.
     pub fn may_be_endless(&self) -> bool {
         self.layout.jobs.iter().any(|job| !job.until.is_empty())
     }
 
-    /// Whether `event` does nothing: that of a source which has been told to stop, or the end of a time in which the answer came.
+    /// Whether `event` has no effect: the event of a stopped source, or a timeout whose answer has arrived.
     pub fn is_without_effect(&self, event: &HostEvent) -> bool {
         match *event {
             HostEvent::Generate { rank } => self.sources.is_stopped(rank),
@@ -36,8 +36,8 @@ impl Hosts {
         }
     }
 
-    /// Whether `event` can do more than let a source send that has no end of its own: of the hosts, and not about a
-    /// source's message. Who waits for a source that has one will be told.
+    /// Whether `event` can do more than make an endless source send. Messages of sources do not count. Sources that end
+    /// by themselves do, since their end is a signal to the jobs that wait for them.
     pub fn is_progress(&self, event: &HostEvent) -> bool {
         match *event {
             HostEvent::Generate { rank } => self.ends_by_itself(rank) && !self.sources.is_stopped(rank),
@@ -58,12 +58,12 @@ impl Hosts {
         }
     }
 
-    /// Whether a message with this payload is more than the message of a source.
+    /// Whether a message with this payload is anything but a message of a source.
     pub fn is_progress_message(payload: &Payload) -> bool {
         !payload.is_synthetic()
     }
 
-    /// Whether the source on `rank` comes to its end even if nobody tells it to stop.
+    /// Whether the source on `rank` ends without a stop signal.
     fn ends_by_itself(&self, rank: u32) -> bool {
         match &self.layout.job_of(rank).program {
             JobProgram::Program(_) => true,

@@ -1,4 +1,4 @@
-//! Job status: how far each job is, in a few numbers, of a part or of all.
+//! Job status: the progress of each job in a few numbers, of one part or of all.
 
 use crate::Hosts;
 use crate::job::control::{Awaited, WaitingJob};
@@ -6,30 +6,30 @@ use crate::layout::JobPlan;
 use crate::plan::HostPlan;
 use odonata_engine::Time;
 
-/// A job as far as some parts know it.
+/// The status of a job as known to some parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct JobStatus {
     pub(crate) ranks: u32,
     pub(crate) finished: u32,
-    /// When the first of its ranks started.
+    /// Start time of its first rank.
     pub(crate) started: Option<Time>,
     /// Messages sent by its ranks.
     pub(crate) sent: u64,
-    /// What its rank 0 has yet to hear of; known where that is.
+    /// Signals that its rank 0 still waits for; known only to the part of rank 0.
     awaited: Awaited,
 }
 
-/// The status of all jobs, as far as some parts know it.
+/// The status of all jobs, as known to some parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct JobStatuses {
     jobs: Vec<JobStatus>,
-    /// When something last happened: sources that were told to stop leave events behind that do nothing, and may lie
-    /// far ahead. `None`: at the last event.
+    /// Time of the last effect: stopped sources leave events without effect, possibly far ahead. `None`: at the last
+    /// event.
     pub last_event: Option<Time>,
 }
 
 impl Hosts {
-    /// How the jobs stand in this part.
+    /// The status of all jobs in this part.
     pub fn job_statuses(&self) -> JobStatuses {
         let mut jobs = vec![JobStatus::default(); self.layout.jobs.len()];
         for (rank, metrics) in self.records.all_metrics() {
@@ -50,7 +50,7 @@ impl Hosts {
         }
     }
 
-    /// When the first rank of `job` started, given how all parts stand; `None` if none has.
+    /// Start time of the first rank of `job`, given the status of all parts; `None` if no rank has started.
     pub fn started(&self, job: u16, statuses: &JobStatuses) -> Option<Time> {
         let plan = self.layout.job(job);
         if !plan.starts_later() {
@@ -59,14 +59,14 @@ impl Hosts {
         statuses.jobs[usize::from(job)].started
     }
 
-    /// The jobs that wait for others, in their order, given how all parts stand.
+    /// The jobs that wait for others, in order, given the status of all parts.
     pub fn waiting_jobs(&self, statuses: &JobStatuses) -> Vec<WaitingJob> {
         statuses.waiting_jobs(&self.layout.jobs)
     }
 }
 
 impl HostPlan {
-    /// The jobs that wait for others, in their order, given how all parts stand.
+    /// The jobs that wait for others, in order, given the status of all parts.
     pub fn waiting_jobs(&self, statuses: &JobStatuses) -> Vec<WaitingJob> {
         statuses.waiting_jobs(self.jobs())
     }
@@ -101,19 +101,18 @@ impl JobStatuses {
         (0..plans.len() as u16).filter_map(wait).collect()
     }
 
-    /// How `job` stands.
     pub(crate) fn of(&self, job: u16) -> &JobStatus {
         &self.jobs[usize::from(job)]
     }
 
-    /// What two sets of parts know together.
+    /// Combines the knowledge of two sets of parts.
     pub fn join(mut self, other: JobStatuses) -> JobStatuses {
         for (job, more) in self.jobs.iter_mut().zip(other.jobs) {
             job.ranks += more.ranks;
             job.finished += more.finished;
             job.started = earlier(job.started, more.started);
             job.sent += more.sent;
-            // All but one know nothing, which is zero.
+            // All parts but one have zeros here.
             job.awaited.start += more.awaited.start;
             job.awaited.stop += more.awaited.stop;
         }
@@ -121,19 +120,19 @@ impl JobStatuses {
         self
     }
 
-    /// Ranks that have come to their end, and all ranks.
+    /// Number of finished ranks, and of all ranks.
     pub fn finished(&self) -> (u64, u64) {
         let sum = |count: fn(&JobStatus) -> u32| self.jobs.iter().map(|job| u64::from(count(job))).sum();
         (sum(|job| job.finished), sum(|job| job.ranks))
     }
 
-    /// Ranks that have not come to their end.
+    /// Number of unfinished ranks.
     pub fn unfinished(&self) -> u64 {
         let (finished, all) = self.finished();
         all - finished
     }
 
-    /// The share of ranks that have come to their end.
+    /// The fraction of ranks that have finished.
     pub fn progress_fraction(&self) -> f64 {
         let (finished, all) = self.finished();
         finished as f64 / all.max(1) as f64

@@ -1,77 +1,76 @@
-//! Lost time of operations, of what they wait for, and of messages that wait to be matched.
+//! Lost time of operations, of the requests that they wait for, and of messages that wait for a match.
 
 use super::path::PathCall;
-use super::{LostTime, Of};
+use super::{Dependent, LostTime};
 use crate::mpi::matching::Envelope;
 use crate::mpi::progress::ProtocolWork;
 use odonata_blame::lost::Stamp;
 use odonata_engine::{Mode, NIL, Time};
 
-impl Of {
-    /// Message `envelope` for `rank`, while it waits there.
-    pub(crate) fn envelope(rank: u32, envelope: &Envelope) -> Of {
-        Of::Envelope(rank, envelope.source, envelope.context, envelope.sequence)
+impl Dependent {
+    /// The owner of the stamp of message `envelope` while it waits at `rank`.
+    pub(crate) fn envelope(rank: u32, envelope: &Envelope) -> Dependent {
+        Dependent::Envelope(rank, envelope.source, envelope.context, envelope.sequence)
     }
 
-    /// What the library of a rank has still to do; of a collective, its operation knows.
-    fn work(work: ProtocolWork) -> Option<Of> {
+    /// The owner of the stamp of deferred library work; the stamp of a collective is kept by its operation.
+    fn work(work: ProtocolWork) -> Option<Dependent> {
         match work {
-            ProtocolWork::SendCts { incoming } => Some(Of::Incoming(incoming)),
-            ProtocolWork::SendData { outgoing } => Some(Of::Outgoing(outgoing)),
+            ProtocolWork::SendCts { incoming } => Some(Dependent::Incoming(incoming)),
+            ProtocolWork::SendData { outgoing } => Some(Dependent::Outgoing(outgoing)),
             ProtocolWork::CollectiveStep { .. } => None,
         }
     }
 }
 
 impl LostTime {
-    /// Operation `slot` of `rank` is called.
     #[inline]
     pub(crate) fn call<M: Mode>(&mut self, slot: u32, rank: u32, now: Time) {
         if self.is_on() {
             self.begins(now);
-            self.continues(Of::Rank(rank), now);
-            self.note::<M>(Of::Operation(slot));
+            self.continues(Dependent::Rank(rank), now);
+            self.note::<M>(Dependent::Operation(slot));
         }
     }
 
-    /// Operation `slot` begins a step.
     #[inline]
     pub(crate) fn begin_step<M: Mode>(&mut self, slot: u32, now: Time) {
         if self.is_on() {
-            self.continues(Of::Operation(slot), now);
-            self.note::<M>(Of::Step(slot));
+            self.continues(Dependent::Operation(slot), now);
+            self.note::<M>(Dependent::Step(slot));
         }
     }
 
-    /// That step occupies its stream until `busy_until`, whatever it waits for.
+    /// Extends the step: it occupies its stream until `busy_until`, regardless of its requests.
     #[inline]
     pub(crate) fn occupy<M: Mode>(&mut self, slot: u32, busy_until: Time) {
         if self.is_on()
-            && let Some(own) = self.stamp(Of::Operation(slot))
+            && let Some(own) = self.stamp(Dependent::Operation(slot))
         {
             let before = std::mem::replace(&mut self.current, own.later(busy_until));
-            self.needs_current::<M>(Of::Step(slot));
+            self.needs_current::<M>(Dependent::Step(slot));
             self.current = before;
         }
     }
 
-    /// The processor handles receives of operation `slot`, which the step has needed, until `busy_until`.
+    /// Extends the step of operation `slot` by the handling of its receives, until `busy_until`.
     #[inline]
     pub(crate) fn handle_receives<M: Mode>(&mut self, slot: u32, busy_until: Time) {
         if self.is_on()
-            && let Some(stamp) = self.stamp(Of::Step(slot))
+            && let Some(stamp) = self.stamp(Dependent::Step(slot))
         {
             let before = std::mem::replace(&mut self.current, stamp.later(busy_until));
-            self.note::<M>(Of::Step(slot));
+            self.note::<M>(Dependent::Step(slot));
             self.current = before;
         }
     }
 
-    /// All that the step of operation `slot` has waited for is there; `call` says of which rank, what it has called, and when.
+    /// Ends the step of operation `slot`, whose requests are all complete. `call` returns the rank, its call, and the
+    /// time of the call.
     #[inline]
     pub(crate) fn end_step<M: Mode>(&mut self, slot: u32, now: Time, call: impl FnOnce() -> (u32, PathCall, Time)) {
         if self.is_on()
-            && let Some(stamp) = self.stamp(Of::Step(slot))
+            && let Some(stamp) = self.stamp(Dependent::Step(slot))
         {
             let mut stamp = stamp.later(now);
             if self.path.is_on() {
@@ -79,22 +78,23 @@ impl LostTime {
                 self.record_wait::<M>(rank, call, begin, &mut stamp);
             }
             self.is_now(stamp);
-            self.note::<M>(Of::Operation(slot));
+            self.note::<M>(Dependent::Operation(slot));
         }
     }
 
-    /// Operation `slot` is complete; in the foreground, its `rank` goes on from there. `job` says of which job a rank is.
+    /// Retires operation `slot`; in the foreground, its `rank` continues from the operation's stamp. `job` returns the
+    /// job of a rank.
     #[inline]
     pub(crate) fn retire<M: Mode>(&mut self, slot: u32, rank: Option<u32>, now: Time, job: impl FnOnce(u32) -> u16) {
         if self.is_on() {
-            self.is_complete::<M>(Of::Operation(slot), now);
-            self.forget::<M>(Of::Step(slot));
+            self.is_complete::<M>(Dependent::Operation(slot), now);
+            self.forget::<M>(Dependent::Step(slot));
             if let Some(rank) = rank {
                 if self.has_series() {
-                    let before = self.stamp(Of::Rank(rank));
+                    let before = self.stamp(Dependent::Rank(rank));
                     self.book::<M>(job(rank), before, now);
                 }
-                self.note::<M>(Of::Rank(rank));
+                self.note::<M>(Dependent::Rank(rank));
             }
         }
     }
@@ -103,16 +103,20 @@ impl LostTime {
     #[inline]
     pub(crate) fn wait<M: Mode>(&mut self, waiter: u32, request: u32) {
         if self.is_on() {
-            self.needs::<M>(Of::Step(waiter), Of::Request(request));
+            self.needs::<M>(Dependent::Step(waiter), Dependent::Request(request));
         }
     }
 
-    /// A receive for `request` and a message that has been there before it have met. Of a rendezvous both are needed for its
-    /// data; other data are there, and complete the request when they came. Returns the stamp to go on with.
+    /// A receive for `request` matches a message that arrived earlier. In a rendezvous, the data need both; otherwise
+    /// the data have arrived, and the request completes at their arrival. Returns the stamp to restore.
     pub(crate) fn meets_earlier<M: Mode>(&mut self, rank: u32, message: &Envelope) -> Stamp {
         let before = self.current.clone();
-        if let Some(arrival) = self.is_on().then(|| self.stamp(Of::envelope(rank, message))).flatten() {
-            self.forget::<M>(Of::envelope(rank, message));
+        if let Some(arrival) = self
+            .is_on()
+            .then(|| self.stamp(Dependent::envelope(rank, message)))
+            .flatten()
+        {
+            self.forget::<M>(Dependent::envelope(rank, message));
             match message.rendezvous {
                 NIL => self.current = arrival,
                 _ => self.current.join(&arrival),
@@ -121,29 +125,29 @@ impl LostTime {
         before
     }
 
-    /// A message that arrives and a receive for `request` that was posted before have met. Returns the stamp to go on with.
+    /// An arriving message matches a receive for `request` that was posted earlier. Returns the stamp to restore.
     pub(crate) fn meets_later<M: Mode>(&mut self, request: u32, message: &Envelope) -> Stamp {
         let before = self.current.clone();
         if message.rendezvous != NIL && request != NIL {
-            self.takes::<M>(Of::Request(request));
+            self.takes::<M>(Dependent::Request(request));
         }
         before
     }
 
-    /// `work` waits for the next call of its rank.
+    /// Defers `work` to the next call of its rank.
     #[inline]
     pub(crate) fn defer_work<M: Mode>(&mut self, work: ProtocolWork) {
-        if let Some(of) = Of::work(work) {
-            self.note::<M>(of);
+        if let Some(dependent) = Dependent::work(work) {
+            self.note::<M>(dependent);
         }
     }
 
-    /// `work` is done. Returns the stamp to go on with.
+    /// Does `work`. Returns the stamp to restore.
     pub(crate) fn do_work<M: Mode>(&mut self, work: ProtocolWork) -> Stamp {
         let before = self.current.clone();
-        match (Of::work(work), work) {
-            (Some(of), _) => self.takes::<M>(of),
-            (None, ProtocolWork::CollectiveStep { activity }) => self.needs_current::<M>(Of::Step(activity)),
+        match (Dependent::work(work), work) {
+            (Some(dependent), _) => self.takes::<M>(dependent),
+            (None, ProtocolWork::CollectiveStep { activity }) => self.needs_current::<M>(Dependent::Step(activity)),
             (None, _) => {}
         }
         before

@@ -1,18 +1,18 @@
-//! Lost time at the links of I/O nodes to a file system outside of the network.
+//! Lost time at the links of I/O nodes to an external file system.
 //!
-//! A link carries one block after the other, so that it is known when a block comes to it who will have it until when. A block
-//! needs the one of its own job before it, and waits for those of others that come after that:
+//! A link carries one block at a time, so its schedule is known when a block arrives. A block depends on the previous
+//! one of its own job, and waits for blocks of other jobs scheduled after that one:
 //!
 //! ```text
-//!  link     | job A | job B | A |     a block of A that comes now: until the end of the second A it is that one's; nothing is lost
-//!           ^ now                     one of B: has lost the second A, behind the B that it needs
+//!  link     | job A | job B | A |     a block of A that arrives now: A owns the link up to the end of its second block; no loss
+//!           ^ now                     a block of B: loses the second A, scheduled after the block of B that it needs
 //! ```
 
-use super::{LostTime, Of};
+use super::{Dependent, LostTime};
 use odonata_blame::lost::{Kind, Loss, LostAt, add, bound_places};
 use odonata_engine::{GrowableStore, List, Mode, NIL, Pool, Time};
 
-/// Until when a block of `owner` has a link.
+/// The end of consecutive blocks of `owner` on a link.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Booked {
     until: Time,
@@ -22,7 +22,7 @@ struct Booked {
 
 odonata_engine::slots!(Booked);
 
-/// Who has which link: by server of the part and direction.
+/// The schedule of each link: by server of the part and direction.
 #[derive(Debug, Default)]
 pub(super) struct OutsideLinks {
     links: GrowableStore<List>,
@@ -35,7 +35,7 @@ impl OutsideLinks {
         self.links.memory() + self.booked.memory()
     }
 
-    /// Forgets who has had `link` before `now`.
+    /// Removes the blocks on `link` that ended before `now`.
     fn prune<M: Mode>(&mut self, link: usize, now: Time) {
         let mut list = self.links.get(link);
         while list.head != NIL && self.booked.get(list.head).until <= now {
@@ -67,20 +67,21 @@ impl OutsideLinks {
     }
 }
 
-/// A block of a job that goes over a link to or from a file system.
+/// A block of a job on a link to or from a file system.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutsideBlock {
-    /// Server of the part, and whether it goes out.
+    /// Server of the part, and whether the direction is outward.
     pub(crate) link: (u32, bool),
     pub(crate) owner: u16,
-    /// When it is there, when the link is free for it, and when it is over.
+    /// Arrival time, begin of the transfer, end of the transfer.
     pub(crate) ready: Time,
     pub(crate) begin: Time,
     pub(crate) end: Time,
 }
 
 impl LostTime {
-    /// What is handled goes over the link as `block`, at storage server `server`; from then on it has come over.
+    /// The current stamp crosses the link as `block` at storage server `server`, and is valid at the end of the
+    /// transfer.
     pub(crate) fn crosses<M: Mode>(&mut self, block: OutsideBlock, server: u32) {
         if !self.is_on() {
             return;
@@ -96,7 +97,7 @@ impl LostTime {
         self.outside.prune::<M>(link as usize, ready);
         let mut stamp = std::mem::take(&mut self.current).later(ready);
         stamp.belongs_to(owner);
-        if let Some(own) = self.stamp(Of::OutsideBlock(link, owner)) {
+        if let Some(own) = self.stamp(Dependent::OutsideBlock(link, owner)) {
             stamp.join(&own);
         }
         let place = self.at(LostAt::server(server));
@@ -121,7 +122,7 @@ impl LostTime {
         bound_places(&mut stamp.losses);
         stamp.at = from;
         self.current = stamp.later(end);
-        self.note::<M>(Of::OutsideBlock(link, owner));
+        self.note::<M>(Dependent::OutsideBlock(link, owner));
         self.outside.book::<M>(link as usize, owner, end);
     }
 }
@@ -149,7 +150,7 @@ mod tests {
         }
     }
 
-    /// The stamps of blocks (owner, when it comes, how long it takes) when they have come over a link.
+    /// The stamps of blocks (owner, arrival, duration) at the end of their transfers.
     fn cross(blocks: &[(u16, u64, u64)]) -> Vec<Stamp> {
         let (mut lost, mut free) = (lost_time(), Time::ZERO);
         let mut over = Vec::new();
@@ -174,19 +175,20 @@ mod tests {
     }
 
     #[test]
-    fn a_block_waits_for_those_of_others_behind_the_last_of_its_own() {
+    fn a_block_waits_for_blocks_of_other_jobs_after_the_last_of_its_own() {
         let blocks = [(0, 10, 100), (1, 20, 50), (0, 30, 40), (1, 35, 10)];
         let losses: Vec<Vec<(u16, u64)>> = cross(&blocks)
             .iter()
             .map(|stamp| stamp.losses.iter().map(|loss| (loss.culprit, loss.time.0)).collect())
             .collect();
-        // The third begins at 160, alone it would at 110; the fourth ends at 210, alone at 80.
+        // The third block begins at 160 instead of 110; the fourth ends at 210 instead of 80.
         assert_eq!(losses, [vec![], vec![(1, 90)], vec![(3, 50)], vec![(1, 130)]]);
     }
 
-    /// Whoever comes when: each block would have come over without others when it does without them, and has lost the rest to them.
+    /// For any order of arrivals, the undisturbed time of each block is its end on a link without other jobs, and the
+    /// rest is lost to them.
     #[test]
-    fn without_others_each_block_would_have_come_over_when_it_does_alone() {
+    fn undisturbed_ends_of_blocks_equal_their_ends_on_a_link_without_other_jobs() {
         let mut random = Stream::new(1, 0, Purpose::Host);
         for _ in 0..200 {
             let mut at = 0;

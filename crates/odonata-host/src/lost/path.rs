@@ -1,12 +1,14 @@
-//! The chain that ends a job: the last waits of every rank, each with the wait of the rank whose message ended it.
+//! The critical chain of a job: the last waits of every rank, each linked to the wait of the rank whose message ended
+//! it.
 //!
-//! A [`PathRecord`] is made where a call of a rank ends and it has lost something since the last one, or what it has lost comes from another
-//! rank; at the end of an iteration; and at the end of the rank. It says what was lost since its [`Origin`], and where.
-//! Followed from the end of a job backwards, origin by origin, these are its critical chain (D. Böhme et al., ICPP 2010: root
-//! causes of wait states; the chain is that of the binding term of each maximum, as in the critical path of a schedule).
+//! A [`PathRecord`] is made at the end of a call if the rank has lost time since its last record or inherits a loss
+//! from another rank, at the end of an iteration, and at the end of the rank. It contains the loss since its
+//! [`Origin`], and the places of this loss. Following the origins back from the end of a job gives its critical chain
+//! (D. Böhme et al., ICPP 2010: root causes of wait states). The chain consists of the binding terms of the maxima, as
+//! in the critical path of a schedule.
 //!
-//! Of each rank so many records are kept, the last ones. They are numbered from 1 in the order in which they happen at
-//! the rank, whoever runs the events.
+//! Each rank keeps its last records, up to a given number. They are numbered from 1 in the order of events at the rank,
+//! independent of the scheduler.
 
 use super::LostTime;
 use crate::timeline::CallKind;
@@ -15,17 +17,17 @@ use odonata_engine::{GrowableStore, Mode, SparseStore, Store, Time};
 use odonata_workload::OpKind;
 use std::sync::Arc;
 
-/// Losses that a record has place for.
+/// Number of losses that a record lists.
 const KEPT: usize = 6;
 
-/// What a rank has called.
+/// A call of a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub enum PathCall {
     /// An operation, by its kind and number.
     Operation(CallKind, u32),
     /// The end of an iteration.
     Iteration(u32),
-    /// The rank is at its end, or the run is.
+    /// The end of the rank, or of the run.
     #[default]
     End,
 }
@@ -36,12 +38,12 @@ impl PathCall {
     }
 }
 
-/// What was lost to others, and to the own job.
+/// Time lost to other jobs and to the own job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Parts {
-    /// To others.
+    /// Lost to other jobs.
     pub others: Time,
-    /// To itself.
+    /// Lost to the own job.
     pub own: Time,
 }
 
@@ -58,24 +60,25 @@ impl Parts {
     }
 }
 
-/// A wait of a rank that has lost something.
+/// A wait of a rank that has lost time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PathRecord {
-    /// The rank, counted over all jobs, and the number of the wait there.
+    /// The rank, numbered over all jobs, and the number of the wait at the rank.
     pub at: Origin,
-    /// What was called.
+    /// The call.
     pub call: PathCall,
-    /// When.
+    /// Its begin.
     pub begin: Time,
-    /// When it ended.
+    /// Its end.
     pub end: Time,
-    /// Where it stems from what was lost before.
+    /// The origin of the earlier loss.
     pub from: Origin,
-    /// Of what is lost by its end, what was lost there; to itself, there or where another one was that would have been last alone.
+    /// The loss at the origin that is still lost at the end of the wait. The own part arose there, or at another rank
+    /// that would have been last in a run alone.
     pub inherited: Parts,
-    /// What was lost since, the most first; others in `rest`.
+    /// The losses since the origin, largest first; the remaining ones are in `rest`.
     losses: [Option<Loss>; KEPT],
-    /// What was lost since that has no place above.
+    /// Losses since the origin that are not in `losses`.
     pub rest: Parts,
 }
 
@@ -106,32 +109,32 @@ impl PathRecord {
         }
     }
 
-    /// What was lost since its origin and is said one by one, the most first.
+    /// The listed losses since the origin, largest first.
     pub fn losses(&self) -> impl Iterator<Item = (u16, Kind, LostAt, Time)> + '_ {
         (self.losses.iter().flatten()).map(|loss| (loss.culprit, loss.kind, loss.place, loss.time))
     }
 }
 
-/// How many records a rank has made, and the block that they are in, counted from 1.
+/// Number of records that a rank has made, and its block of records, counted from 1.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Head {
     made: u32,
     block: u32,
 }
 
-/// The last records of every rank; none where they are not asked for.
+/// The last records of every rank; empty if not requested.
 #[derive(Debug)]
 pub(crate) struct PathLog {
     heads: SparseStore<Head>,
     blocks: Store<u32>,
     records: GrowableStore<PathRecord>,
-    /// Records of a rank that are kept.
+    /// Number of records kept per rank.
     keep: u32,
 }
 odonata_engine::journalled!(PathLog { heads, blocks, records });
 
 impl PathLog {
-    /// Of the ranks of a part with these numbers, given as for a [`SparseStore`], so many each.
+    /// For the ranks of a part, given as for a [`SparseStore`], with `keep` records each.
     pub(crate) fn new((places, numbers): &(Arc<[u32]>, Arc<[u32]>), keep: u32) -> PathLog {
         let none = |_| Head::default();
         let heads = match (keep, numbers.len() == places.len()) {
@@ -174,7 +177,7 @@ impl PathLog {
         at
     }
 
-    /// The records of `rank` that are kept, in the order of their numbers, and one of its end with this stamp.
+    /// The kept records of `rank` in the order of their numbers, and a final one for its end with this stamp.
     pub(crate) fn of_rank(&self, rank: u32, start: Time, end: &Stamp) -> Vec<PathRecord> {
         let head = *self.heads.get(rank);
         let first = head.made.saturating_sub(self.keep) + 1;
@@ -196,7 +199,7 @@ impl PathLog {
 }
 
 impl LostTime {
-    /// The call of `rank` that began at `begin` has come to `stamp`: makes a record of it if that is asked for and something is new.
+    /// Records a call of `rank` that began at `begin` and ended with `stamp`, if it adds or inherits a loss.
     #[inline]
     pub(super) fn record_wait<M: Mode>(&mut self, rank: u32, call: PathCall, begin: Time, stamp: &mut Stamp) {
         if !self.path.is_on() {
@@ -209,7 +212,7 @@ impl LostTime {
         }
     }
 
-    /// Where storage server, or metadata server, `number` is, if that is asked for.
+    /// Returns `place` if records are kept, otherwise [`LostAt::NOWHERE`].
     pub(crate) fn at(&self, place: LostAt) -> LostAt {
         match self.path.is_on() {
             true => place,
@@ -217,7 +220,7 @@ impl LostTime {
         }
     }
 
-    /// The end of an iteration of `rank` is always recorded, where records are.
+    /// Records the end of an iteration of `rank`, which always has a record.
     pub(super) fn record_iteration<M: Mode>(&mut self, rank: u32, iteration: u32, begin: Time, stamp: &mut Stamp) {
         if self.path.is_on() {
             let origin = self.path.add::<M>(rank, PathCall::Iteration(iteration), begin, stamp);

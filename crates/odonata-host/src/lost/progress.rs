@@ -1,26 +1,26 @@
-//! Lost time as a run goes on: what each job has lost by the end of each iteration, and how much of it in which interval.
+//! Lost time in the course of a run: the loss of each job by the end of each iteration, and per interval.
 //!
-//! An iteration ends where the last of the job's ranks comes to its end, and would have ended, without waits, where the last one
-//! would have: the same join as at the end of the job. Parts keep it before it is cut down to what slack leaves, so that
-//! it does not depend on the order in which ranks come there ([`JobStamp::absorb`]).
+//! An iteration ends when the last rank of the job ends it. Its undisturbed end is the latest of the ranks' undisturbed
+//! ends: the same join as at the end of the job. Parts keep the terms of the join before slack is subtracted, so that
+//! the result does not depend on the order in which ranks arrive ([`JobStamp::absorb`]).
 //!
-//! Over time, what a rank has lost by the end of a call is booked in the interval of that end, less what it had lost before: less
-//! than nothing where slack has taken up a delay.
+//! In the time series, the loss of a rank during a call is booked in the interval of the call's end. It is negative
+//! where slack has absorbed a delay.
 
-use super::{LostTime, Of};
+use super::{Dependent, LostTime};
 use odonata_blame::lost::{Key, Kind, Loss, Origin, Stamp, Stamps};
 use odonata_engine::{GrowableStore, Mode, Rows, Time};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What a job has lost by the end of an iteration, of some of its ranks.
+/// The loss of a job by the end of an iteration, over some of its ranks.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct JobStamp {
-    /// The stamp of the rank that came last, whose number is that of its origin.
+    /// The stamp of the last rank, whose number is in its origin.
     last: Stamp,
-    /// Of the one that would have been last had nobody else been there.
+    /// The stamp of the rank that would have been last in a run without other jobs.
     last_alone: Stamp,
-    /// When the last one would have come without waits.
+    /// The latest undisturbed time.
     undisturbed: Time,
 }
 
@@ -34,7 +34,8 @@ impl JobStamp {
         }
     }
 
-    /// With that of other ranks. Of two that come at the same instant the one counts that has lost less, then the first.
+    /// Absorbs the ranks of `other`. Of two that arrive at the same time, the one with the smaller loss counts, then
+    /// the lower number.
     pub fn absorb(&mut self, other: JobStamp) {
         let last = |of: &Stamp| (Reverse(of.at), of.to_others(), of.origin);
         if last(&other.last) < last(&self.last) {
@@ -47,7 +48,7 @@ impl JobStamp {
         self.undisturbed = self.undisturbed.max(other.undisturbed);
     }
 
-    /// What all of the job has lost then, and the rank that came last, counted over all jobs.
+    /// The joined stamp of the job, and its last rank, numbered over all jobs.
     pub fn joined(&self) -> (Stamp, u32) {
         let mut stamp = self.last.clone();
         stamp.join(&self.last_alone);
@@ -56,27 +57,27 @@ impl JobStamp {
     }
 }
 
-/// What ranks of a job have lost in an interval, summed over these; less than nothing where slack has taken up a delay.
+/// The loss of a job in an interval, summed over its ranks; negative where slack has absorbed a delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct LostInterval {
     /// Number of the interval, from 0.
     pub interval: u64,
-    /// Who has lost it: a job.
+    /// The job that lost the time.
     pub job: u16,
-    /// By whose fault: a traffic.
+    /// The traffic class that caused the loss.
     pub culprit: u16,
-    /// In which kind of wait.
+    /// The kind of wait.
     pub kind: Kind,
-    /// How much, in ps.
+    /// Lost time in ps.
     pub time: i64,
 }
 
-/// What jobs lose as they go on.
+/// The lost time of jobs per iteration and per interval.
 #[derive(Debug)]
 pub(crate) struct ProgressLog {
     /// By job and iteration.
     iterations: Stamps,
-    /// Those that there are.
+    /// The existing keys.
     names: Rows<(u16, u32)>,
     /// By interval, job, culprit and kind, modulo 2^64.
     cells: GrowableStore<u64>,
@@ -90,7 +91,7 @@ odonata_engine::journalled!(ProgressLog {
 });
 
 impl ProgressLog {
-    /// Cells that are kept at most, 32 MB of them; what lies behind is not recorded.
+    /// Maximum number of cells, 32 MB in total; later intervals are not recorded.
     const MOST: usize = 1 << 22;
 
     pub(crate) fn new(kept: bool, jobs: usize, interval: Option<Time>) -> ProgressLog {
@@ -115,7 +116,7 @@ impl ProgressLog {
         self.iterations.set::<M>(undisturbed, &Stamp::start(all.undisturbed));
     }
 
-    /// What is kept of an iteration: the three parts of a [`JobStamp`].
+    /// The keys of the three parts of the [`JobStamp`] of an iteration.
     fn keys((job, iteration): (u16, u32)) -> [Key; 3] {
         [0, 1, 2].map(|part| (part << 32 | u64::from(job), u64::from(iteration)))
     }
@@ -129,7 +130,7 @@ impl ProgressLog {
         })
     }
 
-    /// A cell for each kind by whose fault of which job.
+    /// Cells per interval: one per job, culprit and kind.
     fn width(&self) -> usize {
         self.jobs * 2 * self.jobs * Kind::ALL.len()
     }
@@ -147,13 +148,13 @@ impl ProgressLog {
         *cell = cell.wrapping_add(time);
     }
 
-    /// What each job has lost by the end of each iteration.
+    /// The lost time of each job by the end of each iteration.
     pub(crate) fn iterations(&self) -> BTreeMap<(u16, u32), JobStamp> {
         let of = |&name: &(u16, u32)| Some((name, self.iteration(name)?));
         self.names.as_slice().iter().filter_map(of).collect()
     }
 
-    /// What each has lost over time.
+    /// The lost time of each job per interval.
     pub(crate) fn intervals(&self) -> Vec<LostInterval> {
         let kinds = Kind::ALL.len();
         let of_cell = |(cell, &time): (usize, &u64)| {
@@ -175,8 +176,8 @@ impl ProgressLog {
     }
 }
 
-/// Adds up what parts have booked for the same interval, job, culprit and kind. Where that is nothing there is no row: it hangs on
-/// the division which cells were touched.
+/// Sums the entries of parts for the same interval, job, culprit and kind. Zero sums are dropped, since the set of
+/// touched cells depends on the partition.
 pub(crate) fn merge(intervals: &mut Vec<LostInterval>) {
     let name = |of: &LostInterval| (of.interval, of.job, of.culprit, of.kind);
     intervals.sort_unstable_by_key(name);
@@ -191,23 +192,23 @@ pub(crate) fn merge(intervals: &mut Vec<LostInterval>) {
 }
 
 impl LostTime {
-    /// `rank` of `job` comes to the end of an iteration, in operation `slot`.
+    /// `rank` of `job` ends an iteration in operation `slot`.
     pub(crate) fn end_iteration<M: Mode>(&mut self, slot: u32, rank: u32, (job, iteration): (u16, u32), now: Time) {
         if !self.is_on() {
             return;
         }
-        let Some(stamp) = self.stamp(Of::Operation(slot)) else {
+        let Some(stamp) = self.stamp(Dependent::Operation(slot)) else {
             return;
         };
         let mut stamp = stamp.later(now);
         self.progress.end_iteration::<M>((job, iteration), rank, stamp.clone());
         self.record_iteration::<M>(rank, iteration, now, &mut stamp);
         self.current = stamp;
-        self.note::<M>(Of::Operation(slot));
-        self.note::<M>(Of::Step(slot));
+        self.note::<M>(Dependent::Operation(slot));
+        self.note::<M>(Dependent::Step(slot));
     }
 
-    /// What is handled is the end of a call of a rank of `job`, which had `before` when it began.
+    /// Books the end of a call of a rank of `job`, whose stamp was `before` at its begin.
     pub(super) fn book<M: Mode>(&mut self, job: u16, before: Option<Stamp>, now: Time) {
         for loss in before.iter().flat_map(|stamp| &stamp.losses) {
             self.progress.book::<M>(job, now, loss, true);
@@ -217,7 +218,7 @@ impl LostTime {
         }
     }
 
-    /// Whether it is asked for what is lost when.
+    /// Whether the time series is requested.
     #[inline(always)]
     pub(super) fn has_series(&self) -> bool {
         self.progress.interval.is_some()

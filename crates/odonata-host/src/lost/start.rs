@@ -1,28 +1,29 @@
-//! Lost time between jobs: how much later a job starts because those that it starts after, or its stage-in, were kept waiting.
+//! Lost time between jobs: the delay of a job's start by the jobs that it starts after, or by its stage-in.
 //!
 //! ```text
 //!  ranks of a job end ──> rank 0 of it ──> rank 0 of the job that starts after it ──> its ranks
 //!  (t, v + s)             join of all      join of all jobs that it starts after      (t, s)
 //! ```
 //!
-//! `v` is what a rank has lost from its start on, `s` what it had lost by then, which is kept apart: how long a job takes does not
-//! depend on when it starts, and a job alone starts at once. In `s` all is of [`Kind::Start`](odonata_blame::lost::Kind::Start).
+//! `v` is the loss of a rank since its start and `s` its loss before the start. They are kept apart: the duration of a
+//! job does not depend on its start time, and a job alone starts immediately. All of `s` has
+//! [`Kind::Start`](odonata_blame::lost::Kind::Start).
 
-use super::{LostTime, Of, Origin};
+use super::{Dependent, LostTime, Origin};
 use odonata_blame::lost::{Stamp, add, to_start};
 use odonata_engine::{Mode, Time};
 
 impl LostTime {
-    /// `rank` of a job may start, some time after now: because of what is handled.
+    /// Permits `rank` of a job to start at some later time, because of the current event.
     pub(crate) fn may_start<M: Mode>(&mut self, rank: u32) {
         if self.is_on() && !self.current.losses.is_empty() {
             self.current.origin = Origin::NONE;
             to_start(&mut self.current.losses);
-            self.note::<M>(Of::Start(rank));
+            self.note::<M>(Dependent::Start(rank));
         }
     }
 
-    /// The program of `rank` starts: what was lost before is kept apart.
+    /// Starts the program of `rank`; the loss before the start is kept apart.
     pub(crate) fn start_rank<M: Mode>(&mut self, rank: u32, job: u16, now: Time) {
         self.may_start::<M>(rank);
         self.begins(now);
@@ -30,17 +31,17 @@ impl LostTime {
         if self.path.is_on() {
             self.current.origin = Origin { rank, number: 0 };
         }
-        self.note::<M>(Of::Rank(rank));
+        self.note::<M>(Dependent::Rank(rank));
     }
 
-    /// `rank` has come to its end, at `end`: what it has lost until then, before its start too, is handled. A source that was told to
-    /// stop ends because of that; it has lost nothing itself, but who starts after it has.
+    /// Ends `rank` at `end` and makes its loss current, including that before its start. A source that was stopped ends
+    /// because of the stop signal: it has lost nothing itself, but the jobs that start after it have.
     pub(crate) fn ends<M: Mode>(&mut self, rank: u32, end: Time) {
         if !self.is_on() {
             return;
         }
-        if self.stamps.has(Of::Told(rank).key()) {
-            self.is_complete::<M>(Of::Told(rank), end);
+        if self.stamps.has(Dependent::StopNotice(rank).key()) {
+            self.is_complete::<M>(Dependent::StopNotice(rank), end);
             return;
         }
         let Stamp {
@@ -49,8 +50,8 @@ impl LostTime {
             origin,
             mut losses,
             ..
-        } = self.stamp(Of::Rank(rank)).unwrap_or_default().later(end);
-        let before = self.stamp(Of::Start(rank)).unwrap_or_default();
+        } = self.stamp(Dependent::Rank(rank)).unwrap_or_default().later(end);
+        let before = self.stamp(Dependent::Start(rank)).unwrap_or_default();
         before.losses.into_iter().for_each(|loss| add(&mut losses, loss));
         self.current = Stamp {
             origin,
@@ -58,7 +59,7 @@ impl LostTime {
         };
     }
 
-    /// Job `job` waits for what is handled: what that has lost is the fault of others.
+    /// Makes job `job` depend on the current stamp, whose loss other jobs caused.
     pub(crate) fn concerns(&mut self, job: u16) {
         if self.is_on() {
             self.current.belongs_to(job);

@@ -1,10 +1,12 @@
 //! Collectives: schedules of point-to-point messages.
 //!
-//! A collective runs the steps of [`odonata_workload::collective`]: a step receives and sends at once,
-//! and the next begins when both are complete. Where steps begin together, the sends among them follow each other
-//! at the time that a send call takes. Its messages have a context of their own and carry a
-//! *stamp*: which collective, the how-manieth of this rank on the communicator, and a hash of root and
-//! sizes. A rank that gets another stamp than its own knows that the ranks do not agree.
+//! A collective runs the steps of [`odonata_workload::collective`]. A step posts its receive and its send at the same
+//! time; the next step begins when both are complete. If several steps begin together, their sends are spaced by the
+//! overhead of a send call.
+//!
+//! The messages have a context of their own and carry a *stamp*: the kind of collective, its call number on the
+//! communicator, and a hash of root and sizes. A stamp that differs from the rank's own shows that the ranks called
+//! different collectives.
 
 use crate::Hosts;
 use crate::context::HostContext;
@@ -23,11 +25,11 @@ use odonata_workload::{Collective, Comm, Counts, Program, Source, Tag};
 /// Bits of a stamp: kind, call number, hash.
 const CALL_BITS: u32 = 12;
 const HASH_BITS: u32 = 15;
-/// Non-blocking collectives that a rank may have under way on a communicator: call numbers tell them apart.
+/// Maximum number of active non-blocking collectives of a rank on a communicator. Call numbers distinguish them.
 pub(crate) const MOST_BACKGROUND: u32 = (1 << CALL_BITS) - 1;
 const _: () = assert!(Collective::KINDS <= 1 << (32 - CALL_BITS - HASH_BITS));
 
-/// What the messages of the `call`-th collective of a rank say.
+/// The stamp of the messages of the `call`-th collective of a rank.
 pub(crate) fn stamp(collective: &Collective, call: u32) -> u32 {
     let mut digest = odonata_engine::Digest::new();
     collective.agreed().iter().for_each(|&word| digest.word(word));
@@ -35,19 +37,19 @@ pub(crate) fn stamp(collective: &Collective, call: u32) -> u32 {
     collective.kind() << (CALL_BITS + HASH_BITS) | (call & ((1 << CALL_BITS) - 1)) << HASH_BITS | hash
 }
 
-/// The name of the collective of a stamp, and the last digits of its number among its rank's.
+/// The name of the collective in a stamp, and the low digits of its call number.
 pub(crate) fn read_stamp(stamp: u32) -> (&'static str, u32) {
     let name = Collective::name_of(stamp >> (CALL_BITS + HASH_BITS));
     (name, stamp >> HASH_BITS & ((1 << CALL_BITS) - 1))
 }
 
-/// Whether two stamps belong to the same call of their ranks.
+/// Whether two stamps have the same call number.
 #[inline]
 pub(crate) fn same_call(a: u32, b: u32) -> bool {
     (a ^ b) >> HASH_BITS & ((1 << CALL_BITS) - 1) == 0
 }
 
-/// The lists of sizes of a program, as one of its ranks knows them.
+/// The size lists of a program, as one of its ranks knows them.
 struct Lists<'a> {
     program: Option<&'a dyn Program>,
     rank: u32,
@@ -61,7 +63,6 @@ impl Sizes for Lists<'_> {
 }
 
 impl Layout {
-    /// The sizes that `rank` knows.
     #[inline]
     fn lists(&self, rank: u32) -> Lists<'_> {
         Lists {
@@ -75,7 +76,7 @@ impl Hosts {
     /// Prepares operation `slot` for `collective`.
     ///
     /// # Errors
-    /// The rank is not in its communicator, or it cannot run there.
+    /// The rank is not in the communicator, or the collective cannot run there.
     pub(crate) fn start_collective<M: Mode>(
         &mut self,
         slot: u32,
@@ -96,10 +97,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// Prepares operation `slot`, which makes a communicator, for the first of its collectives.
-    ///
-    /// # Errors
-    /// As for [`start_collective`](Self::start_collective).
+    /// Prepares operation `slot`, which creates a communicator, for its first collective.
     pub(crate) fn start_creation<M: Mode>(&mut self, slot: u32) -> Result<(), InvalidOperation> {
         let Activity { op, rank, part, .. } = *self.ranks.activity(slot);
         let comm = collective_of(&op.kind, part).map_or(Comm::WORLD, |collective| collective.comm());
@@ -110,10 +108,10 @@ impl Hosts {
         }
     }
 
-    /// One non-blocking collective of `rank` on `comm` more, or less.
+    /// Counts the start (`more`) or end of a non-blocking collective of `rank` on `comm`.
     ///
     /// # Errors
-    /// There would be too many.
+    /// Too many are active.
     pub(crate) fn count_background<M: Mode>(
         &mut self,
         rank: u32,
@@ -127,7 +125,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// The non-blocking collective of operation `activity` is complete.
+    /// Completes the non-blocking collective of operation `activity`.
     pub(crate) fn end_background<C: HostContext>(&mut self, ctx: &mut C, activity: &Activity) {
         if let Some(collective) = collective_of(&activity.op.kind, 0) {
             let counted = self.count_background::<C>(activity.rank, collective.comm(), false);
@@ -136,8 +134,8 @@ impl Hosts {
         self.complete(ctx, activity.request);
     }
 
-    /// Begins the next step of operation `slot`, and those that begin with it; `false` if there is none, or it is
-    /// no collective.
+    /// Begins the next step of operation `slot` and the steps that start together with it. Returns `false` if there is
+    /// none or the operation is not a collective.
     pub(crate) fn next_step<C: HostContext>(&mut self, ctx: &mut C, slot: u32) -> bool {
         let (collective, mut step) = loop {
             let Activity { op, part, .. } = *self.ranks.activity(slot);
@@ -159,7 +157,7 @@ impl Hosts {
         self.ranks.lost.begin_step::<C>(slot, now);
         let mut busy = Time::ZERO;
         let activity = self.ranks.edit_activity::<C>(slot);
-        // One for us: a message that is there already must not end the step before it is sent.
+        // Counts this loop as pending: a message that has already arrived must not end the step before its send.
         (activity.pending, activity.busy_until) = (1, now);
         loop {
             self.ranks.edit_activity::<C>(slot).step += 1;
@@ -185,7 +183,7 @@ impl Hosts {
         true
     }
 
-    /// The step at which operation `slot` is in its collective.
+    /// The current step of operation `slot` in its collective.
     #[inline]
     fn step_of(&self, slot: u32, collective: &Collective) -> Option<Step> {
         let Activity {
@@ -199,7 +197,7 @@ impl Hosts {
         step(collective, algorithm, member, members, index, &self.layout.lists(rank))
     }
 
-    /// Posts the receive of a step, and sends its message `after` so much time; whether there is one.
+    /// Posts the receive of a step and sends its message after a delay of `after`. Returns whether the step sends.
     ///
     /// # Errors
     /// The communicator has no such member.

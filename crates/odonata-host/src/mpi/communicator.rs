@@ -1,11 +1,10 @@
-//! Communicators: whose rank is whose, and what it costs to make one.
+//! Communicators: their members, and the cost of creating them.
 //!
-//! Who is in a communicator is answered by [`Program::group`](odonata_workload::Program::group); nothing is
-//! kept here, and the world is answered without asking. Messages are matched by ranks of the job, in a
-//! context per communicator.
+//! [`Program::group`](odonata_workload::Program::group) defines the members of a communicator. This module stores
+//! nothing and handles the world without a query. Messages match by rank of the job, in one context per communicator.
 //!
-//! Making one costs what it costs MPICH: an all-reduce of the mask of free context numbers (256 B, bitwise
-//! and), and for a split before it an all-gather of colour and key (8 B per rank).
+//! The cost of creation is that of MPICH: an all-reduce of the mask of free context numbers (256 B, bitwise and). A
+//! split precedes it with an all-gather of color and key (8 B per rank).
 
 use crate::diagnosis::outcome::InvalidOperation;
 use crate::layout::Layout;
@@ -15,13 +14,13 @@ use odonata_workload::{Collective, Comm, Group, OpKind, Source};
 /// MPICH's mask of context numbers: 64 words of 32 bits.
 const MASK_BYTES: u64 = 256;
 const MASK_WORDS: u64 = 64;
-/// Colour and key of a split.
+/// Color and key of a split.
 const SPLIT_BYTES: u64 = 8;
 
-/// Communicators have numbers of 31 bits: a context is the number and whether it is for collectives.
+/// Communicator numbers have 31 bits: a context is the number plus one bit for collectives.
 const MOST: u32 = 1 << 31;
 
-/// The `part`-th collective that `kind` is made of.
+/// The `part`-th collective of operation `kind`.
 #[inline]
 pub(crate) fn collective_of(kind: &OpKind, part: u8) -> Option<Collective> {
     let mask = |comm| Collective::Allreduce {
@@ -53,10 +52,10 @@ impl Layout {
         group.ok_or(InvalidOperation::Communicator(comm))
     }
 
-    /// The rank of the job that is number `member` of `comm`, for `rank`.
+    /// The rank in the job of member `member` of `comm`, as `rank` knows it.
     ///
     /// # Errors
-    /// `rank` has no such communicator, or that no such member.
+    /// `rank` has no such communicator, or it has no such member.
     #[inline]
     pub(crate) fn rank_of(&self, rank: u32, comm: Comm, member: u32) -> Result<u32, InvalidOperation> {
         let ranks = self.job_of(rank).ranks;
@@ -76,10 +75,7 @@ impl Layout {
         })
     }
 
-    /// `source` of a receive of `rank` on `comm`, as a rank of the job.
-    ///
-    /// # Errors
-    /// As for [`rank_of`](Self::rank_of).
+    /// The `source` of a receive of `rank` on `comm`, as a rank of the job.
     #[inline]
     pub(crate) fn source_of(&self, rank: u32, comm: Comm, source: Source) -> Result<Source, InvalidOperation> {
         match source {
@@ -89,10 +85,10 @@ impl Layout {
         }
     }
 
-    /// The number of `rank` in `comm`, and how many it has.
+    /// The number of `rank` in `comm`, and the number of members.
     ///
     /// # Errors
-    /// `rank` has no such communicator, or is not in it.
+    /// `rank` has no such communicator, or is not a member.
     pub(crate) fn member_of(&self, rank: u32, comm: Comm) -> Result<(u32, u32), InvalidOperation> {
         let job = self.job_of(rank);
         let local = rank - job.first_rank;

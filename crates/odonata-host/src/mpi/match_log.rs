@@ -1,16 +1,16 @@
-//! Match log: what the matching of messages has decided, step by step, as the records of a run that asks for them.
+//! Match log: a record of each decision of message matching, if requested.
 //!
-//! By it a run can be held against another implementation of MPI's rules. Beside it the steps that a timeline asks for are
-//! kept.
+//! It allows comparing a run with another implementation of the MPI matching rules. The module also keeps the message
+//! steps for a timeline.
 
 use crate::timeline::{StepLog, TimelineParams};
 use odonata_engine::{Mode, Rows};
 use odonata_workload::OpId;
 
-/// One step. Ranks count over all jobs; `source` is a rank of the job.
+/// One step. Rank numbers run over all jobs; `source` is a rank of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum MatchRecord {
-    /// A message was let through to the matching, in the order of sending.
+    /// A message was passed to matching, in the order of sending.
     Offered {
         /// Receiver.
         rank: u32,
@@ -21,7 +21,7 @@ pub enum MatchRecord {
         /// Number of the message among those of its sender, receiver and context.
         sequence: u32,
     },
-    /// The receive that operation `op` began took it.
+    /// The receive of operation `op` took the message.
     Matched {
         /// Receiver.
         rank: u32,
@@ -29,9 +29,9 @@ pub enum MatchRecord {
         op: u32,
         /// Sender.
         source: u32,
-        /// As of an offered message.
+        /// As in `Offered`.
         context: u32,
-        /// As of an offered message.
+        /// As in `Offered`.
         sequence: u32,
     },
     /// A wait or test took a complete request.
@@ -45,7 +45,7 @@ pub enum MatchRecord {
     },
 }
 
-/// The records, if they are asked for.
+/// The records, if requested.
 #[derive(Debug)]
 pub(crate) struct MatchLog {
     enabled: bool,
@@ -64,7 +64,7 @@ impl MatchLog {
         }
     }
 
-    /// Records a step, if that is asked for.
+    /// Records a step, if requested.
     #[inline(always)]
     pub(crate) fn record<M: Mode>(&mut self, record: impl FnOnce() -> MatchRecord) {
         if self.enabled {
@@ -72,7 +72,7 @@ impl MatchLog {
         }
     }
 
-    /// The steps, in the order in which they were taken.
+    /// The steps in order.
     pub(crate) fn records(&self) -> &[MatchRecord] {
         self.rows.as_slice()
     }

@@ -1,54 +1,53 @@
-//! Matching of receives and messages.
+//! Matching of receives and messages (MPI 4.1, section 3.5).
 //!
-//! A rank has receives that were posted and messages that nobody has asked for yet (*unexpected*), never
-//! two that fit each other. Receives are served in the order in which they were posted, unexpected
-//! messages in the order in which they came. A message that has overtaken an earlier one of the same
-//! sender and context is *held* until that has come. Of a rendezvous, the RTS is what is matched. A probe stands
-//! among the receives, and lets the message that it finds pass on.
+//! A rank has posted receives and *unexpected* messages, which have no receive yet; no receive and message of the two
+//! queues match. Receives are served in the order of posting, unexpected messages in the order of arrival.
+//!
+//! A message that has overtaken an earlier one of the same sender and context is *held* until the earlier one arrives.
+//! In a rendezvous, the RTS is matched. A probe is queued like a receive, but leaves the message that it finds.
 
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::mpi::collective::same_call;
 use crate::mpi::match_log::MatchRecord;
 use crate::timeline::{Step, StepRecord};
 use odonata_engine::{List, Mode, NIL, Pool, SparseStore};
 use odonata_workload::{OpId, Source, Tag};
 
-/// The queues of one rank.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Queues {
-    /// Receives, in the order of posting.
+    /// Posted receives, in the order of posting.
     posted: List,
     /// Messages without a receive, in the order of arrival.
     unexpected: List,
-    /// Messages that have come too early.
+    /// Messages that have overtaken an earlier one.
     held: List,
 }
 
-/// For whom a receive is posted.
+/// The origin of a posted receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Poster {
     /// The program.
     Receive,
-    /// The program, which wants to know of a message and leaves it for a receive.
+    /// A probe of the program, which leaves the message for a receive.
     Probe,
-    /// A collective: the operation that receives, and what the message must turn out to say.
+    /// A collective: the receiving operation, and the stamp that the message must carry.
     Collective { activity: u32, stamp: u32 },
 }
 
-/// A receive, or a probe.
+/// A receive or a probe.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct PostedReceive {
     /// A rank of the job.
     pub(crate) source: Source,
-    /// What the tag has to be for the message to match.
+    /// The tag that a message must have to match.
     pub(crate) tag: Tag,
     pub(crate) context: u32,
     /// Size of the buffer.
     pub(crate) bytes: u64,
-    /// What is complete when a message is there, or [`NIL`].
+    /// The request that a matching message completes, or [`NIL`].
     pub(crate) request: u32,
     /// The operation of the program that posted it.
     pub(crate) op: OpId,
@@ -56,7 +55,7 @@ pub(crate) struct PostedReceive {
     pub(crate) next: u32,
 }
 
-/// The envelope of a message that has arrived: what it is matched by.
+/// The envelope of an arrived message: the properties that matching compares.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Envelope {
     /// Rank of the job.
@@ -65,7 +64,7 @@ pub(crate) struct Envelope {
     pub(crate) context: u32,
     pub(crate) sequence: u32,
     pub(crate) bytes: u64,
-    /// Of a message whose data have not been sent: the sender's name for it. [`NIL`]: they are here.
+    /// The sender's number of the rendezvous if the data have not been sent; [`NIL`]: the data have arrived.
     pub(crate) rendezvous: u32,
     pub(crate) next: u32,
 }
@@ -73,7 +72,7 @@ pub(crate) struct Envelope {
 odonata_engine::slots!(PostedReceive Envelope);
 
 impl PostedReceive {
-    /// Whether it takes `message`.
+    /// Whether this receive matches `message`.
     #[inline]
     fn takes(&self, message: &Envelope) -> bool {
         self.context == message.context
@@ -112,7 +111,6 @@ impl Matching {
         }
     }
 
-    /// The ranks of the part.
     pub(crate) fn ranks(&self) -> impl Iterator<Item = u32> {
         self.queues.iter().map(|(rank, _)| rank)
     }
@@ -134,7 +132,8 @@ impl Matching {
         self.queues.get(rank).held.iter(&self.messages).count()
     }
 
-    /// Takes the first unexpected message of `rank` that `receive` takes; if there is none, the receive is posted.
+    /// Removes and returns the first unexpected message of `rank` that matches `receive`; without one, posts the
+    /// receive.
     fn post<M: Mode>(&mut self, rank: u32, receive: PostedReceive) -> Option<Envelope> {
         let mut unexpected = self.queues.get(rank).unexpected;
         if let Some(slot) = unexpected.remove_first::<M, _>(&mut self.messages, |message| receive.takes(message)) {
@@ -150,7 +149,8 @@ impl Matching {
         None
     }
 
-    /// Takes the first posted receive or probe of `rank` that takes `message`; if there is none, the message is unexpected.
+    /// Removes and returns the first posted receive or probe of `rank` that matches `message`; without one, queues the
+    /// message as unexpected.
     fn offer<M: Mode>(&mut self, rank: u32, message: Envelope) -> Option<PostedReceive> {
         let mut posted = self.queues.get(rank).posted;
         if let Some(slot) = posted.remove_first::<M, _>(&mut self.receives, |receive| receive.takes(&message)) {
@@ -166,7 +166,7 @@ impl Matching {
         None
     }
 
-    /// Keeps a message that has come too early.
+    /// Holds a message that has overtaken an earlier one.
     fn hold<M: Mode>(&mut self, rank: u32, message: Envelope) {
         let mut held = self.queues.get(rank).held;
         let slot = self.messages.allocate::<M>(message);
@@ -174,7 +174,8 @@ impl Matching {
         self.queues.edit::<M>(rank).held = held;
     }
 
-    /// Takes the held message number `sequence` from `source` in `context`, if it has come. Almost always nothing is held.
+    /// Releases the held message with number `sequence` from `source` in `context`, if it has arrived. Almost always,
+    /// no message is held.
     #[inline]
     fn release_held<M: Mode>(&mut self, rank: u32, source: u32, context: u32, sequence: u32) -> Option<Envelope> {
         let mut held = self.queues.get(rank).held;
@@ -190,17 +191,16 @@ impl Matching {
         Some(message)
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.queues.memory() + self.receives.memory() + self.messages.memory()
     }
 }
 
 impl Hosts {
-    /// Posts a receive or probe of `rank`. It completes at once if a message is there.
+    /// Posts a receive or probe of `rank`, which completes immediately if a message matches.
     pub(crate) fn post_receive<C: HostContext>(&mut self, ctx: &mut C, rank: u32, receive: PostedReceive) {
         if receive.request != NIL {
-            self.ranks.lost.note::<C>(Of::Request(receive.request));
+            self.ranks.lost.note::<C>(Dependent::Request(receive.request));
         }
         let matching = &mut self.mpi.matching;
         if receive.poster == Poster::Probe && matching.unexpected(rank).any(|message| receive.takes(message)) {
@@ -214,21 +214,21 @@ impl Hosts {
         }
     }
 
-    /// A message for `rank` has arrived, early or in its turn. The caller lets the rank advance.
+    /// Accepts a message that has arrived at `rank`, in or out of order. The caller lets the rank advance.
     pub(crate) fn accept<C: HostContext>(&mut self, ctx: &mut C, rank: u32, message: Envelope) {
         let Envelope { source, context, .. } = message;
         let sequences = &mut self.mpi.sequences;
         let pair = sequences.pair::<C>(&self.layout, rank, source, context);
         if message.sequence != sequences.get(pair).received {
             self.mpi.matching.hold::<C>(rank, message);
-            self.ranks.lost.note::<C>(Of::envelope(rank, &message));
+            self.ranks.lost.note::<C>(Dependent::envelope(rank, &message));
             return;
         }
         self.offer(ctx, rank, message);
         let mut sequence = message.sequence.wrapping_add(1);
         while let Some(next) = self.mpi.matching.release_held::<C>(rank, source, context, sequence) {
             let before = self.ranks.lost.current.clone();
-            self.ranks.lost.takes::<C>(Of::envelope(rank, &next));
+            self.ranks.lost.takes::<C>(Dependent::envelope(rank, &next));
             self.offer(ctx, rank, next);
             self.ranks.lost.is_now(before);
             sequence = sequence.wrapping_add(1);
@@ -236,7 +236,7 @@ impl Hosts {
         self.mpi.sequences.edit::<C>(pair).received = sequence;
     }
 
-    /// Gives a message to the first receive that takes it, or lets it wait for one.
+    /// Passes a message to the first matching receive, or queues it.
     fn offer<C: HostContext>(&mut self, ctx: &mut C, rank: u32, message: Envelope) {
         self.mpi.log.record::<C>(|| MatchRecord::Offered {
             rank,
@@ -254,14 +254,14 @@ impl Hosts {
             self.ranks.lost.is_now(before);
             return;
         }
-        self.ranks.lost.note::<C>(Of::envelope(rank, &message));
+        self.ranks.lost.note::<C>(Dependent::envelope(rank, &message));
         if self.mpi.log.steps.is_on() {
             self.record_step(ctx, Step::Unexpected, rank, &message, (NIL, NIL, NIL));
         }
     }
 
-    /// Records that `message` has taken a step at `rank`, for the request numbered `request` of call `call`, which call `by`
-    /// takes now.
+    /// Records a step of `message` at `rank`, for the request numbered `request` of call `call`. Call `by` takes that
+    /// request now.
     #[inline(never)]
     fn record_step<C: HostContext>(
         &mut self,
@@ -283,7 +283,7 @@ impl Hosts {
         }
     }
 
-    /// A receive and its message have met.
+    /// Handles the match of a receive and a message.
     fn matched<C: HostContext>(&mut self, ctx: &mut C, rank: u32, receive: &PostedReceive, message: &Envelope) {
         let Envelope {
             source,

@@ -7,7 +7,7 @@ use crate::mpi::point_to_point::{SendMode, request_kind};
 use odonata_engine::{Mode, NIL, Time};
 use odonata_workload::{OpKind, PROC_NULL, Request, Source};
 
-/// What a persistent request stands for: the operation that made it.
+/// The operation of a persistent request: the call that created it.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct PersistentOperation {
     kind: OpKind,
@@ -27,10 +27,10 @@ impl PersistentOperation {
 odonata_engine::slots!(PersistentOperation);
 
 impl Hosts {
-    /// Makes the persistent request that operation `slot` asks for.
+    /// Creates the persistent request of operation `slot`.
     ///
     /// # Errors
-    /// The peer does not exist, or the number is in use or is that of detached operations.
+    /// The peer does not exist, or the number is in use or reserved for detached operations.
     pub(crate) fn make_persistent<M: Mode>(&mut self, slot: u32) -> Result<(), InvalidOperation> {
         let (op, rank) = (self.ranks.activity(slot).op, self.ranks.activity(slot).rank);
         let number = match op.kind {
@@ -58,10 +58,10 @@ impl Hosts {
         Ok(())
     }
 
-    /// Starts persistent request `number` for operation `slot`; returns how long that occupies the rank.
+    /// Starts persistent request `number` for operation `slot`; returns the time that it occupies the rank.
     ///
     /// # Errors
-    /// There is no such persistent request, or it is under way.
+    /// There is no such persistent request, or it is active.
     pub(crate) fn start_persistent<C: HostContext>(
         &mut self,
         ctx: &mut C,

@@ -1,7 +1,7 @@
 //! Point-to-point messages: sends, receives and probes of programs, and the eager protocol.
 //!
-//! A message of at most the eager threshold leaves at once, with its data; a longer one, and that of a synchronous send,
-//! goes by rendezvous (`rendezvous`).
+//! A message up to the eager threshold leaves immediately with its data. Longer messages and synchronous sends use the
+//! rendezvous protocol (`rendezvous`).
 
 use crate::Hosts;
 use crate::context::HostContext;
@@ -17,24 +17,24 @@ use odonata_engine::{NIL, Time};
 use odonata_units::Bytes;
 use odonata_workload::{Comm, OpId, OpKind, PROC_NULL, Source, Tag};
 
-/// How a message is sent.
+/// The mode of a send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SendMode {
-    /// As its length asks for, after the sends of a collective's step that come before it.
+    /// Eager or rendezvous by length, after the earlier sends of the same collective step.
     Standard {
-        /// Their overhead.
+        /// The overhead of those sends.
         after: Time,
     },
-    /// By rendezvous, however short it is.
+    /// Rendezvous, regardless of length.
     Synchronous,
 }
 
 impl SendMode {
-    /// Now, as its length asks for.
+    /// Immediately, eager or rendezvous by length.
     pub(crate) const STANDARD: SendMode = SendMode::Standard { after: Time::ZERO };
 }
 
-/// What the request of point-to-point operation `kind` stands for.
+/// The kind of request of point-to-point operation `kind`.
 pub(crate) fn request_kind(kind: &OpKind) -> RequestKind {
     match *kind {
         OpKind::Send { to, .. }
@@ -56,7 +56,8 @@ pub(crate) fn request_kind(kind: &OpKind) -> RequestKind {
 }
 
 impl Hosts {
-    /// Sends a message of operation `op` of `rank` to member `to` of `comm`; returns how long that occupies the rank.
+    /// Sends a message of operation `op` of `rank` to member `to` of `comm`; returns the time that it occupies the
+    /// rank.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn send_to_member<C: HostContext>(
         &mut self,
@@ -78,7 +79,7 @@ impl Hosts {
         Ok(self.params.mpi.send_overhead)
     }
 
-    /// Posts a receive of operation `op` of `rank` from `from` of `comm`.
+    /// Posts a receive of operation `op` of `rank` from member `from` of `comm`.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn receive_from_member<C: HostContext>(
         &mut self,
@@ -108,7 +109,8 @@ impl Hosts {
         Ok(())
     }
 
-    /// Lets operation `slot` of `rank` wait for a message from `from` of `comm`, which stays for a receive.
+    /// Makes operation `slot` of `rank` wait for a message from member `from` of `comm`; the message stays for a
+    /// receive.
     pub(crate) fn probe<C: HostContext>(
         &mut self,
         ctx: &mut C,
@@ -136,7 +138,8 @@ impl Hosts {
         Ok(())
     }
 
-    /// Sends a message of operation `op` of `rank` to rank `to` of its job; `request` completes when it has left.
+    /// Sends a message of operation `op` of `rank` to rank `to` of its job; `request` completes when the message has
+    /// left.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn send_to_rank<C: HostContext>(
         &mut self,
@@ -204,14 +207,14 @@ impl Hosts {
         self.send(ctx, message);
     }
 
-    /// Time of the software for a message of `bytes` between ranks: call and copy.
+    /// Software time for a message of `bytes` between ranks: call and copy.
     #[inline]
     pub(crate) fn send_software(&self, bytes: u64) -> Time {
         let mpi = &self.params.mpi;
         mpi.send_delay + mpi.send_per_byte.time_for(Bytes(bytes))
     }
 
-    /// A message with its data, or the request to take one by rendezvous, has arrived at a rank.
+    /// Handles the arrival at a rank of an eager message or of an RTS.
     pub(crate) fn message_arrived<C: HostContext>(&mut self, ctx: &mut C, to: u32, message: Envelope) {
         self.accept(ctx, to, message);
         self.advance(ctx, to);

@@ -1,13 +1,12 @@
-//! Progress: when the MPI library of a rank does what the protocol asks of it.
+//! Progress: when the MPI library of a rank does its protocol work.
 //!
-//! | mode | a matched RTS is answered, data are sent on a CTS, a non-blocking collective goes on |
+//! | mode | when it answers a matched RTS, sends the data after a CTS, or advances a non-blocking collective |
 //! |---|---|
-//! | asynchronous | at once: a thread, or the network interface, does it |
+//! | asynchronous | immediately, by a thread or by the network interface |
 //! | in calls | while the rank is inside an MPI call, blocked or busy, or when it enters the next one |
 //!
-//! Matching itself and the completion of what is on its way take no part of the rank in either mode. The calls
-//! of file access are no MPI calls in this sense, waits for requests are. A rank whose program has ended
-//! is inside `MPI_Finalize`.
+//! In both modes, matching and the completion of messages in flight occupy no rank time. File access calls do not count
+//! as MPI calls here; waits for requests do. A rank whose program has ended is inside `MPI_Finalize`.
 
 use crate::Hosts;
 use crate::context::HostContext;
@@ -16,18 +15,18 @@ use crate::settings::Progress;
 use odonata_engine::{List, Mode, NIL, Pool, SparseStore};
 use odonata_workload::OpKind;
 
-/// Something that the library of a rank has to do.
+/// Protocol work of the library of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum ProtocolWork {
     /// Answer a matched RTS.
     SendCts { incoming: u32 },
-    /// Send the data that a CTS asked for.
+    /// Send the data that a CTS requests.
     SendData { outgoing: u32 },
-    /// Go on with a non-blocking collective whose step is complete.
+    /// Continue a non-blocking collective whose step is complete.
     CollectiveStep { activity: u32 },
 }
 
-/// Work that has to wait for the rank's next call.
+/// Work that waits for the rank's next call.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Deferred {
     work: ProtocolWork,
@@ -36,7 +35,7 @@ struct Deferred {
 
 odonata_engine::slots!(Deferred);
 
-/// Deferred protocol work: what the library of each rank has to do in its next call.
+/// Deferred protocol work: what the library of each rank must do in its next call.
 #[derive(Debug)]
 pub(crate) struct DeferredWork {
     queues: SparseStore<List>,
@@ -52,7 +51,7 @@ impl DeferredWork {
         }
     }
 
-    /// Leaves `work` to the next call of `rank`.
+    /// Defers `work` to the next call of `rank`.
     fn defer<M: Mode>(&mut self, rank: u32, work: ProtocolWork) {
         let mut queue = *self.queues.get(rank);
         let slot = self.work.allocate::<M>(Deferred { work, next: NIL });
@@ -60,7 +59,7 @@ impl DeferredWork {
         *self.queues.edit::<M>(rank) = queue;
     }
 
-    /// Takes what was left first to `rank`.
+    /// Takes the oldest deferred work of `rank`.
     #[inline]
     fn next<M: Mode>(&mut self, rank: u32) -> Option<ProtocolWork> {
         if self.queues.get(rank).is_empty() {
@@ -72,18 +71,17 @@ impl DeferredWork {
         Some(work)
     }
 
-    /// How much is left to do.
+    /// Number of deferred work items.
     pub(crate) fn live(&self) -> u32 {
         self.work.live()
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.queues.memory() + self.work.memory()
     }
 }
 
-/// Whether an operation is a call of the MPI library that makes progress.
+/// Whether an operation is an MPI call in which the library makes progress.
 #[inline]
 pub(crate) fn is_mpi_call(kind: &OpKind) -> bool {
     !matches!(
@@ -103,7 +101,7 @@ pub(crate) fn is_mpi_call(kind: &OpKind) -> bool {
 }
 
 impl Hosts {
-    /// Whether the library of `rank` is at work now.
+    /// Whether the library of `rank` makes progress now.
     #[inline]
     pub(crate) fn may_progress(&self, rank: u32) -> bool {
         self.params.mpi.progress == Progress::Asynchronous || self.inside(rank)
@@ -128,7 +126,7 @@ impl Hosts {
         }
     }
 
-    /// Does all that was left for this call of `rank`.
+    /// Does all work deferred to this call of `rank`.
     pub(crate) fn catch_up<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         while let Some(work) = self.mpi.deferred.next::<C>(rank) {
             self.work(ctx, work);

@@ -1,4 +1,4 @@
-//! The rendezvous protocol: data leave when their receive is there.
+//! The rendezvous protocol: the sender sends the data when the receive is posted.
 //!
 //! ```text
 //!  sender                                        receiver
@@ -6,12 +6,12 @@
 //!                                                    │ matched
 //!    <───────────────────────────────────── CTS ─────┘
 //!    └──────       the data ──────────────────────> receive complete
-//!    send complete when they have left
+//!    send complete when the data have left
 //! ```
 //!
-//! RTS and CTS are control messages: packets of the job's MPI traffic, and no messages in the metrics of
-//! ranks. An RTS that waits for its receive holds no buffer. A message's latency is from the send call to
-//! the arrival of its data.
+//! RTS and CTS are control messages: packets of the job's MPI traffic, but not messages in the metrics of ranks. An RTS
+//! that waits for its receive occupies no buffer. The latency of a message runs from the send call to the arrival of
+//! the data.
 
 use crate::Hosts;
 use crate::context::HostContext;
@@ -22,32 +22,32 @@ use crate::send::{SendRequest, traffic_of};
 use crate::timeline::{Step, StepRecord};
 use odonata_engine::{Mode, NIL, Pool, Time};
 
-/// A message at its sender, from the send call until the data go.
+/// A message at its sender, from the send call until the data leave.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Outgoing {
-    /// Sender, or [`NIL`] in a slot that is free.
+    /// Sender, or [`NIL`] in a free slot.
     pub(crate) rank: u32,
     pub(crate) to: u32,
     pub(crate) bytes: u64,
     pub(crate) created: Time,
-    /// What is complete when the data have left, or [`NIL`].
+    /// The request that completes when the data have left, or [`NIL`].
     pub(crate) request: u32,
-    /// The receiver's name for it, once that is known.
+    /// The receiver's number of the message, once known.
     incoming: u32,
     next: u32,
 }
 
-/// A message at its receiver, from the match until the data are there.
+/// A message at its receiver, from the match until the data arrive.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Incoming {
-    /// Receiver, or [`NIL`] in a slot that is free.
+    /// Receiver, or [`NIL`] in a free slot.
     pub(crate) rank: u32,
     pub(crate) from: u32,
-    /// The sender's name for it.
+    /// The sender's number of the message.
     outgoing: u32,
-    /// What is complete when the data are there, or [`NIL`].
+    /// The request that completes when the data arrive, or [`NIL`].
     pub(crate) request: u32,
-    /// As of its RTS.
+    /// The context in its RTS.
     context: u32,
     sequence: u32,
     next: u32,
@@ -55,7 +55,7 @@ pub(crate) struct Incoming {
 
 odonata_engine::slots!(Outgoing Incoming);
 
-/// Messages under way by rendezvous, at the senders and receivers of a part.
+/// Rendezvous in progress, at the senders and receivers of a part.
 #[derive(Debug)]
 pub(crate) struct Rendezvous {
     outgoing: Pool<Outgoing>,
@@ -91,39 +91,38 @@ impl Rendezvous {
         slots.filter(|outgoing| outgoing.rank != NIL)
     }
 
-    /// Messages that have met their receive, in the order of their slots.
+    /// Matched messages at their receivers, in the order of their slots.
     pub(crate) fn incoming(&self) -> impl Iterator<Item = &Incoming> {
         let slots = (0..self.incoming.touched()).map(|slot| self.incoming.get(slot));
         slots.filter(|incoming| incoming.rank != NIL)
     }
 
-    /// How many messages there are at their senders, and how many that have met their receive.
+    /// Numbers of messages at their senders, and of matched messages at their receivers.
     pub(crate) fn live(&self) -> [u32; 2] {
         [self.outgoing.live(), self.incoming.live()]
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.outgoing.memory() + self.incoming.memory()
     }
 }
 
-/// A message that is asked for.
+/// A message to be sent by rendezvous.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outbound {
-    /// Sender and receiver, counted over all jobs.
+    /// Sender and receiver, numbered over all jobs.
     pub(crate) rank: u32,
     pub(crate) target: u32,
     pub(crate) tag: u32,
     pub(crate) context: u32,
     pub(crate) sequence: u32,
     pub(crate) bytes: u64,
-    /// What is complete when it has left, or [`NIL`].
+    /// The request that completes when the message has left, or [`NIL`].
     pub(crate) request: u32,
 }
 
 impl Hosts {
-    /// Asks the receiver of a message to take it, `after` so much time.
+    /// Sends the RTS of a message after a delay of `after`.
     pub(crate) fn request_to_send<C: HostContext>(&mut self, ctx: &mut C, message: Outbound, after: Time) {
         let Outbound {
             rank,
@@ -171,7 +170,7 @@ impl Hosts {
         self.send(ctx, request);
     }
 
-    /// A receive of `rank` and the RTS `message` have met; `request` completes with the data.
+    /// Handles the match of a receive of `rank` and the RTS `message`; `request` completes when the data arrive.
     pub(crate) fn rendezvous_matched<C: HostContext>(
         &mut self,
         ctx: &mut C,
@@ -191,7 +190,7 @@ impl Hosts {
         self.progress(ctx, rank, ProtocolWork::SendCts { incoming });
     }
 
-    /// Tells the sender of `incoming` to send.
+    /// Sends the CTS to the sender of `incoming`.
     pub(crate) fn send_cts<C: HostContext>(&mut self, ctx: &mut C, incoming: u32) {
         let Incoming {
             rank, from, outgoing, ..
@@ -205,13 +204,12 @@ impl Hosts {
         self.send_control(ctx, (rank, from), cts, Time::ZERO);
     }
 
-    /// The receiver waits for the data.
+    /// Handles a CTS: the receiver is ready for the data.
     pub(crate) fn cts_arrived<C: HostContext>(&mut self, ctx: &mut C, rank: u32, outgoing: u32, incoming: u32) {
         self.mpi.rendezvous.outgoing.edit::<C>(outgoing).incoming = incoming;
         self.progress(ctx, rank, ProtocolWork::SendData { outgoing });
     }
 
-    /// Sends the data of `outgoing`.
     pub(crate) fn send_data<C: HostContext>(&mut self, ctx: &mut C, outgoing: u32) {
         let Outgoing {
             rank,
@@ -245,7 +243,7 @@ impl Hosts {
         self.send(ctx, data);
     }
 
-    /// The data of a message are there.
+    /// Handles the arrival of the data of a message.
     pub(crate) fn rendezvous_data_arrived<C: HostContext>(&mut self, ctx: &mut C, rank: u32, incoming: u32) {
         let Incoming {
             from,

@@ -1,11 +1,11 @@
-//! Requests: what an operation waits for, now or later.
+//! Requests: the completions that operations wait for, now or later.
 //!
-//! Every message, non-blocking collective or file transfer that somebody waits for has a request. Those of
-//! non-blocking calls have a number and stand in the list of their rank until a wait or test takes them;
-//! those of blocking calls and collectives have none and know from the start who waits. A persistent
-//! request (`persistent`) stays in the list, idle, when it is taken.
+//! Every message, non-blocking collective or file transfer that an operation waits for has a request. Requests of
+//! non-blocking calls have a number and stay in the list of their rank until a wait or test takes them. Requests of
+//! blocking calls and collectives have no number, and their waiting operation is known from the start. A persistent
+//! request (`persistent`) stays in the list, idle, after it is taken.
 //!
-//! Numbers that are not open, or are idle, count as `MPI_REQUEST_NULL`: nobody waits for them.
+//! Numbers that are not open, or that are idle, count as `MPI_REQUEST_NULL`: a wait on them returns immediately.
 
 pub(crate) mod wait;
 
@@ -15,43 +15,42 @@ use crate::rank::Ranks;
 use odonata_engine::{List, Mode, NIL, Pool, SparseStore};
 use odonata_workload::{OpId, OpKind, Request};
 
-/// What completes a request.
+/// The kind of event that completes a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum RequestKind {
     Send,
     Receive,
     Io,
     Collective,
-    /// A probe, or an end of a message at `PROC_NULL`: nothing that costs a rank something.
+    /// A probe, or one side of a message with `PROC_NULL`: completion costs the rank nothing.
     Nothing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 enum State {
-    /// Persistent, and not started.
+    /// Persistent and not started.
     Idle,
-    /// Under way.
+    /// In progress.
     Open,
     Done,
 }
 
-/// A request.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct RequestCell {
-    /// The program's number, or [`NIL`] (that of [`Request::DETACHED`], which has no request).
+    /// The program's number, or [`NIL`] (the number of [`Request::DETACHED`], which has no request).
     pub(crate) number: u32,
-    /// The operation that waits, or [`NIL`].
+    /// The waiting operation, or [`NIL`].
     pub(crate) waiter: u32,
     rank: u32,
     previous: u32,
     next: u32,
     /// The operation that began the transfer.
     pub(crate) op: u32,
-    /// What a persistent one stands for, or [`NIL`].
+    /// The operation of a persistent request, or [`NIL`].
     pub(crate) plan: u32,
     pub(crate) kind: RequestKind,
     state: State,
-    /// Nobody will ask for it (`MPI_Request_free`); it is in no list.
+    /// Whether `MPI_Request_free` freed it; it is then in no list.
     freed: bool,
 }
 
@@ -74,7 +73,7 @@ impl RequestCell {
         }
     }
 
-    /// Whether a call of `waiter` on the numbers `first .. first + count` asks for it.
+    /// Whether it is one of the requests `first .. first + count` that a call of `waiter` names.
     #[inline]
     fn concerns(&self, waiter: u32, first: Request, count: u32) -> bool {
         self.number >= first.0
@@ -83,12 +82,12 @@ impl RequestCell {
             && (self.waiter == NIL || self.waiter == waiter)
     }
 
-    /// Whether what it stands for has happened, and nobody has asked for it.
+    /// Whether it is complete and not yet taken.
     pub(crate) fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
-    /// Whether it stands for nothing: an unfinished program may leave such a one behind.
+    /// Whether it is idle; an unfinished program may leave idle requests behind.
     pub(crate) fn is_idle(&self) -> bool {
         self.state == State::Idle
     }
@@ -100,7 +99,7 @@ pub(crate) struct Requests {
     cells: Pool<RequestCell>,
     /// Numbered requests of each rank, in the order of the calls.
     lists: SparseStore<List>,
-    /// What persistent requests stand for.
+    /// The operations of persistent requests.
     plans: Pool<PersistentOperation>,
 }
 odonata_engine::journalled!(Requests { cells, lists, plans });
@@ -114,7 +113,6 @@ impl Requests {
         }
     }
 
-    /// Request `slot`.
     pub(crate) fn get(&self, slot: u32) -> &RequestCell {
         self.cells.get(slot)
     }
@@ -125,17 +123,16 @@ impl Requests {
         list.iter(&self.cells).map(|slot| self.cells.get(slot))
     }
 
-    /// All requests, numbered or not.
+    /// Number of all requests, numbered or not.
     pub(crate) fn live(&self) -> u32 {
         self.cells.live()
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.cells.memory() + self.lists.memory() + self.plans.memory()
     }
 
-    /// A request that operation `waiter` waits for from the start.
+    /// Opens a request that operation `waiter` waits for from the start.
     pub(crate) fn open_blocking<M: Mode>(&mut self, ranks: &mut Ranks, waiter: u32, kind: RequestKind) -> u32 {
         let activity = ranks.edit_activity::<M>(waiter);
         activity.pending += 1;
@@ -143,7 +140,7 @@ impl Requests {
         self.cells.allocate::<M>(RequestCell { waiter, ..cell })
     }
 
-    /// The request of non-blocking call `op` of `rank`; [`NIL`] if nobody will wait for it.
+    /// Opens the request of non-blocking call `op` of `rank`; [`NIL`] if the call is detached.
     pub(crate) fn open_numbered<M: Mode>(&mut self, rank: u32, op: OpId, number: Request, kind: RequestKind) -> u32 {
         if number == Request::DETACHED {
             return NIL;
@@ -159,7 +156,7 @@ impl Requests {
         slot
     }
 
-    /// An idle request of `rank` for `operation`.
+    /// Opens an idle persistent request of `rank` for `operation`.
     pub(crate) fn open_persistent<M: Mode>(&mut self, rank: u32, op: OpId, number: Request, operation: OpKind) {
         let plan = self.plans.allocate::<M>(PersistentOperation::new(operation));
         let slot = self.open_numbered::<M>(rank, op, number, RequestKind::Nothing);
@@ -167,17 +164,17 @@ impl Requests {
         (cell.plan, cell.state) = (plan, State::Idle);
     }
 
-    /// Persistent request `number` of `rank`, with what it stands for.
+    /// Persistent request `number` of `rank`, with its operation.
     pub(crate) fn persistent(&self, rank: u32, number: Request) -> Option<(u32, OpKind)> {
         let slot = self.numbered(rank, number)?;
         let plan = self.cells.get(slot).plan;
         (plan != NIL).then(|| (slot, self.plans.get(plan).kind()))
     }
 
-    /// Begins a transfer of idle request `slot`, for operation `op`.
+    /// Starts a transfer of idle request `slot` for operation `op`.
     ///
     /// # Errors
-    /// It is under way.
+    /// The request is active.
     pub(crate) fn reopen<M: Mode>(&mut self, slot: u32, op: OpId, kind: RequestKind) -> Result<(), InvalidOperation> {
         let cell = self.cells.edit::<M>(slot);
         if cell.state != State::Idle {
@@ -194,7 +191,7 @@ impl Requests {
             .find(|&slot| self.cells.get(slot).number == number.0)
     }
 
-    /// Takes a numbered request out of its rank's list.
+    /// Removes a numbered request from its rank's list.
     fn unlink<M: Mode>(&mut self, slot: u32) {
         let RequestCell {
             rank, previous, next, ..
@@ -219,10 +216,10 @@ impl Requests {
         self.cells.free::<M>(slot);
     }
 
-    /// `MPI_Request_free`. A number that is not open is none to be freed.
+    /// `MPI_Request_free`. Does nothing for a number that is not open.
     ///
     /// # Errors
-    /// It stands for a collective.
+    /// The request belongs to a collective.
     pub(crate) fn free<M: Mode>(&mut self, rank: u32, number: Request) -> Result<(), InvalidOperation> {
         let Some(slot) = self.numbered(rank, number) else {
             return Ok(());

@@ -1,10 +1,11 @@
-//! Sequence numbers of messages, so that adaptive routing cannot let one overtake another.
+//! Sequence numbers of messages, which keep their order under adaptive routing.
 //!
-//! MPI promises that the messages from one rank to another on one communicator are matched in the order
-//! in which they were sent (MPI 4.1, section 3.5). Each rank therefore numbers its messages per
-//! (peer, context) and knows the next number that it expects from there. The counters of a
-//! rank are kept for the peers that it really has, in a few short chains: a table of all pairs would
-//! grow with ranks².
+//! MPI guarantees that messages from one rank to another on one communicator match in the order of sending (MPI 4.1,
+//! section 3.5). Each rank therefore numbers its messages per (peer, context) and knows the next number that it expects
+//! from each.
+//!
+//! A rank keeps counters only for peers that it communicates with, in a few short chains: a table of all pairs would
+//! grow with the square of the number of ranks.
 
 use crate::layout::Layout;
 use odonata_engine::{Mode, NIL, Pool, SparseStore, Store};
@@ -17,35 +18,33 @@ pub(crate) struct PairCounters {
     peer: u32,
     /// See [`context`].
     context: u32,
-    /// Messages sent to it. For the rank itself, in the context of collectives, in which no rank sends to
-    /// itself: collectives called.
+    /// Messages sent to the peer. For the rank itself in the context of collectives, where no rank sends to itself:
+    /// number of collectives called.
     pub(crate) sent: u32,
-    /// Messages from it that have been let through. For the rank itself, in that context: non-blocking
-    /// collectives under way.
+    /// Messages from the peer passed to matching. For the rank itself in that context: number of active non-blocking
+    /// collectives.
     pub(crate) received: u32,
     next: u32,
 }
 
 odonata_engine::slots!(PairCounters);
 
-/// The space in which messages of communicator `comm` are matched: collectives have one of their own,
-/// so that a receive with wildcards never takes their messages.
+/// The context in which messages of communicator `comm` match. Collectives have their own, so that a receive with
+/// wildcards never takes their messages.
 pub(crate) const fn context(comm: Comm, collective: bool) -> u32 {
     comm.0 << 1 | collective as u32
 }
 
-/// The communicator of `context`.
 pub(crate) const fn communicator(context: u32) -> Comm {
     Comm(context >> 1)
 }
 
-/// Whether `context` is that of the collectives of a communicator.
+/// Whether `context` belongs to the collectives of a communicator.
 pub(crate) const fn of_collective(context: u32) -> bool {
     context & 1 == 1
 }
 
-/// Chains per rank for a job of `ranks` ranks: about one for four peers, as far as memory of 128 B per
-/// rank allows.
+/// Chains per rank for a job of `ranks` ranks: about one per four peers, within a limit of 128 B per rank.
 pub(crate) fn chains(ranks: u32) -> u32 {
     ranks.div_ceil(4).next_power_of_two().clamp(1, 32)
 }
@@ -62,7 +61,7 @@ pub(crate) struct SequenceNumbers {
 odonata_engine::journalled!(SequenceNumbers { chains, counters });
 
 impl SequenceNumbers {
-    /// Of ranks whose chains begin at these indices, of which there are `count` in all.
+    /// `count` chains in total, of which those of each rank start at `first_chain`.
     pub(crate) fn new(first_chain: SparseStore<u32>, count: u32) -> Self {
         SequenceNumbers {
             first_chain,
@@ -90,12 +89,13 @@ impl SequenceNumbers {
         None
     }
 
-    /// The number of the next collective of `rank` on `comm`, used up.
+    /// Consumes and returns the number of the next collective of `rank` on `comm`.
     pub(crate) fn next_collective<M: Mode>(&mut self, layout: &Layout, rank: u32, comm: Comm) -> u32 {
         self.next_to_send::<M>(layout, rank, layout.local(rank), context(comm, true))
     }
 
-    /// One non-blocking collective of `rank` on `comm` more, or less; how many are under way now.
+    /// Counts the start (`more`) or end of a non-blocking collective of `rank` on `comm`; returns the number of active
+    /// ones.
     pub(crate) fn count_background<M: Mode>(&mut self, layout: &Layout, rank: u32, comm: Comm, more: bool) -> u32 {
         let slot = self.pair::<M>(layout, rank, layout.local(rank), context(comm, true));
         let open = &mut self.counters.edit::<M>(slot).received;
@@ -103,14 +103,14 @@ impl SequenceNumbers {
         *open
     }
 
-    /// How many non-blocking collectives of `rank` are under way in `context`.
+    /// Number of active non-blocking collectives of `rank` in `context`.
     pub(crate) fn collectives_under_way(&self, layout: &Layout, rank: u32, context: u32) -> u32 {
         let local = layout.local(rank);
         let slot = self.find(self.chain(layout, rank, local, context), local, context);
         slot.map_or(0, |slot| self.counters.get(slot).received)
     }
 
-    /// The slot of the counters of `rank` for `peer` (a rank of the same job) in `context`.
+    /// The slot of the counters of `rank` for `peer`, a rank of the same job, in `context`.
     #[inline]
     pub(crate) fn pair<M: Mode>(&mut self, layout: &Layout, rank: u32, peer: u32, context: u32) -> u32 {
         let chain = self.chain(layout, rank, peer, context);
@@ -128,19 +128,17 @@ impl SequenceNumbers {
         slot
     }
 
-    /// The counters in `slot`.
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> &PairCounters {
         self.counters.get(slot)
     }
 
-    /// The same, to be changed.
     #[inline]
     pub(crate) fn edit<M: Mode>(&mut self, slot: u32) -> &mut PairCounters {
         self.counters.edit::<M>(slot)
     }
 
-    /// The number of the next message from `rank` to `peer` in `context`, used up.
+    /// Consumes and returns the number of the next message from `rank` to `peer` in `context`.
     #[inline]
     pub(crate) fn next_to_send<M: Mode>(&mut self, layout: &Layout, rank: u32, peer: u32, context: u32) -> u32 {
         let slot = self.pair::<M>(layout, rank, peer, context);
@@ -150,7 +148,6 @@ impl SequenceNumbers {
         number
     }
 
-    /// Bytes of memory held.
     pub(crate) fn footprint(&self) -> usize {
         self.chains.memory() + self.counters.memory()
     }

@@ -1,22 +1,22 @@
-//! Activities: the operations of ranks that are under way.
+//! Activities: the operations of ranks in progress.
 
 use odonata_engine::{NIL, Time};
 use odonata_workload::{Algorithm, Op};
 
-/// What an operation is waiting for.
+/// The state of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Phase {
-    /// For its stream, or for operations that it comes after.
+    /// Waiting for its stream or for operations that must precede it.
     Parked,
-    /// For nothing; about to begin.
+    /// About to begin.
     Ready,
-    /// For the random delay of its call.
+    /// Waiting for the random delay of its call.
     Delayed,
-    /// For requests.
+    /// Waiting for requests.
     Blocked,
-    /// For nothing any more: one of several requests that it waits for is complete.
+    /// One of several requests that it waits for is complete.
     Woken,
-    /// For the end of what it costs.
+    /// Occupying its stream until its cost has passed.
     Busy,
 }
 
@@ -24,34 +24,34 @@ pub(crate) enum Phase {
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Activity {
     pub(crate) op: Op,
-    /// When it was called.
+    /// Time of the call.
     pub(crate) since: Time,
-    /// Until when its stream is occupied, whatever the requests do.
+    /// End of the time during which its stream is occupied, regardless of requests.
     pub(crate) busy_until: Time,
     pub(crate) rank: u32,
-    /// Requests that it waits for.
+    /// Number of requests that it waits for.
     pub(crate) pending: u32,
-    /// Receives that have completed and that the processor has not begun to handle.
+    /// Completed receives that the processor has not begun to handle.
     pub(crate) receives: u32,
-    /// Next step of a collective.
+    /// Next step of the collective.
     pub(crate) step: u32,
-    /// The number of the rank in the communicator of a collective, and how many that has.
+    /// The number of the rank in the communicator of the collective, and the number of members.
     pub(crate) member: u32,
     pub(crate) members: u32,
-    /// Of a non-blocking collective: what completes with it, or [`NIL`].
+    /// The request that a non-blocking collective completes, or [`NIL`].
     pub(crate) request: u32,
-    /// What the messages of a collective say (see `mpi::collective`).
+    /// The stamp of the collective's messages (see `mpi::collective`).
     pub(crate) stamp: u32,
     pub(crate) next: u32,
-    /// Operations in `op.after` that are not complete.
+    /// Number of incomplete operations in `op.after`.
     pub(crate) missing: u8,
-    /// Whether an earlier operation of its stream is not complete.
+    /// Whether an earlier operation of its stream is incomplete.
     pub(crate) behind: bool,
-    /// Whether the request that completed last was one for I/O.
+    /// Whether the request that completed last was for I/O.
     pub(crate) for_io: bool,
-    /// Whether it is a non-blocking collective, which is not among the rank's operations under way.
+    /// Whether it is a non-blocking collective, which is not in the list of operations in progress.
     pub(crate) background: bool,
-    /// Which of the collectives that an operation is made of.
+    /// Index of the current collective among those that the operation consists of.
     pub(crate) part: u8,
     pub(crate) phase: Phase,
     pub(crate) algorithm: Algorithm,

@@ -1,10 +1,10 @@
-//! Calls: what each operation does when its call takes effect.
+//! Calls: the effect of each operation.
 
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::diagnosis::outcome::{Failure, InvalidOperation};
 use crate::io::metadata::metadata_call;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::metrics::IterationRecord;
 use crate::mpi::point_to_point::{SendMode, request_kind};
 use crate::mpi::progress::is_mpi_call;
@@ -17,12 +17,12 @@ use odonata_storage::MetadataCall;
 use odonata_workload::{Collective, Op, OpKind, PROC_NULL, Request, Source};
 
 impl Hosts {
-    /// Carries out an operation.
     pub(crate) fn perform<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
         let now = ctx.now();
         let activity = self.ranks.edit_activity::<C>(slot);
         activity.phase = Phase::Blocked;
-        // One for us, so that a request that completes at once does not end the operation half-way.
+        // Counts the call itself as pending, so that a request that completes immediately does not end the operation
+        // halfway.
         activity.pending = 1;
         activity.busy_until = now;
         let (op, rank) = (activity.op, activity.rank);
@@ -47,7 +47,7 @@ impl Hosts {
         }
     }
 
-    /// Operation `slot` occupies its stream for `busy` more.
+    /// Extends the occupation of the stream of operation `slot` by `busy`.
     pub(crate) fn occupy<M: Mode>(&mut self, slot: u32, busy: Time) {
         let activity = self.ranks.edit_activity::<M>(slot);
         activity.busy_until += busy;
@@ -55,7 +55,7 @@ impl Hosts {
         self.ranks.lost.occupy::<M>(slot, busy_until);
     }
 
-    /// Does what `op` asks for; returns how long that occupies the rank.
+    /// Performs `op` and returns the time that it occupies the rank.
     #[inline]
     fn call<C: HostContext>(&mut self, ctx: &mut C, slot: u32, op: &Op, rank: u32) -> Result<Time, InvalidOperation> {
         let nothing = Ok(Time::ZERO);
@@ -294,8 +294,8 @@ impl Hosts {
         }
     }
 
-    /// Begins non-blocking collective `collective` of `rank`. Its first step is taken by the call, whose overhead
-    /// occupies the rank; further ones are in the background.
+    /// Begins non-blocking collective `collective` of `rank`. The call takes the first step, whose overhead occupies
+    /// the rank; later steps run in the background.
     fn start_background<C: HostContext>(
         &mut self,
         ctx: &mut C,
@@ -316,7 +316,7 @@ impl Hosts {
             busy_until: now,
             ..Activity::new(rank, op)
         });
-        self.ranks.lost.note::<C>(Of::Operation(slot));
+        self.ranks.lost.note::<C>(Dependent::Operation(slot));
         self.start_collective::<C>(slot, collective)?;
         self.count_background::<C>(rank, collective.comm(), true)?;
         if !self.next_step(ctx, slot) {
@@ -328,19 +328,20 @@ impl Hosts {
         Ok(busy)
     }
 
-    /// Lets operation `slot` wait for all requests numbered `first .. first + count`.
+    /// Makes operation `slot` wait for all requests numbered `first .. first + count`.
     fn await_all<M: Mode>(&mut self, slot: u32, first: Request, count: u32) {
         let requests = &mut self.mpi.requests;
         requests.await_all::<M>(&mut self.ranks, &mut self.mpi.log, slot, (first, count));
     }
 
-    /// Lets operation `slot` wait for one of the requests numbered `first .. first + count`, and take what `take` says.
+    /// Makes operation `slot` wait for one of the requests numbered `first .. first + count`, and take requests
+    /// according to `take`.
     fn await_one<M: Mode>(&mut self, slot: u32, first: Request, count: u32, take: Take) {
         let requests = &mut self.mpi.requests;
         requests.await_one::<M>(&mut self.ranks, &mut self.mpi.log, slot, (first, count), take);
     }
 
-    /// Lets operation `slot` take what is complete of the requests numbered `first .. first + count`, as `take` says.
+    /// Makes operation `slot` take complete requests among `first .. first + count`, according to `take`.
     fn take_complete<M: Mode>(&mut self, slot: u32, first: Request, count: u32, take: Take) {
         let requests = &mut self.mpi.requests;
         requests.take_complete::<M>(&mut self.ranks, &mut self.mpi.log, slot, (first, count), take);

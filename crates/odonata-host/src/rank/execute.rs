@@ -1,19 +1,19 @@
-//! The executor: pulls a rank's operations, begins them in order, ends them.
+//! The executor: pulls the operations of a rank, begins them in order, and retires them.
 //!
-//! A rank with one stream pulls an operation when its predecessor is complete. One with several
-//! looks [as far ahead](odonata_workload::Program::look_ahead) as the program says and begins each as soon as its stream is free and what it
-//! comes [after](odonata_workload::After) is complete.
+//! A rank with one stream pulls an operation when its predecessor is complete. A rank with several streams looks [as
+//! far ahead](odonata_workload::Program::look_ahead) as the program says. It begins an operation as soon as its stream
+//! is free and the operations that it comes [after](odonata_workload::After) are complete.
 //!
 //! ```text
 //!  pull ──> Parked ──> Ready ──> (Delayed: jitter of the call) ──> perform ──┬──> Blocked: requests ──┐
 //!                                                                            └────────────────────────┴──> Busy: costs ──> retire
 //! ```
 //!
-//! `call` says what an operation does when it is performed. A wait for one of several requests is
-//! woken by the first, and takes what is complete at the end of that event.
+//! `call` defines the effect of an operation. The first complete request wakes a wait for one of several; the wait
+//! takes the complete requests at the end of that event.
 //!
-//! `advance` is called once at the end of every event of a rank and never from within, so that nothing
-//! recurses however many operations take no time.
+//! `advance` runs once at the end of every event of a rank and never from within, so that nothing recurses however many
+//! operations take no time.
 
 use crate::Hosts;
 use crate::context::HostContext;
@@ -30,9 +30,8 @@ use odonata_engine::{Mode, Time};
 use odonata_workload::{Op, OpKind};
 
 impl Hosts {
-    /// What was measured at rank `rank` of `job` if the run ends at `now`: with what its unfinished
-    /// operations have cost until then. (A wait that I/O would complete counts as MPI, since it does
-    /// not know yet what it waits for.)
+    /// Metrics of rank `rank` of `job` if the run ends at `now`, including the cost of its unfinished operations until
+    /// then. A wait that I/O would complete counts as MPI, since the kind of its request is not yet known.
     pub fn metrics_until(&self, job: u16, rank: u32, now: Time) -> crate::RankMetrics {
         let mut metrics = *self.metrics(job, rank);
         for activity in self.ranks.activities_of(self.layout.job(job).first_rank + rank) {
@@ -43,7 +42,7 @@ impl Hosts {
             match charge(activity) {
                 Charge::Mpi => metrics.mpi += time,
                 Charge::Io => metrics.io += time,
-                // Both are booked when they begin.
+                // Both are charged when they begin.
                 Charge::Nothing if matches!(activity.op.kind, OpKind::Elapsed(_)) => {
                     let left = activity.busy_until.saturating_sub(now);
                     metrics.compute = metrics.compute.saturating_sub(left);
@@ -55,7 +54,7 @@ impl Hosts {
         metrics
     }
 
-    /// Begins whatever `rank` can begin now.
+    /// Begins every operation of `rank` that can begin now.
     pub(crate) fn advance<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         let mut guard = ZeroTimeGuard::default();
         loop {
@@ -86,7 +85,7 @@ impl Hosts {
                     return;
                 }
                 Some(op) => self.ranks.admit::<C>(rank, op),
-                // The program may have been cut short.
+                // The interruption may have cut the program short.
                 None if self.interrupt.hear() => return,
                 None => self.ranks.ranks.edit::<C>(rank).exhausted = true,
             }
@@ -108,8 +107,8 @@ impl Hosts {
         }
         let state = self.ranks.ranks.edit::<C>(rank);
         if !state.parallel && state.cursor.op >= state.next_scan {
-            // Programs do not say how many streams they have. Looking for a second one in the next two
-            // windows, once per window, finds it before it matters and costs two pulls per operation.
+            // Programs do not declare their number of streams. One search per window, over the next two windows, finds
+            // a second stream early enough and costs two pulls per operation.
             let mut cursor = state.cursor;
             let mut coming = std::iter::from_fn(|| program.next(local, &mut cursor)).take(2 * SCAN as usize);
             state.parallel = coming.any(|op| op.stream != 0);
@@ -123,7 +122,7 @@ impl Hosts {
         op
     }
 
-    /// Calls an operation; MPI and I/O calls take effect after a random delay.
+    /// Begins an operation; MPI and I/O calls take effect after a random delay.
     fn begin<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
         let now = ctx.now();
         let activity = self.ranks.edit_activity::<C>(slot);
@@ -150,7 +149,7 @@ impl Hosts {
         ctx.schedule(self.layout.place(rank).lp, at, HostEvent::Resume { activity: slot });
     }
 
-    /// The time for which operation `slot` occupied its stream has passed.
+    /// The time during which operation `slot` occupies its stream has passed.
     pub(crate) fn resume<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
         let Activity {
             rank,
@@ -175,8 +174,8 @@ impl Hosts {
         self.advance(ctx, rank);
     }
 
-    /// All requests of operation `slot` are complete: it ends when what it costs has passed, or goes on
-    /// with the next step of a collective, a non-blocking one when the library is at work.
+    /// All requests of operation `slot` are complete. It ends when its cost has passed, or continues with the next step
+    /// of a collective; a non-blocking collective continues when the library makes progress.
     pub(crate) fn settle<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
         let Activity {
             background,
@@ -218,8 +217,8 @@ impl Hosts {
         }
     }
 
-    /// The processor handles the receives of operation `slot` that have completed, one after the other from `now` on or
-    /// after what already occupies it. What overlaps with waiting for the rest costs no further time (LogP).
+    /// The processor handles the completed receives of operation `slot` one after the other, starting at `now` or when
+    /// it becomes free. Handling that overlaps with waiting costs no further time (LogP).
     pub(crate) fn handle_receives<M: Mode>(&mut self, slot: u32, now: Time) {
         if self.ranks.activity(slot).receives == 0 {
             return;
@@ -232,7 +231,6 @@ impl Hosts {
         self.ranks.lost.handle_receives::<M>(slot, busy_until);
     }
 
-    /// Operation `slot` is complete.
     pub(crate) fn retire<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
         let activity = *self.ranks.activity(slot);
         let rank = activity.rank;

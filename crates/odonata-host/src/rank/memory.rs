@@ -1,7 +1,7 @@
 //! The memory of programs: words beside the cursor, kept by the rank.
 //!
-//! A rank whose program has memory has three words more: the tag that its last receive of any tag took, how many values
-//! it has reported, and whether something that it has read since it was last asked is lost.
+//! A rank whose program has memory has three additional words: the tag of the last message taken by a receive with any
+//! tag, the number of values reported, and whether data read since the last query are lost.
 
 use crate::Hosts;
 use crate::context::HostContext;
@@ -12,12 +12,12 @@ use crate::params::JobProgram;
 use odonata_engine::{Mode, SparseStore, Store, Time};
 use odonata_workload::{Op, Program, Seen};
 
-/// Words that a rank has beside those of its program.
+/// Additional words per rank.
 const OWN: u32 = 3;
-/// The most values that one rank reports: what is made of several, as a mean, is made of all of them.
+/// Maximum number of values that a rank reports. Statistics over several values, such as a mean, use all of them.
 pub(crate) const MOST_REPORTS: u64 = if cfg!(test) { 1 << 6 } else { 1 << 20 };
 
-/// Words of a rank whose program has `memory` of them.
+/// Words per rank if its program has `memory` of them.
 pub fn words(memory: usize) -> u32 {
     match memory {
         0 => 0,
@@ -26,7 +26,7 @@ pub fn words(memory: usize) -> u32 {
 }
 
 impl JobProgram {
-    /// Words of memory that each rank's program has.
+    /// Words of memory of each rank's program.
     pub(crate) fn memory(&self) -> usize {
         match self {
             JobProgram::Program(program) => program.memory(),
@@ -46,7 +46,6 @@ pub(crate) struct ProgramMemory {
 }
 odonata_engine::journalled!(ProgramMemory { words });
 
-/// The words of one rank.
 #[derive(Clone, Copy)]
 struct Words {
     first: u32,
@@ -54,17 +53,17 @@ struct Words {
 }
 
 impl Words {
-    /// Where the tag stands that its last receive of any tag took.
+    /// Index of the tag of the last message taken by a receive with any tag.
     fn tag(self) -> u32 {
         self.first + self.of_program
     }
 
-    /// Where the number of values stands that it has reported.
+    /// Index of the number of reported values.
     fn reports(self) -> u32 {
         self.tag() + 1
     }
 
-    /// Where it stands whether something that it has read is lost.
+    /// Index of the flag that data read are lost.
     fn lost(self) -> u32 {
         self.tag() + 2
     }
@@ -75,7 +74,7 @@ impl Words {
 }
 
 impl ProgramMemory {
-    /// The words from `first` of each rank on, of which there are `count` in all.
+    /// `count` words in total, of which those of each rank start at `first`.
     pub(crate) fn new(first: SparseStore<u32>, count: u32) -> Self {
         ProgramMemory {
             first,
@@ -84,8 +83,8 @@ impl ProgramMemory {
         }
     }
 
-    /// The program of `rank`, if it has memory, with its words.
-    fn remembering<'a>(&self, layout: &'a Layout, rank: u32) -> Option<(&'a dyn Program, Words)> {
+    /// The program of `rank` and its words, if the program has memory.
+    fn with_memory<'a>(&self, layout: &'a Layout, rank: u32) -> Option<(&'a dyn Program, Words)> {
         let program = layout.program(rank)?;
         let memory = program.memory();
         (memory > 0).then(|| {
@@ -97,27 +96,27 @@ impl ProgramMemory {
         })
     }
 
-    /// A receive of any tag of `rank` has taken a message with `tag`.
+    /// Records the `tag` of a message taken by a receive of `rank` with any tag.
     fn note_tag<M: Mode>(&mut self, layout: &Layout, rank: u32, tag: u32) {
-        if let Some((_, words)) = self.remembering(layout, rank) {
+        if let Some((_, words)) = self.with_memory(layout, rank) {
             *self.words.edit::<M>(words.tag()) = u64::from(tag);
         }
     }
 
-    /// Some of what `rank` has read is lost.
+    /// Records that data read by `rank` are lost.
     fn note_lost<M: Mode>(&mut self, layout: &Layout, rank: u32) {
-        if let Some((_, words)) = self.remembering(layout, rank) {
+        if let Some((_, words)) = self.with_memory(layout, rank) {
             *self.words.edit::<M>(words.lost()) = 1;
         }
     }
 
-    /// Counts a value that `rank` reports; how many it had before. Of programs without memory, which report as often as
-    /// their parameters say, nothing is counted: that is 0.
+    /// Counts a value reported by `rank` and returns the number of earlier ones. For a program without memory, whose
+    /// parameters bound the reports, it counts nothing and returns 0.
     ///
     /// # Errors
-    /// There are [`MOST_REPORTS`] of it already.
+    /// The rank has already reported [`MOST_REPORTS`] values.
     fn count_report<M: Mode>(&mut self, layout: &Layout, rank: u32) -> Result<u64, InvalidOperation> {
-        let Some((_, words)) = self.remembering(layout, rank) else {
+        let Some((_, words)) = self.with_memory(layout, rank) else {
             return Ok(0);
         };
         let before = *self.words.get(words.reports());
@@ -130,11 +129,11 @@ impl ProgramMemory {
 }
 
 impl Hosts {
-    /// The next operation of `rank`, whose program has memory. Only words that change are written.
+    /// Pulls the next operation of `rank`, whose program has memory. Only changed words are written.
     pub(crate) fn pull_with_memory<C: HostContext>(&mut self, ctx: &mut C, rank: u32) -> Option<Op> {
         let memory = &mut self.ranks.memory;
         let mut scratch = std::mem::take(&mut memory.scratch);
-        let (program, words) = memory.remembering(&self.layout, rank)?;
+        let (program, words) = memory.with_memory(&self.layout, rank)?;
         scratch.clear();
         scratch.extend(words.range().map(|word| *memory.words.get(word)));
         let mut cursor = self.ranks.ranks.get(rank).cursor;
@@ -168,7 +167,7 @@ impl Hosts {
     pub(crate) fn program_failure(&self, rank: u32, at: Time) -> Option<String> {
         let local = self.layout.local(rank);
         let memory = &self.ranks.memory;
-        let Some((program, words)) = memory.remembering(&self.layout, rank) else {
+        let Some((program, words)) = memory.with_memory(&self.layout, rank) else {
             let program = self.layout.program(rank)?;
             return program.broken(local, &self.ranks.ranks.get(rank).cursor);
         };
@@ -176,17 +175,17 @@ impl Hosts {
         program.failure(local, &words, at)
     }
 
-    /// A receive of any tag of `rank` has taken a message with `tag`.
+    /// Records the `tag` of a message taken by a receive of `rank` with any tag.
     pub(crate) fn note_tag<M: Mode>(&mut self, rank: u32, tag: u32) {
         self.ranks.memory.note_tag::<M>(&self.layout, rank, tag);
     }
 
-    /// Some of what `rank` has read is lost, of which its program is told.
+    /// Records that data read by `rank` are lost; its program can query this.
     pub(crate) fn note_lost<M: Mode>(&mut self, rank: u32) {
         self.ranks.memory.note_lost::<M>(&self.layout, rank);
     }
 
-    /// Whether the program of `rank` is told of what is lost, so that it is no error.
+    /// Whether the program of `rank` handles lost data, so that a loss is not an error.
     pub(crate) fn reads_survivors(&self, rank: u32) -> bool {
         let cursor = &self.ranks.ranks.get(rank).cursor;
         self.layout
@@ -194,10 +193,10 @@ impl Hosts {
             .is_some_and(|program| program.reads_survivors(cursor))
     }
 
-    /// Keeps a value that `rank` reports.
+    /// Records a value that `rank` reports.
     ///
     /// # Errors
-    /// There are [`MOST_REPORTS`] of it already.
+    /// The rank has already reported [`MOST_REPORTS`] values.
     pub(crate) fn keep_report<M: Mode>(
         &mut self,
         rank: u32,

@@ -1,20 +1,22 @@
-//! Guard against loops in no time: what a rank can do at one instant is bounded. A program that goes on without simulated time passing would go on for ever, and with
-//! it the event in which it does.
+//! Guard against loops in zero simulated time: it bounds the operations of a rank in one event.
 //!
-//! Operations that change something (send, receive, wait, open files) are few between two that take time; what changes
-//! nothing has a closer bound, since a loop that waits for what its program is never told consists of it. Counted is what a
-//! rank begins in one event. It is a matter of the model alone, so that a run fails alike under every scheduler.
+//! A program that loops without advancing simulated time would never end, and neither would the event that runs it.
+//! Operations that change state (send, receive, wait, open) are rare between two that take time. Operations without
+//! effect have a lower bound, since a polling loop that never gets an answer consists of them.
+//!
+//! The guard counts what a rank begins in one event. The count depends on the model alone, so that a run fails in the
+//! same way under every scheduler.
 
 use odonata_engine::Time;
 use odonata_workload::OpKind;
 
-/// The most operations of a rank at one instant.
+/// Maximum number of operations of a rank at one instant.
 pub(crate) const MOST: u32 = 1_000_000;
 
-/// The most in a row that change nothing.
+/// Maximum number of consecutive operations without effect.
 pub(crate) const MOST_IDLE: u32 = 100_000;
 
-/// What a rank has begun in one event.
+/// The number of operations that a rank has begun in one event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ZeroTimeGuard {
     all: u32,
@@ -22,7 +24,7 @@ pub(crate) struct ZeroTimeGuard {
 }
 
 impl ZeroTimeGuard {
-    /// Counts an operation; `false` if it is one too many.
+    /// Counts an operation; `false` if it exceeds a bound.
     #[inline]
     pub(crate) fn allows(&mut self, kind: &OpKind) -> bool {
         self.all += 1;
@@ -31,7 +33,7 @@ impl ZeroTimeGuard {
     }
 }
 
-/// Whether an operation takes no time and leaves the rank as it was, whatever the others do.
+/// Whether an operation takes no time and leaves the state of the rank unchanged, whatever other ranks do.
 fn changes_nothing(kind: &OpKind) -> bool {
     match kind {
         OpKind::Compute { duration } => *duration == Time::ZERO,
@@ -45,10 +47,10 @@ fn changes_nothing(kind: &OpKind) -> bool {
     }
 }
 
-/// Of a program that was stopped at `kind`, which of the bounds it has come to, in words.
+/// Describes the bound that a program stopped at `kind` has exceeded.
 pub(crate) fn bound(kind: &OpKind) -> String {
     match changes_nothing(kind) {
-        true => format!("{MOST_IDLE} operations that change nothing, or {MOST} in all,"),
+        true => format!("{MOST_IDLE} consecutive operations without effect, or {MOST} in total,"),
         false => format!("{MOST} operations"),
     }
 }

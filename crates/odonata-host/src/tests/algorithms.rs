@@ -1,4 +1,4 @@
-//! Every collective by the decisions of every library and by every algorithm, as the hosts carry it out.
+//! Every collective with the decisions of every library and with every algorithm, on the hosts.
 
 use super::*;
 use odonata_engine::RollbackCheck;
@@ -8,13 +8,13 @@ use odonata_workload::{Collective, Counts};
 const COMM: Comm = Comm::WORLD;
 const COUNTS: Counts = Counts(5);
 
-/// What rank `from` gives to rank `to`; some of it nothing.
+/// Bytes from rank `from` to rank `to`; some are zero.
 fn listed(counts: Counts, from: u32, to: u32) -> u64 {
     assert_eq!(counts, COUNTS);
     u64::from(7 * from + 4 * to) % 5 * 300
 }
 
-/// All ranks call the same collectives, out of step.
+/// All ranks call the same collectives at different times.
 #[derive(Debug)]
 struct Calls {
     ranks: u32,
@@ -44,7 +44,7 @@ impl Program for Calls {
     }
 }
 
-/// One collective of every kind, of some in two sizes.
+/// One collective of every kind, some of them in two sizes.
 fn calls(ranks: u32) -> Vec<Collective> {
     let (comm, counts) = (COMM, COUNTS);
     let root = 1 % ranks;
@@ -87,7 +87,7 @@ fn setup(ranks: u32, calls: Vec<Collective>, rules: Rules) -> Setup {
     setup.job(JobProgram::Program(Arc::new(Calls { ranks, calls })), &nodes)
 }
 
-/// Runs the calls and holds each rank's messages against the steps of the algorithms.
+/// Runs the calls and compares the messages of each rank with the steps of the algorithms.
 fn carry_out(ranks: u32, calls: &[Collective], rules: Rules) {
     let machine = setup(ranks, calls.to_vec(), rules).complete();
     for rank in 0..ranks {
@@ -146,8 +146,8 @@ fn collectives_complete_by_every_algorithm() {
 }
 
 #[test]
-fn sends_that_are_posted_together_follow_each_other_at_the_time_of_a_call() {
-    // The root of a linear broadcast posts three sends, 70 ns each, within a node.
+fn sends_posted_together_are_spaced_by_the_send_overhead() {
+    // The root of a linear broadcast within a node posts three sends, 70 ns apart.
     let mut setup = Setup::new();
     setup.params.rules = Rules::default().with(Kind::Broadcast, Way::Linear);
     let mpi = &mut setup.params.mpi;
@@ -159,7 +159,7 @@ fn sends_that_are_posted_together_follow_each_other_at_the_time_of_a_call() {
         bytes: 8,
     });
     let machine = setup.script(vec![sequence([call]); 4], &[3; 4]).complete();
-    // 100 ns of software, 400 ns + 8 B / (10 GB/s), 30 ns of receiving.
+    // 100 ns of software, 400 ns + 8 B / (10 GB/s), 30 ns of receive overhead.
     let way = Time::from_ns(100) + Time::from_ns(400) + Time(800) + Time::from_ns(30);
     for rank in 1..4u64 {
         let end = machine.hosts.metrics(0, rank as u32).end;
@@ -169,8 +169,8 @@ fn sends_that_are_posted_together_follow_each_other_at_the_time_of_a_call() {
 }
 
 #[test]
-fn ranks_handle_the_messages_of_a_linear_all_to_all_as_they_come() {
-    // Each of n ranks of a node gets a message every 70 ns, which it handles in 30 ns: only the last one counts.
+fn ranks_handle_the_messages_of_a_linear_all_to_all_on_arrival() {
+    // Each of the n ranks of a node gets a message every 70 ns and handles it in 30 ns: only the last one counts.
     let (ranks, between) = (4_u64, Time::from_ns(70));
     let mut setup = Setup::new();
     setup.params.rules = Rules::default().with(Kind::Alltoall, Way::Linear);
@@ -179,7 +179,7 @@ fn ranks_handle_the_messages_of_a_linear_all_to_all_as_they_come() {
     (mpi.send_delay, mpi.send_per_byte) = (Time::from_ns(100), PerByte(0.0));
     let call = OpKind::Collective(Collective::Alltoall { comm: COMM, bytes: 8 });
     let machine = setup.script(vec![sequence([call]); 4], &[3; 4]).complete();
-    // 100 ns of software, 400 ns + 8 B / (10 GB/s), 30 ns of receiving.
+    // 100 ns of software, 400 ns + 8 B / (10 GB/s), 30 ns of receive overhead.
     let way = Time::from_ns(100) + Time::from_ns(400) + Time(800) + Time::from_ns(30);
     for rank in 0..ranks as u32 {
         assert_eq!(
@@ -191,7 +191,7 @@ fn ranks_handle_the_messages_of_a_linear_all_to_all_as_they_come() {
 }
 
 #[test]
-fn every_event_of_every_collective_can_be_taken_back_and_redone() {
+fn every_event_of_every_collective_can_be_undone_and_redone() {
     take_back_collectives(3);
 }
 

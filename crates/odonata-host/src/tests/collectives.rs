@@ -1,4 +1,4 @@
-//! Collectives as the hosts carry them out.
+//! Collectives on the hosts.
 
 use super::*;
 use odonata_workload::Collective;
@@ -40,7 +40,7 @@ fn all() -> [Collective; 6] {
 #[test]
 fn collectives_of_2_to_17_ranks_complete_with_the_messages_of_their_algorithm() {
     for n in 2..=17u32 {
-        // One after the other, ranks out of step.
+        // The calls follow each other, at different times on each rank.
         let rank = |r: u32| {
             let calls = all().map(OpKind::Collective);
             sequence([compute(u64::from(r * 37 % 11) * 5_000)].into_iter().chain(calls))
@@ -66,7 +66,7 @@ fn collectives_of_2_to_17_ranks_complete_with_the_messages_of_their_algorithm() 
 }
 
 #[test]
-fn a_barrier_sends_n_ceil_log2_n_messages_and_ends_after_the_last_has_come() {
+fn a_barrier_sends_n_ceil_log2_n_messages_and_ends_after_the_last_arrival() {
     for n in [2u32, 3, 8, 13] {
         let barrier = OpKind::Collective(Collective::Barrier { comm: COMM });
         let late = Time::from_ns(100_000);
@@ -81,7 +81,7 @@ fn a_barrier_sends_n_ceil_log2_n_messages_and_ends_after_the_last_has_come() {
 
 #[test]
 fn overheads_of_a_collective_are_paid_at_every_step() {
-    // Two ranks of one node exchange once: max(send overhead, way of the message) + receive overhead.
+    // Two ranks of one node exchange once: max(send overhead, message latency) + receive overhead.
     let mut setup = Setup::new();
     let mpi = &mut setup.params.mpi;
     (mpi.send_overhead, mpi.recv_overhead) = (Time::from_ns(70), Time::from_ns(30));
@@ -97,7 +97,7 @@ fn overheads_of_a_collective_are_paid_at_every_step() {
 }
 
 #[test]
-fn ranks_in_different_collectives_are_named() {
+fn ranks_in_different_collectives_are_reported() {
     let calls = all().map(OpKind::Collective);
     for (a, b) in [(0, 1), (4, 0), (5, 4), (2, 3)] {
         let machine = Setup::new()
@@ -125,7 +125,7 @@ fn ranks_in_different_collectives_are_named() {
 }
 
 #[test]
-fn a_rank_that_calls_one_collective_less_is_named_if_it_has_ended_and_is_blocked_if_not() {
+fn a_rank_that_misses_a_collective_is_reported_if_it_has_ended_and_blocked_otherwise() {
     let barrier = OpKind::Collective(Collective::Barrier { comm: COMM });
     let machine = Setup::new()
         .script(vec![sequence([barrier, barrier]), sequence([barrier])], &[0, 40])
@@ -134,7 +134,7 @@ fn a_rank_that_calls_one_collective_less_is_named_if_it_has_ended_and_is_blocked
         panic!()
     };
     assert_eq!(kind, FailureKind::CollectiveMismatch);
-    let expected = "job \"job 0\" rank 1 has come to its end, but rank 0 sent it a message in barrier number 1";
+    let expected = "job \"job 0\" rank 1 has ended, but rank 0 sent it a message in barrier number 1";
     assert!(text.starts_with(expected), "{text}");
 
     let second = sequence([barrier, recv(0, 0, 8)]);

@@ -1,4 +1,4 @@
-//! Communicators: whose rank is whose, what they cost, and what goes wrong.
+//! Communicators: members, cost of creation, errors.
 
 use super::*;
 use odonata_workload::Collective;
@@ -6,7 +6,7 @@ use odonata_workload::Collective;
 const ROW: Comm = Comm(1);
 const FEW: Comm = Comm(2);
 
-/// A grid of 2 rows of 3 ranks; the rows are numbered backwards.
+/// A grid of 2 rows of 3 ranks; the rows are numbered in reverse.
 fn comms() -> Vec<(Comm, Vec<u32>)> {
     vec![(ROW, vec![2, 1, 0]), (ROW, vec![5, 4, 3]), (FEW, vec![4, 0])]
 }
@@ -23,8 +23,8 @@ fn on(comm: Comm, kind: OpKind) -> OpKind {
 
 #[test]
 fn peers_are_ranks_of_the_communicator_and_messages_do_not_cross_communicators() {
-    // Rank 0 of a row sends to rank 2 of it, which is rank 2 to 0 of the job, and 5 to 3; the same tag on the world
-    // is another message.
+    // Rank 0 of each row sends to rank 2 of its row: job rank 2 to 0, and 5 to 3. A message with the same tag on the
+    // world must not match.
     let mut ranks = vec![Vec::new(); 6];
     for row in [0u32, 3] {
         ranks[row as usize + 2] = sequence([send(row, 9, 10), on(ROW, send(2, 9, 20))]);
@@ -70,7 +70,7 @@ fn collectives_of_disjoint_communicators_run_side_by_side() {
     let machine = Setup::new()
         .split((0..6).map(rank).collect(), comms(), &NODES)
         .complete();
-    // The root, number 1 of its row, sends to the two others.
+    // The root, member 1 of its row, sends to the two others.
     let broadcast = machine.hosts.message_records().iter().filter(|m| m.bytes == 700);
     let mut ends: Vec<(u32, u32)> = broadcast.map(|m| (m.source, m.destination)).collect();
     ends.sort_unstable();
@@ -78,7 +78,7 @@ fn collectives_of_disjoint_communicators_run_side_by_side() {
 }
 
 #[test]
-fn making_a_communicator_costs_an_all_reduce_of_256_bytes_and_a_split_a_gathering_before() {
+fn creating_a_communicator_costs_an_all_reduce_of_256_bytes_and_a_split_an_all_gather_before() {
     let n = 4u32;
     let nodes = &NODES[..4];
     let (comm, new) = (Comm::WORLD, Comm(7));
@@ -97,7 +97,7 @@ fn making_a_communicator_costs_an_all_reduce_of_256_bytes_and_a_split_a_gatherin
 }
 
 #[test]
-fn a_communicator_can_be_made_of_another_one() {
+fn a_communicator_can_be_created_from_another() {
     let rank = |_| {
         sequence([
             OpKind::CommSplit {
@@ -118,7 +118,7 @@ fn a_communicator_can_be_made_of_another_one() {
 }
 
 #[test]
-fn operations_on_communicators_or_members_that_a_rank_does_not_have_are_named() {
+fn operations_on_unknown_communicators_or_members_are_reported() {
     let run = |kind: OpKind| {
         let mut ranks = vec![Vec::new(); 6];
         ranks[1] = sequence([kind]);
@@ -131,7 +131,7 @@ fn operations_on_communicators_or_members_that_a_rank_does_not_have_are_named() 
             other => panic!("{other:?}"),
         }
     };
-    let nowhere = "the rank is in no communicator 2";
+    let nowhere = "the rank is not in communicator 2";
     let any = OpKind::Recv {
         from: Source::Any,
         tag: Tag::Any,
@@ -166,7 +166,7 @@ fn operations_on_communicators_or_members_that_a_rank_does_not_have_are_named() 
     let expected = "Send to 3 tag 0 (communicator 1) (operation 0): communicator 1 has ranks 0 to 2 of this job";
     assert!(text.ends_with(expected), "{text}");
     let text = run(on(Comm(1 << 31), send(0, 0, 8)));
-    assert!(text.ends_with("the rank is in no communicator 2147483648"), "{text}");
+    assert!(text.ends_with("the rank is not in communicator 2147483648"), "{text}");
     let text = run(OpKind::Collective(Collective::Broadcast {
         comm: ROW,
         root: 3,
@@ -177,5 +177,5 @@ fn operations_on_communicators_or_members_that_a_rank_does_not_have_are_named() 
         "{text}"
     );
     let text = run(OpKind::CommFree { comm: Comm::WORLD });
-    assert!(text.ends_with("the world cannot be freed"), "{text}");
+    assert!(text.ends_with("the world communicator cannot be freed"), "{text}");
 }

@@ -1,9 +1,9 @@
-//! Stalled runs name a cycle of waits, if there is one.
+//! A stalled run reports a cycle of waits, if there is one.
 
 use super::*;
 use odonata_workload::Collective;
 
-/// The cycle of a stalled run, in words.
+/// The description of the cycle of a stalled run.
 fn cycle(setup: Setup, ranks: Vec<Vec<OpKind>>) -> String {
     let nodes: Vec<u32> = (0..ranks.len() as u32).map(|rank| rank * 9).collect();
     let machine = setup.script(ranks.into_iter().map(sequence).collect(), &nodes).run();
@@ -51,8 +51,8 @@ fn long_sends_to_each_other_are_a_cycle_and_short_ones_complete() {
 }
 
 #[test]
-fn a_ring_is_followed_and_ranks_that_hang_on_it_are_not_part_of_it() {
-    // 0 waits for 1; 1, 2 and 3 for each other, each in another way.
+fn a_cycle_excludes_ranks_that_only_wait_for_it() {
+    // Rank 0 waits for 1; ranks 1, 2 and 3 wait for each other in different operations.
     let probe = OpKind::Probe {
         from: Source::Rank(3),
         tag: Tag::Any,
@@ -93,7 +93,7 @@ fn a_collective_waits_for_its_peers_and_so_does_a_wait_for_it() {
 }
 
 #[test]
-fn a_wait_for_anybody_is_a_wait_for_all() {
+fn a_wait_for_any_source_is_a_wait_for_all() {
     let expected =
         "rank 0 waits in Recv from any tag any (world) -> rank 1 waits in Recv from any tag any (world) -> rank 0";
     assert_eq!(cycle(Setup::new(), vec![vec![ANY], vec![ANY], vec![ANY]]), expected);
@@ -106,7 +106,7 @@ fn a_wait_for_anybody_is_a_wait_for_all() {
 }
 
 #[test]
-fn a_rank_that_waits_for_one_that_has_ended_is_in_no_cycle_and_one_alone_can_be() {
+fn a_wait_for_an_ended_rank_is_no_cycle_and_a_wait_for_itself_is() {
     assert_eq!(
         cycle(Setup::new(), vec![vec![recv(1, 0, 8)], vec![], vec![recv(0, 0, 8)]]),
         ""
@@ -116,7 +116,7 @@ fn a_rank_that_waits_for_one_that_has_ended_is_in_no_cycle_and_one_alone_can_be(
 }
 
 #[test]
-fn of_a_long_cycle_the_beginning_is_described() {
+fn the_first_ranks_of_a_long_cycle_are_described() {
     let n = 50u32;
     let ranks: Vec<Vec<Op>> = (0..n).map(|r| sequence([recv((r + 1) % n, 0, 8)])).collect();
     let nodes: Vec<u32> = (0..n).collect();
@@ -132,7 +132,7 @@ fn of_a_long_cycle_the_beginning_is_described() {
 }
 
 #[test]
-fn ranks_of_a_second_job_and_of_a_communicator_are_found_under_their_own_numbers() {
+fn cycles_use_the_rank_numbers_of_job_and_communicator() {
     let few = Comm(4);
     let on = |from| OpKind::Recv {
         from: Source::Rank(from),

@@ -1,4 +1,5 @@
-//! Failures of devices, of metadata servers and of lower tiers, locks of servers that fail, and what waiting for all of them is charged to.
+//! Failures of devices, metadata servers and lower tiers, locks of failed servers, and the ledger of the waits that
+//! they cause.
 
 use super::retries::{away, client, in_vain, losses, of_server, take_back};
 use super::storage::{read, write};
@@ -30,7 +31,7 @@ fn opens(on_failure: OnFailure) -> Setup {
     setup.script(vec![sequence(ops)], &[0])
 }
 
-/// (server, resource, time) of what is charged to faults.
+/// (server, resource, time) of the waits charged to faults.
 fn charged(machine: &TestMachine) -> Vec<(u32, u8, Time)> {
     let measured = HostMeasured::join([machine.hosts.measured(Time::NEVER)]).unwrap();
     let faults = measured.blame.iter().filter(|charge| charge.culprit.is_none());
@@ -39,14 +40,14 @@ fn charged(machine: &TestMachine) -> Vec<(u32, u8, Time)> {
         .collect()
 }
 
-/// Where the metadata of the file are: server 1 or 2.
+/// The server with the metadata of the file: 1 or 2.
 fn home() -> u32 {
     let machine = opens(OnFailure::Error).complete();
     machine.hosts.io_records()[0].server
 }
 
 #[test]
-fn a_metadata_server_that_is_away_is_asked_again_and_left_for_the_next() {
+fn a_call_to_an_absent_metadata_server_is_retried_and_rerouted() {
     let home = home();
     let mut setup = opens(OnFailure::ReRoute);
     setup.outages = vec![of_server(home, away(Time::ZERO))];
@@ -54,7 +55,7 @@ fn a_metadata_server_that_is_away_is_asked_again_and_left_for_the_next() {
     let rows = machine.hosts.io_records();
     let patience = in_vain(setup.params.client.unwrap());
     let other = 3 - home;
-    // The same of two calls whose own server the other one is, but for its way.
+    // The other server serves both calls; apart from the timeouts, they take equally long.
     assert!(rows[0].end - rows[0].start > patience + COST, "{rows:?}");
     let alone = rows[0].end - rows[0].start - patience;
     assert_eq!(rows[1].end - rows[1].start, alone, "it knows now");
@@ -77,15 +78,17 @@ fn a_metadata_server_that_is_away_is_asked_again_and_left_for_the_next() {
     };
     assert_eq!(kind, FailureKind::ServerFailed);
     assert!(
-        text.contains(&format!("metadata server {home} has not answered any try of a open")),
+        text.contains(&format!(
+            "metadata server {home} has not answered any attempt at the open"
+        )),
         "{text}"
     );
     assert_eq!(machine.hosts.first_failure().unwrap().0, Time::from_ns(123) + patience);
 }
 
-/// It fails in the middle of the call, and is back for the third try.
+/// The server fails during the call and is back for the third attempt.
 #[test]
-fn a_metadata_server_that_comes_back_answers_a_later_try() {
+fn a_metadata_server_that_returns_answers_a_later_attempt() {
     let home = home();
     let mut setup = opens(OnFailure::Error);
     let (from, until) = (Time::from_ns(20_000), Time::from_ns(115_000));
@@ -99,9 +102,10 @@ fn a_metadata_server_that_comes_back_answers_a_later_try() {
     assert_eq!(charged(&machine), [(home, METADATA_FAULT, third - from)]);
 }
 
-/// Two nodes write in turn in one range. The server fails while a lock is on its way and another request uses its own, and is back.
+/// Two nodes write alternately to one range. The server fails while a lock is in flight and another request holds its
+/// own, and returns.
 #[test]
-fn locks_of_a_server_that_fails_hold_nobody_up() {
+fn locks_of_a_failed_server_block_no_request() {
     let mut alone = None;
     for at in [
         0, 4_000, 8_000, 9_000, 10_000, 11_000, 12_000, 13_000, 14_000, 16_000, 20_000, 30_000,
@@ -139,10 +143,10 @@ fn locks_of_a_server_that_fails_hold_nobody_up() {
     }
 }
 
-/// The device that a write goes to fails under it: the server answers a second try, with its other device. A lock that the first
-/// try had is given back, so that another node gets it.
+/// The device of a write fails during the access: the server answers the second attempt with its other device. The lock
+/// of the first attempt is released, so that another node gets it.
 #[test]
-fn a_server_goes_on_without_a_device_that_fails() {
+fn a_server_continues_without_a_failed_device() {
     let mut setup = Setup::new().server(40, 1 << 40);
     let params = &mut setup.servers[0];
     params.manager.extents = true;
@@ -176,14 +180,14 @@ fn a_server_goes_on_without_a_device_that_fails() {
     let machine = setup.complete();
     let (lost, rows) = (losses(&machine), machine.hosts.io_records());
     assert!(lost.dropped > 0 && lost.lost() == 0 && lost.unheard == 0, "{lost:?}");
-    // The other rank has waited for the lock, and gets it when the device fails.
+    // The other rank has waited for the lock and gets it when the device fails.
     assert_eq!(rows.iter().map(|row| row.timeouts).sum::<u32>(), 1, "{rows:?}");
     let waited = patient.timeout + patient.backoff - from;
     assert_eq!(charged(&machine), [(0, FAULT, waited)]);
 }
 
-/// Two buffers that drain into two servers of a lower tier, one of which is away from `outage` on; with `outside` these are object
-/// servers of a file system.
+/// Two burst buffers that drain into two servers of a lower tier, one of which is away from `outage` on; with
+/// `outside`, the servers are object servers of a file system.
 fn drains(outage: Option<Outage>, on_failure: OnFailure, outside: Option<Outside>) -> Setup {
     let mut setup = Setup::new();
     for node in [40, 42, 50, 52] {
@@ -223,7 +227,7 @@ fn drains(outage: Option<Outage>, on_failure: OnFailure, outside: Option<Outside
     setup
 }
 
-/// What is below in the tests: a tier on the network, or object servers outside.
+/// Lower tiers for the tests: one on the network, and external object servers.
 fn ways_down() -> [Option<Outside>; 2] {
     let outside = Outside {
         link: Bandwidth(1e9),
@@ -233,7 +237,7 @@ fn ways_down() -> [Option<Outside>; 2] {
 }
 
 #[test]
-fn what_drains_goes_to_another_server_of_the_tier_or_waits() {
+fn drained_data_are_rerouted_within_the_tier_or_wait() {
     let on_failures = [OnFailure::ReRoute, OnFailure::Error];
     for (on_failure, outside) in on_failures
         .into_iter()
@@ -242,7 +246,7 @@ fn what_drains_goes_to_another_server_of_the_tier_or_waits() {
         let from = Time::ZERO;
         let until = match on_failure {
             OnFailure::ReRoute => Time::BEYOND,
-            // Back for the second try.
+            // Back for the second attempt.
             OnFailure::Error => Time::from_ns(70_000),
         };
         let setup = drains(Some(Outage { from, until }), on_failure, outside);
@@ -257,7 +261,7 @@ fn what_drains_goes_to_another_server_of_the_tier_or_waits() {
         };
         assert_eq!([bytes(2), bytes(3)], expected);
         assert_eq!(losses(&machine).lost(), 0);
-        // The ranks have noticed nothing of the write; what they read comes from below.
+        // The failure does not affect the writes of the ranks; their reads are served by the lower tier.
         let rows = machine.hosts.io_records();
         assert!(rows.iter().all(|row| row.timeouts == 0), "{rows:?}");
         let (jobs, servers) = machine.hosts.io.client.counts();
@@ -273,7 +277,7 @@ fn what_drains_goes_to_another_server_of_the_tier_or_waits() {
         let tries = client.timeout.times(jobs[0].timeouts) + client.backoff.times(jobs[0].retries);
         assert_eq!(waited, tries, "every try in vain, and the wait behind it");
     }
-    // It is away for good, and nobody may go elsewhere.
+    // The server stays away, and rerouting is not allowed.
     for outside in ways_down() {
         let machine = drains(Some(away(Time::ZERO)), OnFailure::Error, outside).run();
         let HostOutcome::Failed { kind, text } = machine.outcome() else {
@@ -281,15 +285,15 @@ fn what_drains_goes_to_another_server_of_the_tier_or_waits() {
         };
         assert_eq!(kind, FailureKind::ServerFailed);
         assert!(
-            text.contains("storage server 0: storage server 2 has not answered any try of a write"),
+            text.contains("storage server 0: storage server 2 has not answered any attempt at the write"),
             "{text}"
         );
     }
 }
 
-/// What was safe below is lost with the server there, and a read of it says so.
+/// A lower-tier server that fails loses its stable data, and a read of them fails.
 #[test]
-fn what_a_lower_tier_loses_is_lost() {
+fn data_lost_by_a_lower_tier_stay_lost() {
     for outside in ways_down() {
         let at = Time::from_ns(500_000);
         let until = Time::from_ns(600_000);
@@ -309,7 +313,7 @@ fn what_a_lower_tier_loses_is_lost() {
     }
 }
 
-/// Random accesses in which everything may fail: servers, devices, metadata servers and the tier below, with locks.
+/// Random accesses with failures of servers, devices, metadata servers and the lower tier, and with locks.
 fn random_faults(seed: u64) -> Setup {
     let mut random = Stream::new(seed, 3, Purpose::Host);
     let mut setup = super::retries::random_failures(seed);
@@ -346,7 +350,7 @@ fn random_faults(seed: u64) -> Setup {
     });
     let tiered = seed % 2 == 1;
     if tiered {
-        // One server below, which has all that the others hand down.
+        // One server of the lower tier holds everything that the others drain.
         setup = setup.server(57, 1 << 40).server(59, 1 << 40);
         for server in &mut setup.servers[3..] {
             (server.tier, server.manager.extents) = (1, true);
@@ -374,7 +378,7 @@ fn random_faults(seed: u64) -> Setup {
 }
 
 #[test]
-fn whatever_fails_it_ends_well_or_in_a_named_failure_and_adds_up() {
+fn runs_with_random_faults_complete_or_report_a_failure_and_add_up() {
     let (mut completed, mut sum, mut waited) = (0, odonata_storage::Losses::default(), 0);
     for seed in 0..200 {
         let mut machine = random_faults(seed).run();
@@ -396,7 +400,7 @@ fn whatever_fails_it_ends_well_or_in_a_named_failure_and_adds_up() {
 }
 
 #[test]
-fn every_event_with_faults_of_all_kinds_can_be_taken_back_and_redone() {
+fn every_event_with_faults_of_all_kinds_can_be_undone_and_redone() {
     take_back(0..3, random_faults);
 }
 

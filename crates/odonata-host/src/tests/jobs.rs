@@ -1,4 +1,4 @@
-//! Jobs that wait for others, and sources that are told to stop.
+//! Jobs that wait for other jobs, and sources that are stopped by the end of a job.
 
 use super::rehearsal::rehearse;
 use super::*;
@@ -27,14 +27,14 @@ fn computes(ns: &[u64]) -> Vec<Vec<Op>> {
     ns.iter().map(|&ns| sequence([compute(ns)])).collect()
 }
 
-/// From the end of a rank to the arrival of its control message on another node.
+/// Time from the end of a rank to the arrival of its control message on another node.
 fn signal(setup: &Setup, from: u32, to: u32) -> Time {
     let software = setup.params.mpi.send_delay + Time((64.0 * setup.params.mpi.send_per_byte.0) as u64);
     software + setup.params.nic.message_delay + setup.zero_load(from, to, CONTROL_BYTES)
 }
 
 #[test]
-fn a_job_starts_when_the_signal_of_the_others_end_has_come_and_its_delay_has_passed() {
+fn a_job_starts_after_the_end_signal_of_another_job_and_its_delay() {
     for delay in [0, 700] {
         let mut setup = Setup::new()
             .script(computes(&[300]), &[0])
@@ -47,7 +47,7 @@ fn a_job_starts_when_the_signal_of_the_others_end_has_come_and_its_delay_has_pas
         let metrics = machine.hosts.metrics(1, 0);
         assert_eq!((metrics.start, metrics.end), (Some(start), start + Time::from_ns(50)));
         assert_eq!(machine.started(0), Some(Time::ZERO));
-        // The message is a packet of the job that has ended, and no message of its ranks.
+        // The message counts as a packet of the job that has ended, but not as a message of its ranks.
         assert_eq!(machine.fabric.traffic_stats().get(0).messages, 1);
         assert_eq!((machine.hosts.metrics(0, 0).sends, metrics.recvs), (0, 0));
         assert!(machine.hosts.message_records().is_empty());
@@ -55,8 +55,8 @@ fn a_job_starts_when_the_signal_of_the_others_end_has_come_and_its_delay_has_pas
 }
 
 #[test]
-fn the_end_of_the_slowest_rank_counts_and_every_rank_is_told_by_one_message() {
-    // Rank 5 = 0b101 reports to rank 4, rank 4 to rank 0; 0 hears from 1, 2 and 4 too.
+fn the_slowest_rank_ends_a_job_and_each_rank_gets_one_start_message() {
+    // Rank 5 = 0b101 reports to rank 4, and rank 4 to rank 0, which also gets reports from 1 and 2.
     let (first, second) = ([0, 2, 4, 6, 8, 10], [40, 42, 44]);
     let mut setup = Setup::new()
         .script(computes(&[10, 10, 10, 10, 10, 90_000]), &first)
@@ -67,7 +67,7 @@ fn the_end_of_the_slowest_rank_counts_and_every_rank_is_told_by_one_message() {
     let start = Time::from_ns(90_000) + hop(10, 8) + hop(8, 0) + hop(0, 40);
     let starts: Vec<Option<Time>> = (0..3).map(|rank| machine.hosts.metrics(1, rank).start).collect();
     assert_eq!(starts[0], Some(start));
-    // The branch with more ranks first: 2, then 1; of two messages one waits for the other at the interface.
+    // The larger subtree comes first: 2, then 1. The second of the two messages waits for the first at the interface.
     assert_eq!(starts[2], Some(start + hop(40, 44)));
     assert!(starts[1] >= Some(start + hop(40, 42)) && starts[1] < Some(start + hop(40, 42) + Time::from_ns(100)));
     // n - 1 messages up the tree and one across; n - 1 down.
@@ -76,7 +76,7 @@ fn the_end_of_the_slowest_rank_counts_and_every_rank_is_told_by_one_message() {
 }
 
 #[test]
-fn ranks_of_one_node_tell_each_other_over_the_local_path() {
+fn signals_between_ranks_of_one_node_take_the_local_path() {
     let mut setup = Setup::new()
         .script(computes(&[10; 4]), &[0; 4])
         .script(computes(&[1; 4]), &[40; 4]);
@@ -101,7 +101,7 @@ fn ranks_of_one_node_tell_each_other_over_the_local_path() {
 }
 
 #[test]
-fn a_job_that_waits_for_several_starts_after_the_last_of_them() {
+fn a_job_that_waits_for_several_jobs_starts_after_the_last() {
     let mut setup = Setup::new()
         .script(computes(&[500]), &[0])
         .script(computes(&[70_000]), &[8])
@@ -112,19 +112,19 @@ fn a_job_that_waits_for_several_starts_after_the_last_of_them() {
 }
 
 #[test]
-fn sources_send_until_they_are_told_and_not_a_message_longer() {
+fn sources_send_no_message_after_their_stop_signal() {
     let nodes = [40, 42, 44, 46];
     let mut setup = Setup::new()
         .script(computes(&[400_000]), &[0])
         .job(source(traffic(Pattern::Uniform, None, true), 1_000), &nodes);
     setup.jobs[1].until = vec![0];
     let machine = setup.complete();
-    let told = Time::from_ns(400_000) + signal(&setup, 0, 40);
+    let stop = Time::from_ns(400_000) + signal(&setup, 0, 40);
     let metrics = |rank| machine.hosts.metrics(1, rank);
-    // Rank 0 hears first, the others hear of it from each other, each a few microseconds later.
-    assert!(metrics(0).end >= told && metrics(0).end < told + Time::from_ns(500));
+    // Rank 0 is stopped first, the others by its relayed messages, a few microseconds later each.
+    assert!(metrics(0).end >= stop && metrics(0).end < stop + Time::from_ns(500));
     for rank in 1..4 {
-        assert!(metrics(rank).end > told && metrics(rank).end < told + Time::from_ns(20_000));
+        assert!(metrics(rank).end > stop && metrics(rank).end < stop + Time::from_ns(20_000));
     }
     let mut sent = 0;
     for message in machine.hosts.message_records() {
@@ -138,7 +138,7 @@ fn sources_send_until_they_are_told_and_not_a_message_longer() {
 }
 
 #[test]
-fn a_source_that_has_ended_or_not_begun_when_it_is_told_ends_once() {
+fn a_source_stopped_after_its_end_or_before_its_begin_ends_once() {
     let mut setup = Setup::new()
         .script(computes(&[100]), &[0])
         .job(source(traffic(Pattern::Uniform, Some(2), true), 100), &[40, 42])
@@ -155,7 +155,7 @@ fn a_source_that_has_ended_or_not_begun_when_it_is_told_ends_once() {
 }
 
 #[test]
-fn ranks_without_destination_send_nothing_and_end_at_once() {
+fn ranks_without_a_destination_send_nothing_and_end_immediately() {
     let setup = Setup::new().job(
         source(traffic(Pattern::Transpose, Some(7), false), 1_000),
         &[0, 2, 4, 6, 8, 10, 12, 14, 16],
@@ -186,7 +186,7 @@ fn messages_are_created_in_bursts_that_begin_with_the_job() {
         let bursts = (machine.hosts.metrics(0, rank).end - start).0 / (on + off).0;
         assert!(bursts.abs_diff(33) < 12, "{bursts}");
     }
-    // All others in turn: 50 messages from each to each.
+    // Destinations rotate: 50 messages from each rank to each other one.
     for (source, target) in [(0, 1), (3, 2), (4, 0)] {
         let count = rows
             .iter()
@@ -197,7 +197,7 @@ fn messages_are_created_in_bursts_that_begin_with_the_job() {
 }
 
 #[test]
-fn a_job_whose_predecessor_never_ends_is_named_with_what_it_waits_for() {
+fn a_job_whose_predecessor_never_ends_is_reported_with_the_predecessor() {
     let stuck = sequence([recv(1, 0, 8)]);
     let mut setup = Setup::new()
         .script(vec![stuck, Vec::new(), Vec::new()], &[0, 2, 4])
@@ -226,7 +226,7 @@ fn a_job_whose_predecessor_never_ends_is_named_with_what_it_waits_for() {
     assert!(machine.hosts.audit().is_err());
 }
 
-/// A chain of jobs with ranks on shared and on own nodes, sources in bursts until the last has ended.
+/// A chain of jobs with ranks on shared and on own nodes, and bursty sources until the last job has ended.
 fn chain() -> Setup {
     let exchange = |r: u32| sequence([isend(1 - r, 0, 9_000, 0), irecv(1 - r, 0, 9_000, 1), wait_all(2)]);
     let mut background = traffic(Pattern::Uniform, None, true);
@@ -258,14 +258,14 @@ fn chain() -> Setup {
 }
 
 #[test]
-fn every_event_of_jobs_that_wait_can_be_taken_back_and_redone() {
+fn every_event_of_waiting_jobs_can_be_undone_and_redone() {
     let sequential = rehearse(&chain(), 300);
     let starts: Vec<Option<Time>> = (0..4).map(|job| sequential.started(job)).collect();
     assert!(starts[..3].is_sorted() && starts[0] == Some(Time::ZERO), "{starts:?}");
 }
 
 #[test]
-fn a_job_measures_the_same_whether_or_not_somebody_waits_for_its_end() {
+fn the_metrics_of_a_job_do_not_depend_on_jobs_that_wait_for_its_end() {
     let exchange = |r: u32| sequence([isend(1 - r, 0, 9_000, 0), irecv(1 - r, 0, 9_000, 1), wait_all(2)]);
     let mut setup = Setup::new()
         .script((0..2).map(exchange).collect(), &[0, 8])

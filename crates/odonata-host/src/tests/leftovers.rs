@@ -1,4 +1,4 @@
-//! What programs leave behind at their end is named, and is no good end.
+//! Unfinished communication at the end of a program is reported and fails the run.
 
 use super::*;
 use odonata_workload::Collective;
@@ -7,14 +7,14 @@ fn ends(a: Vec<OpKind>, b: Vec<OpKind>) -> HostOutcome {
     ends_with(u64::MAX, a, b)
 }
 
-/// How two ranks on different routers end.
+/// The outcome for two ranks on different routers.
 fn ends_with(eager_threshold: u64, a: Vec<OpKind>, b: Vec<OpKind>) -> HostOutcome {
     let mut setup = Setup::new();
     setup.params.mpi.eager_threshold = Some(Bytes(eager_threshold));
     setup.script(vec![sequence(a), sequence(b)], &[0, 40]).run().outcome()
 }
 
-/// A message in either protocol.
+/// Eager and rendezvous.
 const THRESHOLDS: [u64; 2] = [u64::MAX, 0];
 const FREE: OpKind = OpKind::RequestFree { request: Request(4) };
 const BARRIER: OpKind = OpKind::Icollective {
@@ -23,7 +23,7 @@ const BARRIER: OpKind = OpKind::Icollective {
 };
 
 #[test]
-fn a_receive_without_a_message_is_named_whoever_would_have_waited_for_it() {
+fn a_receive_without_a_message_is_reported_for_every_kind_of_wait() {
     let detached = OpKind::Irecv {
         from: Source::Any,
         tag: Tag::Any,
@@ -38,7 +38,7 @@ fn a_receive_without_a_message_is_named_whoever_would_have_waited_for_it() {
     }
     let any = "job \"job 0\" rank 1: a receive from any rank with any tag (world) (operation 0) got no message";
     assert_eq!(ends(vec![], vec![detached]), left_behind(any));
-    // One of another tag is no message for it, and is left behind as well.
+    // A message with another tag does not match, and is left behind as well.
     let other = "; job \"job 0\" rank 0: a message of 8 B from rank 1 with tag 6 (world) was never received";
     for threshold in THRESHOLDS {
         let outcome = ends_with(
@@ -51,7 +51,7 @@ fn a_receive_without_a_message_is_named_whoever_would_have_waited_for_it() {
 }
 
 #[test]
-fn a_persistent_receive_that_was_started_counts_and_one_that_was_not_does_not() {
+fn a_persistent_receive_is_a_leftover_only_if_it_was_started() {
     let made = OpKind::RecvInit {
         from: Source::Rank(1),
         tag: Tag::Is(7),
@@ -68,20 +68,20 @@ fn a_persistent_receive_that_was_started_counts_and_one_that_was_not_does_not() 
 }
 
 #[test]
-fn a_message_without_a_receive_is_named_with_both_ends() {
+fn a_message_without_a_receive_is_reported_with_sender_and_receiver() {
     let text = "job \"job 0\" rank 1: a message of 8 B from rank 0 with tag 3 (world) was never received";
     assert_eq!(ends(vec![send(1, 3, 8)], vec![]), left_behind(text));
-    // Its sender does not wait for it, so that only the message itself is left.
+    // The request of the send is incomplete, so only the message is reported.
     assert_eq!(ends_with(0, vec![isend(1, 3, 8, 4)], vec![]), left_behind(text));
 }
 
 #[test]
-fn a_request_that_nobody_waits_for_is_named_with_its_operation() {
+fn a_request_that_is_never_waited_for_is_reported_with_its_operation() {
     let text = "job \"job 0\" rank 0: request 4, a send (operation 0), was never waited for";
     for threshold in THRESHOLDS {
         let outcome = ends_with(threshold, vec![isend(1, 0, 8, 4)], vec![recv(0, 0, 8)]);
         assert_eq!(outcome, left_behind(text));
-        // Freed in time, or too late to matter, it is nobody's.
+        // A freed request is not a leftover, whether it was freed before or after its completion.
         let freed = ends_with(threshold, vec![isend(1, 0, 8, 4), FREE], vec![recv(0, 0, 8)]);
         assert_eq!(freed, HostOutcome::Completed);
     }
@@ -97,13 +97,13 @@ fn a_request_that_nobody_waits_for_is_named_with_its_operation() {
 }
 
 #[test]
-fn a_non_blocking_collective_that_not_all_ranks_call_is_no_good_end() {
+fn a_non_blocking_collective_not_called_by_all_ranks_fails_the_run() {
     let HostOutcome::Failed { kind, text } = ends(vec![BARRIER], vec![]) else {
         panic!("it ended well");
     };
     assert_eq!(kind, FailureKind::CollectiveMismatch);
-    assert!(text.contains("rank 1 has come to its end"), "{text}");
-    // Where the rank that calls it only receives, no message tells of it.
+    assert!(text.contains("rank 1 has ended"), "{text}");
+    // If the calling rank only receives, no message shows the call.
     let broadcast = OpKind::Icollective {
         collective: Collective::Broadcast {
             comm: Comm::WORLD,
@@ -116,7 +116,7 @@ fn a_non_blocking_collective_that_not_all_ranks_call_is_no_good_end() {
         panic!("it ended well");
     };
     assert_eq!(kind, FailureKind::LeftBehind);
-    let expected = "(operation 0) was not called by all of its ranks";
+    let expected = "(operation 0) was not called by all ranks of its communicator";
     assert!(
         text.starts_with("job \"job 0\" rank 1: non-blocking Broadcast") && text.ends_with(expected),
         "{text}"
@@ -124,7 +124,7 @@ fn a_non_blocking_collective_that_not_all_ranks_call_is_no_good_end() {
 }
 
 #[test]
-fn the_first_of_many_are_named_and_the_others_counted() {
+fn the_first_of_many_leftovers_are_described_and_the_others_counted() {
     let receives = |_| sequence((0..3).map(|number| irecv(0, number, 8, number)));
     let machine = Setup::new()
         .script((0..4).map(receives).collect(), &[0, 20, 40, 60])
@@ -142,9 +142,9 @@ fn the_first_of_many_are_named_and_the_others_counted() {
     );
 }
 
-/// What is under way at the end is not what a program has left.
+/// Messages still in flight at the end of a program are not leftovers.
 #[test]
-fn messages_that_nobody_waits_for_end_well_if_they_are_received() {
+fn messages_without_a_waiting_sender_complete_if_they_are_received() {
     let detached = OpKind::Isend {
         to: 1,
         tag: 0,

@@ -1,4 +1,5 @@
-//! The chain that ends a rank, what is lost by iteration and over time: in closed cases, and held against what is lost at the end.
+//! The critical chain of a rank, lost time per iteration and per interval: closed cases, and comparison with the total
+//! lost time.
 
 use super::lost_time::{BYTES, LATER, beside_in, end, lost};
 use super::*;
@@ -19,12 +20,12 @@ fn measured(machine: &TestMachine) -> HostMeasured {
     HostMeasured::join([machine.hosts.measured(Time::ZERO)]).unwrap()
 }
 
-/// The wait of this name, if it is kept.
+/// The record of this origin, if kept.
 fn find(all: &HostMeasured, at: Origin) -> Option<PathRecord> {
     all.lost_path.iter().find(|record| record.at == at).copied()
 }
 
-/// The end of `rank`.
+/// The record of the end of `rank`.
 fn last(all: &HostMeasured, rank: u32) -> PathRecord {
     let ends = all
         .lost_path
@@ -33,7 +34,7 @@ fn last(all: &HostMeasured, rank: u32) -> PathRecord {
     ends.copied().find(|record| record.at.rank == rank).unwrap()
 }
 
-/// The waits that end `rank`, from its end backwards as far as something is inherited and they are kept.
+/// The chain of records that ends `rank`, backwards from its end while records inherit a loss and are kept.
 fn chain(all: &HostMeasured, rank: u32) -> Vec<PathRecord> {
     let mut chain = vec![last(all, rank)];
     while let Some(from) = chain.last().filter(|record| record.inherited != Parts::default()) {
@@ -45,7 +46,7 @@ fn chain(all: &HostMeasured, rank: u32) -> Vec<PathRecord> {
     chain
 }
 
-/// A ring of messages with different work, beside others that send to its nodes.
+/// A ring of messages with unequal work, beside jobs that send to its nodes.
 fn ring(setup: Setup) -> Setup {
     let ranks: Vec<Vec<Op>> = (0..6)
         .map(|rank: u32| {
@@ -74,7 +75,7 @@ fn ring(setup: Setup) -> Setup {
 }
 
 #[test]
-fn a_wait_says_for_whom_it_was_and_at_which_link() {
+fn a_wait_record_contains_the_culprit_and_the_link() {
     let ranks = [
         sequence([compute(LATER), send(1, 0, BYTES)]),
         sequence([recv(0, 0, BYTES)]),
@@ -89,20 +90,20 @@ fn a_wait_says_for_whom_it_was_and_at_which_link() {
     assert_eq!((at_end.inherited.others, at_end.losses().count()), (delay, 0));
     assert_eq!(wait.from, Origin { rank: 0, number: 0 });
     assert_eq!((wait.inherited, wait.end), (Parts::default(), end(&both, 1)));
-    // Of all links, the one at which the books of who waited for whom have the same.
+    // The only link whose ledger charges job 0 has the same place and time.
     let book = both.fabric.blame();
     let of_job: Vec<_> = book.iter().filter(|charge| charge.victim == 0).collect();
     let [charge] = of_job[..] else { panic!("{of_job:?}") };
     let losses: Vec<_> = wait.losses().collect();
     assert_eq!(losses, [(2, Kind::Link, LostAt::link(charge.link), delay)]);
     assert_eq!(charge.time, delay);
-    // Who lost nothing has no wait but its end.
+    // A rank without losses has only the record of its end.
     assert_eq!(last(&all, 0).at.number, 1);
     assert_eq!(last(&all, 0).inherited, Parts::default());
 }
 
 #[test]
-fn a_chain_goes_over_all_ranks_that_the_delay_has_come_by() {
+fn a_chain_contains_all_ranks_that_a_delay_has_passed() {
     let ranks = [
         sequence([compute(LATER), send(1, 0, BYTES)]),
         sequence([recv(0, 0, BYTES), compute(500), send(2, 0, BYTES)]),
@@ -130,7 +131,7 @@ fn a_chain_goes_over_all_ranks_that_the_delay_has_come_by() {
 }
 
 #[test]
-fn every_chain_adds_up_to_what_its_rank_has_lost_and_places_change_no_sum() {
+fn every_chain_adds_up_to_the_loss_of_its_rank_and_places_change_no_sum() {
     let (with, without) = (ring(setup(100)).complete(), ring(setup(0)).complete());
     assert!(measured(&without).lost_path.is_empty());
     let all = measured(&with);
@@ -142,7 +143,7 @@ fn every_chain_adds_up_to_what_its_rank_has_lost_and_places_change_no_sum() {
             (stamp.at, stamp.undisturbed, &stamp.losses),
             (plain.at, plain.undisturbed, &plain.losses)
         );
-        // What was lost to others at each wait, less what slack has taken up since.
+        // The loss to others at each wait, minus the slack since.
         let (mut share, mut sum) = (1.0, 0.0);
         let to_others = |record: &PathRecord| {
             let of_others = record.losses().filter(|loss| loss.0 / 2 != 0);
@@ -166,7 +167,7 @@ fn every_chain_adds_up_to_what_its_rank_has_lost_and_places_change_no_sum() {
 }
 
 #[test]
-fn the_last_waits_are_kept_with_the_same_numbers() {
+fn the_kept_last_waits_have_the_same_numbers() {
     let (all, few) = (
         measured(&ring(setup(100)).complete()),
         measured(&ring(setup(2)).complete()),
@@ -184,12 +185,12 @@ fn the_last_waits_are_kept_with_the_same_numbers() {
 }
 
 #[test]
-fn iterations_end_with_what_the_job_has_lost_and_intervals_add_up_to_it() {
+fn the_last_iteration_has_the_loss_of_the_job_and_intervals_add_up_to_it() {
     let machine = ring(setup(0)).complete();
     let all = measured(&machine);
     let numbers: Vec<(u16, u32)> = all.lost_iterations.keys().copied().collect();
     assert_eq!(numbers, [(0, 0), (0, 1), (0, 2)]);
-    // The program ends with the mark of the last one.
+    // The program ends with the mark of its last iteration.
     let (at_end, rank) = all.lost_iterations[&(0, 2)].joined();
     let ends: Vec<Stamp> = (0..6).map(|rank| lost(&machine, 0, rank)).collect();
     assert_eq!(at_end.at, ends.iter().map(|stamp| stamp.at).max().unwrap());
@@ -217,9 +218,9 @@ fn iterations_end_with_what_the_job_has_lost_and_intervals_add_up_to_it() {
     assert!(intervals.len() > 1, "{intervals:?}");
 }
 
-/// Where a request has waited at a storage server is said by the server's number.
+/// The place of a wait at a storage server contains the number of the server.
 #[test]
-fn a_wait_at_a_storage_server_says_at_which_one() {
+fn a_wait_at_a_storage_server_contains_its_number() {
     let write = OpKind::Write {
         file: 5,
         offset: 0,

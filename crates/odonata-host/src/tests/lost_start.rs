@@ -1,4 +1,4 @@
-//! How much later jobs start, where those that they start after were held up.
+//! Delays of job starts behind delayed jobs.
 
 use super::lost_time::{end, lost, pair, setup, with_noise};
 use super::*;
@@ -6,10 +6,10 @@ use odonata_blame::lost::{Kind, Stamp};
 use odonata_engine::RollbackCheck;
 use odonata_workload::{Arrival, Pattern, Synthetic};
 
-/// A message that meets that of [`pair`] at its last link.
+/// A message that meets the message of [`pair`] at its last link.
 const NOISE: [(u64, u32, u32); 1] = [(0, 0, 8)];
 
-/// What rank 0 of `job` had lost before it started.
+/// The lost time of rank 0 of `job` before its start.
 fn before(machine: &TestMachine, job: u16) -> Stamp {
     let first = machine.hosts.job(job).first_rank;
     let measured = HostMeasured::join([machine.hosts.measured(Time::ZERO)]).unwrap();
@@ -33,7 +33,7 @@ fn work(ns: u64) -> Vec<Vec<Op>> {
     vec![sequence([compute(ns)]), sequence([compute(ns)])]
 }
 
-/// Job 0 sends; 1 starts after it, 2 after that, with a delay. The last job is in the way, or is not there.
+/// Job 0 sends; job 1 starts after it, and job 2 after job 1 with a delay. The last job delays job 0 if `disturbed`.
 fn chain(disturbed: bool) -> TestMachine {
     let chain = setup()
         .script(pair(), &[1, 8])
@@ -47,20 +47,20 @@ fn chain(disturbed: bool) -> TestMachine {
 }
 
 #[test]
-fn a_job_starts_later_by_what_the_one_before_it_has_lost_and_by_the_fault_of_the_same() {
+fn a_job_inherits_loss_and_culprit_of_its_predecessor_at_its_start() {
     let (alone, both) = (chain(false), chain(true));
     let delay = end(&both, 1) - end(&alone, 1);
     assert!(delay > Time::ZERO, "the messages meet");
     for job in [1, 2] {
         assert_eq!(start(&both, job) - start(&alone, job), delay);
         let stamp = before(&both, job);
-        // Reports of two ranks wait for nobody, so that what the other job did is all.
+        // The reports of the two ranks wait for no other traffic, so the loss to the other job is the total.
         assert_eq!(
             (by(&stamp, 6), stamp.undisturbed),
             (delay, start(&alone, job)),
             "{stamp:?}"
         );
-        // It takes as long as it would: nothing is lost after its start.
+        // The duration of the job does not change: it loses nothing after its start.
         assert_eq!(lost(&both, job, 0).losses, []);
         assert_eq!(before(&alone, job).losses, []);
     }
@@ -68,7 +68,7 @@ fn a_job_starts_later_by_what_the_one_before_it_has_lost_and_by_the_fault_of_the
 }
 
 #[test]
-fn a_job_that_starts_after_two_has_lost_what_the_last_of_them_has_less_the_slack_of_the_other() {
+fn a_job_that_starts_after_two_jobs_inherits_the_loss_of_the_last_minus_slack() {
     let run = |disturbed: bool, other_ns: u64| {
         let jobs = setup()
             .script(pair(), &[1, 8])
@@ -90,9 +90,9 @@ fn a_job_that_starts_after_two_has_lost_what_the_last_of_them_has_less_the_slack
     }
 }
 
-/// Sources that send until they are told end when the one that tells them does.
+/// A stopped source ends when the job that it waits for does.
 #[test]
-fn a_job_that_starts_after_a_source_which_was_told_to_stop_waits_for_who_has_told_it() {
+fn a_job_that_starts_after_a_stopped_source_inherits_the_loss_of_the_stopping_job() {
     let run = |disturbed: bool| {
         let source = Synthetic {
             pattern: Pattern::Uniform,
@@ -125,7 +125,7 @@ fn a_job_that_starts_after_a_source_which_was_told_to_stop_waits_for_who_has_tol
 }
 
 #[test]
-fn what_was_lost_before_a_start_is_journalled() {
+fn losses_before_a_start_are_journalled() {
     let build = || {
         let jobs = setup().script(pair(), &[1, 8]).script(work(500), &[20, 30]);
         let mut setup = with_noise(jobs, &NOISE);

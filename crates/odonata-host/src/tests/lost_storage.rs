@@ -1,4 +1,4 @@
-//! What is lost at storage servers and metadata servers, and carried on from there.
+//! Lost time at storage and metadata servers, and its propagation.
 
 use super::lost_time::{end, lost, setup, to_others};
 use super::*;
@@ -6,9 +6,10 @@ use odonata_blame::lost::Kind;
 use odonata_storage::{METADATA_CALLS, MetadataParams};
 use odonata_workload::{Collective, FileCall};
 
-/// One rank writes before an all-reduce, and another job's piece is on the device before its own: all ranks are as late.
+/// One rank writes before an all-reduce, and the piece of another job is ahead of its own at the device: all ranks lose
+/// the same time.
 #[test]
-fn a_straggler_at_a_storage_server_holds_up_all_who_wait_for_it() {
+fn a_straggler_at_a_storage_server_delays_all_ranks_that_wait_for_it() {
     let write = OpKind::Write {
         file: 5,
         offset: 0,
@@ -45,9 +46,9 @@ fn a_straggler_at_a_storage_server_holds_up_all_who_wait_for_it() {
     }
 }
 
-/// One call stands behind another job's for the only thread, or for a directory that both change.
+/// A call waits behind that of another job for the only thread, or for a directory that both change.
 #[test]
-fn a_metadata_call_has_lost_what_it_waits_for_a_thread_or_a_directory() {
+fn a_metadata_call_loses_its_wait_for_a_thread_or_a_directory() {
     for serial_directories in [false, true] {
         let run = |noise: bool| {
             let mut setup = setup().server(40, 1 << 40);
@@ -85,9 +86,9 @@ fn a_metadata_call_has_lost_what_it_waits_for_a_thread_or_a_directory() {
     }
 }
 
-/// A rank writes to a range that another job's node has locked: while that writes to it, and when it only keeps the lock.
+/// A rank writes to a range locked by a node of another job, while that node writes to it or only keeps the lock.
 #[test]
-fn a_write_has_lost_what_it_waits_for_the_lock_of_another() {
+fn a_write_loses_its_wait_for_the_lock_of_another_job() {
     let write = OpKind::Write {
         file: 5,
         offset: 0,
@@ -123,9 +124,10 @@ fn a_write_has_lost_what_it_waits_for_the_lock_of_another() {
     }
 }
 
-/// A rank writes, which is acknowledged in memory, and synchronises while another job's piece is on the device before its own.
+/// The write of a rank is acknowledged in memory, and its sync waits while the piece of another job is ahead at the
+/// device.
 #[test]
-fn an_fsync_has_lost_what_the_writes_that_it_waits_for_wait_for_others() {
+fn an_fsync_inherits_the_loss_of_the_writes_that_it_waits_for() {
     let write = |file, bytes| OpKind::Write { file, offset: 0, bytes };
     let sync = OpKind::Metadata {
         call: FileCall::Sync,
@@ -145,7 +147,7 @@ fn an_fsync_has_lost_what_the_writes_that_it_waits_for_wait_for_others() {
         };
         setup.complete()
     };
-    // Both fit into the server's memory; when the first one's piece is on the device, the network tells.
+    // Both writes fit into the memory of the server; the network decides when the first piece reaches the device.
     let meets = (0..20_000).step_by(250).find_map(|later| {
         let (alone, both) = (run(later, false), run(later, true));
         let stamp = lost(&both, 0, 0);
@@ -161,10 +163,10 @@ fn an_fsync_has_lost_what_the_writes_that_it_waits_for_wait_for_others() {
     assert!(meets.is_some_and(|delay| delay > Time::ZERO), "one of them meets");
 }
 
-/// A rank writes on where it has ended, and another job has written to the same device meanwhile: the device seeks anew, which is
-/// nobody's wait, and as long as that the rank is late.
+/// A rank continues a write at its previous end, but another job has accessed the device in between. The device seeks
+/// again, which is not a wait of any request, and delays the rank by the seek time.
 #[test]
-fn a_write_has_lost_the_seek_that_another_jobs_access_has_made_necessary() {
+fn a_write_loses_the_seek_caused_by_the_access_of_another_job() {
     let seek = Time::from_ns(50_000);
     let write = |file, offset| OpKind::Write {
         file,
@@ -192,7 +194,7 @@ fn a_write_has_lost_the_seek_that_another_jobs_access_has_made_necessary() {
         assert_eq!(to_others(&stamp, 0), (seek, vec![(3, Kind::Device)]));
         assert_eq!(stamp.undisturbed, end(&alone, 0));
     }
-    // Who comes behind both writes makes nobody seek.
+    // An access behind both writes causes no seek.
     let after = run(Some((900_000, 0)));
     assert_eq!((end(&after, 0), lost(&after, 0, 0).losses), (end(&alone, 0), vec![]));
 }

@@ -1,5 +1,5 @@
-//! Lost time in closed cases: each rank ends without others when it ends in a run without them, and who made the difference is
-//! told to the picosecond.
+//! Lost time in closed cases: the undisturbed end of each rank equals its end in a run without other jobs, and the loss
+//! to each culprit is exact to the picosecond.
 
 use super::*;
 use odonata_blame::lost::{Kind, Loss, total};
@@ -7,7 +7,7 @@ use odonata_engine::RollbackCheck;
 use odonata_workload::Collective;
 
 pub(super) const BYTES: u64 = 8_000;
-/// So much later than others, in ns, a message is sent that is to wait for theirs.
+/// Delay in ns of a message that is to wait for those of other jobs.
 pub(super) const LATER: u64 = 200;
 
 pub(super) fn setup() -> Setup {
@@ -16,7 +16,7 @@ pub(super) fn setup() -> Setup {
     setup
 }
 
-/// What `rank` of `job` has lost.
+/// The lost time of `rank` of `job`.
 pub(super) fn lost(machine: &TestMachine, job: u16, rank: u32) -> Stamp {
     let number = machine.hosts.job(job).first_rank + rank;
     let measured = HostMeasured::join([machine.hosts.measured(Time::ZERO)]).unwrap();
@@ -26,7 +26,7 @@ pub(super) fn lost(machine: &TestMachine, job: u16, rank: u32) -> Stamp {
     stamp
 }
 
-/// Of it, what is the fault of others, and the traffics of these with the kinds.
+/// The part of the loss caused by others, and their traffic classes with the kinds of wait.
 pub(super) fn to_others(stamp: &Stamp, job: u16) -> (Time, Vec<(u16, Kind)>) {
     let others: Vec<Loss> = (stamp.losses.iter().copied())
         .filter(|loss| loss.culprit / 2 != job)
@@ -39,7 +39,7 @@ pub(super) fn end(machine: &TestMachine, rank: u32) -> Time {
     machine.hosts.metrics(0, rank).end
 }
 
-/// `ranks` on `nodes`, beside jobs that send one message each: when, from where, to where.
+/// `ranks` on `nodes`, beside jobs that send one message each: time, source, destination.
 fn beside(ranks: &[Vec<Op>], nodes: &[u32], others: &[(u64, u32, u32)]) -> Setup {
     beside_in(setup(), ranks, nodes, others)
 }
@@ -48,7 +48,7 @@ pub(super) fn beside_in(setup: Setup, ranks: &[Vec<Op>], nodes: &[u32], others: 
     with_noise(setup.script(ranks.to_vec(), nodes), others)
 }
 
-/// Jobs that send one message each: when, from where, to where.
+/// Jobs that send one message each: time, source, destination.
 pub(super) fn with_noise(setup: Setup, others: &[(u64, u32, u32)]) -> Setup {
     others.iter().fold(setup, |setup, &(at, from, to)| {
         let noise = vec![
@@ -59,7 +59,8 @@ pub(super) fn with_noise(setup: Setup, others: &[(u64, u32, u32)]) -> Setup {
     })
 }
 
-/// Its first messages of one packet, from nodes of one router, meet at the link to the node of the second.
+/// Two ranks. Their first messages, of one packet each and from nodes of one router, meet at the link to the node of
+/// the second.
 pub(super) fn pair() -> Vec<Vec<Op>> {
     vec![
         sequence([compute(LATER), send(1, 0, BYTES)]),
@@ -68,7 +69,7 @@ pub(super) fn pair() -> Vec<Vec<Op>> {
 }
 
 #[test]
-fn on_one_link_one_of_two_jobs_waits_for_the_other_exactly_as_long_as_it_is_late() {
+fn on_a_shared_link_the_wait_for_the_other_job_equals_the_delay() {
     let (alone, both) = (
         beside(&pair(), &[1, 8], &[]).complete(),
         beside(&pair(), &[1, 8], &[(0, 0, 8)]).complete(),
@@ -78,14 +79,14 @@ fn on_one_link_one_of_two_jobs_waits_for_the_other_exactly_as_long_as_it_is_late
     let stamp = lost(&both, 0, 1);
     assert_eq!(to_others(&stamp, 0), (delay, vec![(2, Kind::Link)]));
     assert_eq!((stamp.lost(), stamp.undisturbed), (delay, end(&alone, 1)));
-    // The one that went first has lost nothing, and alone nobody has.
+    // The first message has lost nothing, and without others neither has lost anything.
     assert_eq!(lost(&both, 1, 1).losses, []);
     assert_eq!(lost(&alone, 0, 1).losses, []);
 }
 
-/// A long message waits for its own packets, too; without others it waits for these alone.
+/// A long message also waits for its own packets; without other jobs it waits only for these.
 #[test]
-fn what_a_message_of_many_packets_has_lost_leads_to_the_same_undisturbed_end_with_others_and_without() {
+fn a_message_of_many_packets_has_the_same_undisturbed_end_with_and_without_others() {
     let long = 6 * PACKET;
     let ranks = vec![
         sequence([compute(LATER), send(1, 0, long)]),
@@ -103,10 +104,11 @@ fn what_a_message_of_many_packets_has_lost_leads_to_the_same_undisturbed_end_wit
     assert_eq!(others, end(&both, 1) - end(&alone, 1), "{stamp:?}");
 }
 
-/// Two long messages meet at the last link, and what is behind it fills with packets of each: those further back wait for room that
-/// their own traffic makes. What that has lost to the other comes back with the credit, so that nearly all of the delay is the other's.
+/// Two long messages meet at the last link, and the buffers behind it fill with packets of both. Packets further back
+/// wait for space that packets of their own message release. The loss of those packets to the other message returns
+/// with the credits, so that nearly all of the delay is charged to the other.
 #[test]
-fn what_own_packets_have_lost_comes_back_with_the_room_that_they_make() {
+fn losses_of_own_packets_return_with_their_credits() {
     let long = 60 * PACKET;
     let pair = |at| vec![sequence([compute(at), send(1, 0, long)]), sequence([recv(0, 0, long)])];
     let alone = setup().script(pair(0), &[1, 8]).complete();
@@ -122,7 +124,7 @@ fn what_own_packets_have_lost_comes_back_with_the_room_that_they_make() {
 }
 
 #[test]
-fn slack_takes_up_a_delay_as_far_as_it_goes() {
+fn slack_absorbs_a_delay_up_to_its_length() {
     let run = |work: u64, others: &[(u64, u32, u32)]| {
         let receiver = sequence([compute(work), recv(0, 0, BYTES)]);
         let ranks = vec![sequence([compute(LATER), send(1, 0, BYTES)]), receiver];
@@ -130,7 +132,7 @@ fn slack_takes_up_a_delay_as_far_as_it_goes() {
     };
     let noise = [(0, 0, 8)];
     let (came, late) = (end(&run(0, &[]), 1), end(&run(0, &noise), 1));
-    // So much work that the message is there in time, late as it is; and half of what it is late.
+    // First with enough work for the late message to arrive in time, then with half of that.
     let plenty = late.0 / 1_000 + 1;
     assert_eq!(lost(&run(plenty, &noise), 0, 1).losses, []);
     let some = (came.0 + late.0) / 2 / 1_000;
@@ -141,7 +143,7 @@ fn slack_takes_up_a_delay_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_delay_travels_over_four_ranks() {
+fn a_delay_propagates_over_four_ranks() {
     for threshold in [None, Some(Bytes(100))] {
         let ranks = vec![
             sequence([compute(LATER), send(1, 0, BYTES)]),
@@ -154,7 +156,7 @@ fn a_delay_travels_over_four_ranks() {
             setup.params.mpi.eager_threshold = threshold;
             beside_in(setup, &ranks, &[1, 8, 24, 40], others).complete()
         };
-        // The noise is ready to go 8 us after its call, about when the data go by rendezvous.
+        // The other message is ready 8 us after its call, about when the data of the rendezvous leave.
         let at = match threshold {
             None => 0,
             Some(_) => end(&run(&[]), 0).0 / 1_000 - 9_000,
@@ -172,9 +174,9 @@ fn a_delay_travels_over_four_ranks() {
     }
 }
 
-/// Messages from two sides, each of which is held up by another job; the receiver waits for both.
+/// Messages from two sides, each delayed by another job; the receiver waits for both.
 #[test]
-fn of_two_culprits_the_one_counts_whose_message_comes_later() {
+fn of_two_culprits_the_one_of_the_later_message_counts() {
     let ranks = vec![
         sequence([compute(LATER), send(2, 0, BYTES)]),
         sequence([compute(3_000 + LATER), send(2, 1, BYTES)]),
@@ -192,10 +194,10 @@ fn of_two_culprits_the_one_counts_whose_message_comes_later() {
     assert_eq!(stamp.undisturbed, end(&alone, 2));
 }
 
-/// A packet is held up, so that another one of its job, which would have come behind it alone, has the last link before it. What
-/// it waits for that one is no slack: it was late before, and still is.
+/// A delayed packet is overtaken at the last link by a later one of its job, which would have followed it in a run
+/// alone. Its wait for that packet is not slack: it was late before and stays late.
 #[test]
-fn a_packet_that_lets_a_later_one_of_its_own_pass_stays_late() {
+fn a_packet_overtaken_by_a_later_one_of_its_job_stays_late() {
     let run = |later: u64, others: &[(u64, u32, u32)]| {
         let ranks = vec![
             sequence([compute(LATER), send(2, 0, BYTES)]),
@@ -205,7 +207,7 @@ fn a_packet_that_lets_a_later_one_of_its_own_pass_stays_late() {
         beside(&ranks, &[1, 10, 8], others).complete()
     };
     let noise = [(0, 0, 9)];
-    // Where the second one is gone before.
+    // The second packet has passed before.
     let (came, late) = (end(&run(0, &[]), 2), end(&run(0, &noise), 2));
     assert!(late > came, "the first is held up");
     let delays: Vec<(Time, Time)> = (0..20_000)
@@ -219,7 +221,7 @@ fn a_packet_that_lets_a_later_one_of_its_own_pass_stays_late() {
 }
 
 #[test]
-fn a_receive_of_anybody_has_lost_what_the_message_has_that_it_takes() {
+fn a_receive_from_any_source_inherits_the_loss_of_its_message() {
     let any = OpKind::Recv {
         from: Source::Any,
         tag: Tag::Any,
@@ -233,7 +235,7 @@ fn a_receive_of_anybody_has_lost_what_the_message_has_that_it_takes() {
     ];
     let run = |others: &[(u64, u32, u32)]| beside(&ranks, &[1, 17, 8], others).complete();
     let (alone, both) = (run(&[]), run(&[(0, 0, 8)]));
-    // The delay of the first is over when the second comes.
+    // The delay of the first has ended when the second arrives.
     assert_eq!((end(&both, 2), lost(&both, 0, 2).losses), (end(&alone, 2), vec![]));
     let one = vec![sequence([compute(LATER), send(1, 0, BYTES)]), sequence([any])];
     let (alone, both) = (
@@ -244,9 +246,9 @@ fn a_receive_of_anybody_has_lost_what_the_message_has_that_it_takes() {
     assert_eq!(to_others(&lost(&both, 0, 1), 0), (delay, vec![(2, Kind::Link)]));
 }
 
-/// Nothing else changes, and what is undone was never there.
+/// Recording lost time alters no result, and undone events leave no trace.
 #[test]
-fn results_are_the_same_with_lost_time_and_all_of_it_is_journalled() {
+fn lost_time_does_not_alter_results_and_is_journalled() {
     let ranks: Vec<Vec<Op>> = (0..6)
         .map(|rank: u32| {
             let (right, left) = ((rank + 1) % 6, (rank + 5) % 6);

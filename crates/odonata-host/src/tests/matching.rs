@@ -1,4 +1,4 @@
-//! Matching, against a slow matcher that is plainly right.
+//! Matching, compared with a slow and obviously correct matcher.
 
 use super::*;
 use crate::context::HostContext;
@@ -9,7 +9,7 @@ use odonata_engine::{Mode, Speculative};
 use odonata_network::Message;
 use std::collections::BTreeMap;
 
-/// A context in which time stands still.
+/// A context with constant time.
 struct Nowhere;
 impl Mode for Nowhere {
     const JOURNAL: bool = Speculative::JOURNAL;
@@ -38,14 +38,14 @@ type Sent = (u32, u32, u32, u32);
 /// (source, tag, context, message)
 type Receive = (Option<u32>, Option<u32>, u32, Option<Sent>);
 
-/// The rules of MPI, word by word.
+/// The matching rules of MPI, literally.
 #[derive(Default)]
 struct Reference {
-    /// Messages let through, in order, and whether they are taken.
+    /// Messages passed to matching, in order, and whether they were taken.
     through: Vec<(Sent, bool)>,
     early: Vec<Sent>,
     next: BTreeMap<(u32, u32), u32>,
-    /// In the order of posting.
+    /// Receives in the order of posting.
     receives: Vec<Receive>,
 }
 
@@ -91,12 +91,12 @@ impl Reference {
 }
 
 #[test]
-fn wildcards_order_and_early_messages_agree_with_the_slow_matcher_on_random_histories() {
+fn matching_agrees_with_the_slow_matcher_on_random_histories() {
     for seed in 0..200 {
         let mut random = Stream::new(seed, 0, Purpose::Host);
         let mut hosts = Setup::new().script(vec![Vec::new(); 4], &[0, 1, 2, 3]).build().hosts;
         let mut reference = Reference::default();
-        // Messages under way, and the numbers given to them.
+        // Messages in flight, and their sequence numbers.
         let mut flying: Vec<Sent> = Vec::new();
         let mut sent: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         for step in 0..300 {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Call to NIC: software, copy, interface.
+/// Time from call to NIC: software, copy, interface.
 fn to_nic(setup: &Setup, bytes: u64) -> Time {
     let mpi = &setup.params.mpi;
     mpi.send_delay + Time((bytes as f64 * mpi.send_per_byte.0) as u64) + setup.params.nic.message_delay
@@ -49,8 +49,9 @@ fn overheads_occupy_the_rank(recv_overhead: Time) {
     let mut setup = Setup::new();
     let mpi = &mut setup.params.mpi;
     (mpi.send_overhead, mpi.recv_overhead) = (Time::from_ns(70), recv_overhead);
-    // Three sends, no waiting: 3 * 70 ns. The processor handles each receive when its message is there and the one before
-    // is done: message i of 3 is there at a_i = a_0 + 70 ns * i, the end is the maximum of a_i + (3 - i) * o.
+    // Three sends without waiting take 3 * 70 ns. The processor handles each receive when its message has arrived and
+    // the previous one is done: message i of 3 arrives at a_i = a_0 + 70 ns * i, and the end is the maximum of a_i + (3
+    // - i) * o.
     let sends = (0..3).map(|i| OpKind::Isend {
         to: 1,
         tag: i,
@@ -69,8 +70,8 @@ fn overheads_occupy_the_rank(recv_overhead: Time) {
 }
 
 #[test]
-fn receives_are_handled_while_a_call_waits_for_others() {
-    // The second message comes 1 ms after the first; to handle one takes 100 us, which overlaps with waiting.
+fn handling_of_receives_overlaps_with_waiting_for_others() {
+    // The second message arrives 1 ms after the first; handling one takes 100 us and overlaps with the wait.
     let waits = [
         vec![wait_all(2)],
         vec![wait(0), wait(1)],
@@ -89,7 +90,7 @@ fn receives_are_handled_while_a_call_waits_for_others() {
 }
 
 #[test]
-fn receives_that_are_complete_when_a_call_begins_are_handled_one_after_the_other() {
+fn receives_complete_at_the_begin_of_a_call_are_handled_in_sequence() {
     let mut setup = Setup::new();
     setup.params.mpi.recv_overhead = Time::from_ns(30);
     let receives = (0..3)
@@ -131,7 +132,7 @@ fn a_send_is_complete_when_its_last_packet_starts_on_the_terminal_link() {
 }
 
 #[test]
-fn copies_of_several_sends_overlap_and_an_unexpected_message_completes_its_late_receive_at_once() {
+fn copies_of_sends_overlap_and_an_unexpected_message_completes_its_late_receive_immediately() {
     let sends = sequence([isend(1, 0, 4_000, 0), isend(1, 1, 4_000, 1), wait_all(2)]);
     let late = sequence([compute(1_000_000), recv(0, 1, 4_000), recv(0, 0, 4_000)]);
     let setup = Setup::new().script(vec![sends, late], &[0, 71]);
@@ -160,7 +161,7 @@ fn ranks_of_one_node_and_a_rank_with_itself_use_the_local_path() {
 
 #[test]
 fn a_small_message_that_overtakes_a_large_one_is_matched_after_it() {
-    // The small one arrives first; a receive that took it out of order would truncate the large one.
+    // The small message arrives first; a receive that took it out of order would truncate the large one.
     let order = [1_000_000, 0, 500_000, 10];
     let sends = (0..4).map(|i| isend(1, 5, order[i as usize], i)).chain([wait_all(4)]);
     let receives = order.map(|bytes| recv(0, 5, bytes));
@@ -173,7 +174,7 @@ fn a_small_message_that_overtakes_a_large_one_is_matched_after_it() {
 #[test]
 fn messages_that_adaptive_routing_reorders_are_matched_in_the_order_of_sending() {
     let n = 400u32;
-    // Sizes fall, so that one taken too early would leave a buffer too small for its predecessor.
+    // Sizes decrease, so a message taken too early would leave a buffer that is too small for its predecessor.
     let size = |i: u32| u64::from(6 * (n - i));
     let mut setup = Setup::new();
     setup.algorithm = Algorithm::Valiant;

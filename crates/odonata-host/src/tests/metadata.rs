@@ -1,4 +1,4 @@
-//! Calls for metadata, from a rank over the fabric to a server and back.
+//! Metadata calls, from a rank over the fabric to a server and back.
 
 use super::rehearsal::hand_over;
 use super::*;
@@ -11,7 +11,7 @@ fn call(call: FileCall, directory: u32, file: u64) -> OpKind {
     OpKind::Metadata { call, directory, file }
 }
 
-/// A metadata server of so many threads on each of these nodes, beside a storage server on node 40.
+/// A metadata server with `threads` threads on each of `nodes`, beside a storage server on node 40.
 fn metadata(threads: u32, nodes: &[u32]) -> Setup {
     let mut setup = Setup::new().server(40, 1 << 40);
     setup.metadata_nodes = nodes.to_vec();
@@ -24,7 +24,7 @@ fn metadata(threads: u32, nodes: &[u32]) -> Setup {
     setup
 }
 
-/// Interface and network of a control message that travels alone.
+/// Interface and network latency of a single control message.
 fn way(setup: &Setup, source: u32, target: u32) -> Time {
     setup.params.nic.message_delay + setup.zero_load(source, target, 128)
 }
@@ -33,9 +33,9 @@ fn measured(machine: &TestMachine) -> HostMeasured {
     HostMeasured::join([machine.hosts.measured(Time::NEVER)]).unwrap()
 }
 
-/// One call: there, its time, and back; each one waits for the one before.
+/// A call takes the request latency, its service time and the answer latency; each call waits for the previous one.
 #[test]
-fn a_call_takes_its_way_its_time_and_its_way_back() {
+fn a_call_takes_request_latency_service_time_and_answer_latency() {
     let ops = [
         OpKind::Open { file: 5 },
         call(FileCall::Stat, 0, 5),
@@ -70,14 +70,14 @@ fn a_call_takes_its_way_its_time_and_its_way_back() {
         (server, metrics.busy_ps, metrics.thread_wait_ps),
         (1, u128::from(COST.times(3).0), 0)
     );
-    // Without such servers, nothing of it takes time.
+    // Without metadata servers, the calls take no time.
     let mut setup = setup;
     (setup.params.metadata, setup.metadata_nodes) = (None, Vec::new());
     assert_eq!(setup.complete().hosts.metrics(0, 0).end, Time::ZERO);
 }
 
-/// n ranks open at once, k threads of cost c: thread j is busy from the j-th arrival on, so that the last answer leaves
-/// `ceil(n / k) c` after the k-th arrival at the latest, and after the first at the earliest.
+/// n ranks open at the same time, k threads of cost c. Thread j is busy from the j-th arrival on, so the last answer
+/// leaves between `ceil(n / k) c` after the first arrival and `ceil(n / k) c` after the k-th.
 #[test]
 fn a_storm_of_opens_is_answered_in_waves() {
     for (n, k) in [(12_u32, 1_u32), (12, 4), (13, 4)] {
@@ -94,7 +94,7 @@ fn a_storm_of_opens_is_answered_in_waves() {
             last >= *least + busy + *back.iter().min().unwrap(),
             "{n} ranks, {k} threads: {last:?}"
         );
-        // All requests share the server's link: 128 B of each at 8 GB/s.
+        // All requests share the link of the server: 128 B each at 8 GB/s.
         let shared = Time::from_ns(16).times(u64::from(n));
         assert!(
             last <= *most + shared + busy + *back.iter().max().unwrap() + shared,
@@ -106,9 +106,9 @@ fn a_storm_of_opens_is_answered_in_waves() {
     }
 }
 
-/// A job that opens one file behind another job's storm waits for that one, and the books say so.
+/// A job that opens a file behind the open storm of another job waits for that job, and the ledger shows it.
 #[test]
-fn a_storm_of_another_job_is_what_an_open_waits_for() {
+fn an_open_waits_for_the_storm_of_another_job() {
     let storm = (0..8)
         .map(|rank| sequence((0..20).map(move |file| call(FileCall::Create, 0, 100 * rank + file))))
         .collect();
@@ -138,9 +138,9 @@ fn a_storm_of_another_job_is_what_an_open_waits_for() {
     );
 }
 
-/// Closing a file waits for what was written behind, then asks.
+/// A close waits for the acknowledgments of all writes, then sends its call.
 #[test]
-fn a_close_asks_when_all_that_was_written_is_acknowledged() {
+fn a_close_sends_its_call_after_all_writes_are_acknowledged() {
     let write = OpKind::Write {
         file: 5,
         offset: 0,
@@ -151,7 +151,7 @@ fn a_close_asks_when_all_that_was_written_is_acknowledged() {
         setup.jobs[0].files.write_behind = Bytes(1 << 30);
         let machine = setup.complete();
         let rows = machine.hosts.io_records().to_vec();
-        // Syncing it asks the storage server before.
+        // A sync asks the storage server first.
         let synced = match close {
             OpKind::Metadata { .. } => way(&setup, 0, 40) + way(&setup, 40, 0),
             _ => Time::ZERO,
@@ -166,10 +166,10 @@ fn a_close_asks_when_all_that_was_written_is_acknowledged() {
     }
 }
 
-/// Two servers that acknowledge in memory, far from each other, and a file in stripes over both: the sync ends when the one that
-/// takes longest has its part on its device, and its answer is back.
+/// Two servers that acknowledge in memory, far apart, and a file striped over both: the sync ends when the slower one
+/// has committed its part to its device and its answer has arrived.
 #[test]
-fn a_sync_asks_every_server_of_the_file_and_waits_until_it_is_committed() {
+fn a_sync_waits_for_the_commit_at_every_server_of_the_file() {
     let bytes = 30_000;
     let write = OpKind::Write {
         file: 5,
@@ -190,7 +190,7 @@ fn a_sync_asks_every_server_of_the_file_and_waits_until_it_is_committed() {
         setup.jobs[0].files.layout =
             odonata_storage::FileLayout::new(odonata_storage::Layout::Striped(striped), 2, 1, "d");
         let machine = setup.complete();
-        // The second message leaves the interface when the first one has.
+        // The second message leaves the interface after the first.
         let behind = setup.network().links[0]
             .bandwidth
             .time_for(setup.params.io_control_message);
@@ -208,7 +208,7 @@ fn a_sync_asks_every_server_of_the_file_and_waits_until_it_is_committed() {
         (rows[0].operation, rows[0].servers, rows[0].end - rows[0].start),
         (IoOperation::Metadata(MetadataCall::Sync), 2, *far.iter().max().unwrap())
     );
-    // When the servers have it all in memory, and when on their devices.
+    // Times at which the servers have all data in memory, and on their devices.
     let (rows, _, machine) = run(&[write, sync]);
     let (written, synced) = (rows[0].end, rows[1].end);
     let committed = measured(&machine).last_commit[0].expect("it was written");
@@ -224,7 +224,7 @@ fn run_setup() -> Setup {
     Setup::new().server(40, 1 << 40).server(60, 1 << 40)
 }
 
-/// Random calls of two jobs to several servers, with writes in between.
+/// Random calls of two jobs to several servers, interleaved with writes.
 fn random_calls(seed: u64) -> Setup {
     let mut random = Stream::new(seed, 2, Purpose::Host);
     let mut setup = metadata(1 + seed as u32 % 3, &[[50, 51, 40], [60, 3, 7]][seed as usize % 2]);
@@ -260,9 +260,10 @@ fn random_calls(seed: u64) -> Setup {
     setup
 }
 
-/// Every call is answered once, waits are charged to the picosecond (the audit says), and every event can be taken back.
+/// Every call is answered once, waits are charged to the picosecond (checked by the audit), and every event can be
+/// undone.
 #[test]
-fn random_calls_are_all_answered_and_can_be_taken_back() {
+fn all_random_calls_are_answered_and_can_be_undone() {
     let mut waited = 0;
     for seed in 0..120 {
         let setup = random_calls(seed);

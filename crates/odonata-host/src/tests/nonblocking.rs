@@ -19,8 +19,8 @@ fn start(collective: Collective, request: u32) -> OpKind {
 const BARRIER: Collective = Collective::Barrier { comm: Comm::WORLD };
 
 #[test]
-fn a_collective_in_the_background_overlaps_computation_and_one_without_a_thread_waits_for_calls() {
-    // Recursive doubling on 4 ranks: two steps; without a thread the second one begins in the wait.
+fn a_background_collective_overlaps_computation_and_without_a_thread_waits_for_calls() {
+    // Recursive doubling on 4 ranks takes two steps; without a progress thread the second one begins in the wait.
     let nodes = [0, 20, 40, 60];
     let late = Time::from_ns(1_000_000);
     let run = |progress, between: OpKind| {
@@ -46,7 +46,7 @@ fn a_collective_in_the_background_overlaps_computation_and_one_without_a_thread_
 }
 
 #[test]
-fn several_run_at_once_and_can_be_waited_for_in_any_order() {
+fn several_collectives_run_concurrently_and_are_waited_for_in_any_order() {
     for threshold in [u64::MAX, 0] {
         for progress in [Progress::Asynchronous, Progress::InCalls] {
             let mut setup = Setup::new();
@@ -59,7 +59,7 @@ fn several_run_at_once_and_can_be_waited_for_in_any_order() {
                     root: 3,
                     bytes: 50_000,
                 };
-                // A small one after a large one overtakes it on the way.
+                // A small collective after a large one overtakes it in the network.
                 let calls = [
                     start(sum(200_000), 0),
                     start(sum(8), 1),
@@ -85,7 +85,7 @@ fn several_run_at_once_and_can_be_waited_for_in_any_order() {
 }
 
 #[test]
-fn blocking_and_non_blocking_calls_are_one_order_and_a_rank_out_of_it_is_named() {
+fn blocking_and_non_blocking_calls_share_one_order_and_a_mismatch_is_reported() {
     let first = sequence([start(BARRIER, 0), OpKind::Collective(sum(8)), wait_all(1)]);
     let second = sequence([OpKind::Collective(sum(8)), start(BARRIER, 0), wait_all(1)]);
     let machine = Setup::new().script(vec![first, second], &[0, 40]).run();
@@ -100,7 +100,7 @@ fn blocking_and_non_blocking_calls_are_one_order_and_a_rank_out_of_it_is_named()
 }
 
 #[test]
-fn overheads_of_the_first_step_occupy_the_rank_and_those_of_others_do_not() {
+fn overheads_of_the_first_step_only_occupy_the_rank() {
     let mut setup = Setup::new();
     let mpi = &mut setup.params.mpi;
     (mpi.send_overhead, mpi.recv_overhead) = (Time::from_ns(70), Time::from_ns(30));
@@ -111,7 +111,7 @@ fn overheads_of_the_first_step_occupy_the_rank_and_those_of_others_do_not() {
 }
 
 #[test]
-fn one_that_is_never_waited_for_is_named_and_one_that_is_freed_too() {
+fn a_collective_that_is_never_waited_for_or_is_freed_is_reported() {
     let rank = sequence([start(BARRIER, 0), compute(1_000_000)]);
     let machine = Setup::new().script(vec![rank.clone(), rank], &[0, 40]).run();
     let each = |rank| {
@@ -127,13 +127,13 @@ fn one_that_is_never_waited_for_is_named_and_one_that_is_freed_too() {
     };
     assert_eq!(kind, FailureKind::InvalidOperation);
     assert!(
-        text.ends_with("a non-blocking collective has to be waited for"),
+        text.ends_with("a non-blocking collective cannot be freed; wait for it"),
         "{text}"
     );
 }
 
 #[test]
-fn on_a_communicator_of_one_rank_it_is_complete_at_once() {
+fn on_a_communicator_of_one_rank_a_collective_completes_immediately() {
     let machine = Setup::new()
         .script(vec![sequence([start(sum(8), 0), wait_all(1)])], &[0])
         .complete();
@@ -144,7 +144,7 @@ fn on_a_communicator_of_one_rank_it_is_complete_at_once() {
 }
 
 #[test]
-fn as_many_as_call_numbers_tell_apart_can_be_under_way() {
+fn call_numbers_limit_the_active_collectives() {
     let run = |calls: u32| {
         let rank = |r: u32| {
             let first = compute(u64::from(r) * 1_000_000);
@@ -164,7 +164,7 @@ fn as_many_as_call_numbers_tell_apart_can_be_under_way() {
     };
     assert_eq!(kind, FailureKind::InvalidOperation);
     assert!(
-        text.ends_with("at most 4095 non-blocking collectives can be under way on a communicator"),
+        text.ends_with("at most 4095 non-blocking collectives can be active on a communicator"),
         "{text}"
     );
 }

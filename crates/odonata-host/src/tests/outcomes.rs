@@ -1,4 +1,4 @@
-//! Runs that do not end well say why.
+//! Failed runs report the reason.
 
 use super::*;
 
@@ -38,7 +38,7 @@ fn a_receive_without_message_is_reported_with_rank_operation_and_time() {
 }
 
 #[test]
-fn ten_of_many_blocked_ranks_are_described_those_that_wait_longest_first() {
+fn the_ten_longest_blocked_ranks_are_described_in_order() {
     let n = 14u64;
     let rank = |r: u64| {
         let any = OpKind::Recv {
@@ -66,7 +66,7 @@ fn ten_of_many_blocked_ranks_are_described_those_that_wait_longest_first() {
 }
 
 #[test]
-fn a_message_longer_than_the_buffer_is_a_named_failure_posted_or_late() {
+fn a_message_longer_than_its_buffer_is_reported_whether_the_receive_is_early_or_late() {
     for delay in [0, 1_000_000] {
         let receiver = sequence([compute(delay), recv(0, 3, 99)]);
         let machine = Setup::new()
@@ -77,13 +77,13 @@ fn a_message_longer_than_the_buffer_is_a_named_failure_posted_or_late() {
         };
         assert_eq!(kind, FailureKind::Truncation);
         let expected =
-            "job \"job 0\" rank 1: a message of 100 B from rank 0 with tag 3 met a receive with a buffer of 99 B";
+            "job \"job 0\" rank 1: a message of 100 B from rank 0 with tag 3 matched a receive with a buffer of 99 B";
         assert_eq!(text, expected);
     }
 }
 
 #[test]
-fn operations_on_ranks_or_servers_that_do_not_exist_are_named() {
+fn operations_on_unknown_ranks_or_servers_are_reported() {
     let run = |kind: OpKind| {
         let machine = Setup::new().script(vec![sequence([kind]), Vec::new()], &[0, 40]).run();
         match machine.outcome() {
@@ -114,7 +114,7 @@ fn operations_on_ranks_or_servers_that_do_not_exist_are_named() {
 }
 
 #[test]
-fn a_wait_for_a_request_that_is_not_open_returns_at_once_and_numbers_are_reused() {
+fn a_wait_on_a_closed_request_returns_immediately_and_numbers_are_reused() {
     let wait = |request| OpKind::Wait {
         request: Request(request),
     };
@@ -123,7 +123,7 @@ fn a_wait_for_a_request_that_is_not_open_returns_at_once_and_numbers_are_reused(
     Setup::new().script(vec![sender, receiver], &[0, 40]).complete();
 }
 
-/// Reports without end, in no time.
+/// A program that reports values endlessly at one instant.
 #[derive(Debug)]
 struct Reporter;
 
@@ -149,9 +149,9 @@ impl Program for Reporter {
     }
 }
 
-/// A mean of what happened to be kept would be no mean of what was logged.
+/// A mean over the kept values would not be the mean of all values.
 #[test]
-fn more_reports_than_are_kept_end_the_run() {
+fn too_many_reports_fail_the_run() {
     let machine = Setup::new().job(JobProgram::Program(Arc::new(Reporter)), &[0]).run();
     let HostOutcome::Failed { kind, text } = machine.outcome() else {
         panic!("{:?}", machine.outcome())
@@ -160,12 +160,12 @@ fn more_reports_than_are_kept_end_the_run() {
     let most = crate::rank::memory::MOST_REPORTS;
     assert!(text.contains(&format!("(operation {most})")), "{text}");
     assert!(
-        text.contains(&format!("a rank can log and put out {most} values")),
+        text.contains(&format!("a rank can log and output at most {most} values")),
         "{text}"
     );
 }
 
-/// Two ranks, the second of which does the same for ever, or `times`.
+/// Two ranks, of which the second repeats one operation `times` times, or endlessly.
 #[derive(Debug)]
 struct Again {
     kind: OpKind,
@@ -185,14 +185,14 @@ impl Program for Again {
     }
 }
 
-/// How a run of `kind`, `times` times, ends.
+/// The outcome of `kind` repeated `times` times.
 fn again(kind: OpKind, times: u32) -> HostOutcome {
     let program = JobProgram::Program(Arc::new(Again { kind, times }));
     Setup::new().job(program, &[0, 40]).run().outcome()
 }
 
 #[test]
-fn a_program_that_goes_on_for_ever_at_one_instant_is_a_named_failure() {
+fn an_endless_program_at_one_instant_fails_the_run() {
     let request = Request(0);
     let test_all = OpKind::TestAll {
         first: request,
@@ -209,7 +209,7 @@ fn a_program_that_goes_on_for_ever_at_one_instant_is_a_named_failure() {
         (OpKind::Test { request }, 100_000),
         (test_all, 100_000),
         (probe, 100_000),
-        // Nothing to wait for, and nobody to hear it.
+        // A wait on no open request, and a send without a receiver.
         (OpKind::Wait { request }, 1_000_000),
         (send(PROC_NULL, 0, 8), 1_000_000),
     ] {
@@ -222,11 +222,11 @@ fn a_program_that_goes_on_for_ever_at_one_instant_is_a_named_failure() {
             crate::diagnosis::describe::describe_operation(&kind)
         );
         assert!(text.starts_with(&start), "{text}");
-        assert!(text.ends_with("at one instant: without a computation or a wait that takes time the program goes on for ever; its program: again"), "{text}");
-        // As many as are allowed.
+        assert!(text.ends_with("at one instant: the program runs forever without a computation or a wait that takes time; its program: again"), "{text}");
+        // The maximum number is allowed.
         assert_eq!(again(kind, most), HostOutcome::Completed, "{kind:?}");
     }
-    // Time passes, if ever so little.
+    // Any passage of time resets the count.
     let picosecond = OpKind::Compute { duration: Time(1) };
     assert_eq!(again(picosecond, 2_000_000), HostOutcome::Completed);
 }

@@ -27,7 +27,7 @@ const WAIT: OpKind = OpKind::Wait { request: REQUEST };
 const FREE: OpKind = OpKind::RequestFree { request: REQUEST };
 
 #[test]
-fn a_transfer_can_be_started_again_and_again_and_waits_between_return_at_once() {
+fn a_persistent_transfer_restarts_and_waits_on_idle_requests_return_immediately() {
     for threshold in [u64::MAX, 100] {
         let mut setup = Setup::new();
         setup.params.mpi.eager_threshold = Some(Bytes(threshold));
@@ -50,7 +50,7 @@ fn a_transfer_can_be_started_again_and_again_and_waits_between_return_at_once() 
 }
 
 #[test]
-fn persistent_and_plain_ends_match_each_other_and_all_of_a_range_start() {
+fn persistent_and_ordinary_operations_match_and_start_all_starts_a_range() {
     let init = |number: u32| OpKind::SendInit {
         to: 1,
         tag: 10 + number,
@@ -61,7 +61,7 @@ fn persistent_and_plain_ends_match_each_other_and_all_of_a_range_start() {
     let (first, count) = (Request(0), 3);
     let mut setup = Setup::new();
     setup.params.mpi.send_overhead = Time::from_ns(70);
-    // Started in the order of their numbers, whatever the order in which they were made.
+    // Requests start in the order of their numbers, not in the order of their creation.
     let sender = sequence([
         init(2),
         init(0),
@@ -78,7 +78,7 @@ fn persistent_and_plain_ends_match_each_other_and_all_of_a_range_start() {
 }
 
 #[test]
-fn a_request_that_is_freed_while_it_is_under_way_completes_its_transfer() {
+fn an_active_request_that_is_freed_completes_its_transfer() {
     let sender = sequence([send_init(1, 0, 5_000), START, FREE, send_init(1, 1, 8), START, WAIT]);
     let receiver = sequence([recv_init(0, 0, 5_000), START, FREE, recv(0, 1, 8), compute(1_000_000)]);
     for threshold in [u64::MAX, 100] {
@@ -92,7 +92,7 @@ fn a_request_that_is_freed_while_it_is_under_way_completes_its_transfer() {
 }
 
 #[test]
-fn starting_what_is_under_way_or_was_never_made_is_named() {
+fn starting_an_active_or_unknown_request_is_reported() {
     let run = |kinds: &[OpKind]| {
         let machine = Setup::new()
             .script(vec![sequence(kinds.iter().copied()), Vec::new()], &[0, 40])

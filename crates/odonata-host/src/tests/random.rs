@@ -1,9 +1,11 @@
-//! The random programs of `author`, against the reference of `reference`.
+//! Random programs of `random_program`, compared with the executor of `reference`.
 //!
-//! Those of one kind cannot deadlock by construction: there is an order of all events of all ranks in which
-//! each can end when those before have ended, and wildcards take messages that nobody else would. They
-//! must come to their end under every protocol. The others may deadlock: then nothing may be able to go on in the
-//! reference either, and a cycle must consist of true waits.
+//! Programs of the first kind cannot deadlock by construction: some order of all events of all ranks lets each event
+//! end once the earlier ones have ended, and wildcards match messages that no other receive would take. They must end
+//! under every protocol.
+//!
+//! The other programs may deadlock. The reference must then be stuck as well, and a reported cycle must consist of true
+//! waits.
 
 use super::random_program::ProgramGenerator;
 use super::reference::{Reference, matches};
@@ -11,7 +13,7 @@ use super::rehearsal::hand_over;
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A small machine with the protocols and costs that `seed` stands for.
+/// A small machine with protocols and costs drawn from `seed`.
 fn setup(seed: u64) -> Setup {
     let mut random = Stream::new(seed, 1, Purpose::Host);
     let mut pick = |n: u32| random.below(n);
@@ -45,7 +47,7 @@ fn setup(seed: u64) -> Setup {
     setup
 }
 
-/// Runs `script` and compares what was matched with the reference.
+/// Runs `script` and compares its matches with the reference.
 fn compare(seed: u64, script: Script) -> (TestMachine, Setup) {
     let n = script.ranks();
     let nodes: Vec<u32> = (0..n)
@@ -59,7 +61,7 @@ fn compare(seed: u64, script: Script) -> (TestMachine, Setup) {
     let outcome = machine.outcome();
     let records = machine.hosts.match_records();
 
-    // Messages of one sender on one communicator are let through in the order of sending.
+    // Messages of one sender on one communicator reach matching in the order of sending.
     let mut next: BTreeMap<(u32, u32, u32), u32> = BTreeMap::new();
     for record in records {
         if let crate::MatchRecord::Offered {
@@ -126,8 +128,8 @@ fn compare(seed: u64, script: Script) -> (TestMachine, Setup) {
     (machine, setup)
 }
 
-/// Whether stuck ranks wait for each other in a circle: what remains when those that wait for none of the
-/// remaining ones are taken away, one after the other.
+/// Whether stuck ranks wait for each other in a cycle: whether any remain after repeatedly removing ranks that wait for
+/// none of the remaining ones.
 fn has_cycle(stuck: &BTreeMap<u32, u32>, reference: &Reference<'_>) -> bool {
     let mut left: BTreeSet<u32> = stuck.keys().copied().collect();
     loop {
@@ -165,7 +167,7 @@ fn programs_that_cannot_deadlock_complete_with_the_matches_of_the_reference() {
 }
 
 #[test]
-fn programs_that_may_deadlock_complete_or_stop_where_the_reference_stops_with_true_cycles() {
+fn programs_that_may_deadlock_stop_where_the_reference_stops_with_true_cycles() {
     let (mut completed, mut cycles, mut others) = (0, 0, 0);
     for seed in 10_000..16_000 {
         let author = ProgramGenerator::new(seed, 2 + seed as u32 % 3);
@@ -188,7 +190,7 @@ fn programs_that_may_deadlock_complete_or_stop_where_the_reference_stops_with_tr
 }
 
 #[test]
-fn every_event_of_random_programs_can_be_taken_back_and_redone() {
+fn every_event_of_random_programs_can_be_undone_and_redone() {
     for seed in 0..8 {
         let (machine, setup) = compare(seed, ProgramGenerator::new(seed, 3).safe());
         let redone = redo_every_event(&setup, seed);
@@ -197,7 +199,7 @@ fn every_event_of_random_programs_can_be_taken_back_and_redone() {
 }
 
 #[test]
-fn random_programs_go_on_from_what_was_saved() {
+fn random_programs_resume_from_a_saved_state() {
     hand_over_programs(0..100);
 }
 
@@ -207,7 +209,7 @@ fn more_random_programs_go_on_from_what_was_saved() {
     hand_over_programs(100..400);
 }
 
-/// Those that may deadlock too: what is stuck, and in what, is the same.
+/// Saves and resumes runs of programs, including those that may deadlock: they must stop in the same state.
 fn hand_over_programs(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let author = ProgramGenerator::new(seed, 2 + seed as u32 % 4);

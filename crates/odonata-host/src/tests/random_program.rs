@@ -1,23 +1,23 @@
-//! Random programs: some that cannot deadlock by construction, some that can.
+//! Random programs: some cannot deadlock by construction, some can.
 
 use super::*;
 use odonata_workload::Collective;
 
 const LARGEST: u64 = 20_000;
 const SIZES: [u64; 5] = [0, 10, 900, 3_000, LARGEST];
-/// A permutation of all, two halves, and a few.
+/// A permutation of all ranks, two halves, and a few ranks.
 const COMMS: [Comm; 4] = [Comm::WORLD, Comm(1), Comm(2), Comm(3)];
-/// Duplicates of the world, for receives from one source with any tag, and for those of any source and tag.
+/// Duplicates of the world: for receives from one source with any tag, and for receives with any source and tag.
 const ANY_TAG: Comm = Comm(20);
 const ANYTHING: u32 = 30;
 
-/// A writer of random programs.
+/// A generator of random programs.
 pub(super) struct ProgramGenerator {
     random: Stream,
     n: u32,
     ranks: Vec<Vec<OpKind>>,
     comms: Vec<(Comm, Vec<u32>)>,
-    /// The next number of a request at each rank, and the first that has not been waited for.
+    /// The next request number of each rank, and the first number that has not been waited for.
     numbers: Vec<u32>,
 }
 
@@ -44,7 +44,7 @@ impl ProgramGenerator {
         SIZES[self.random.below(SIZES.len() as u32) as usize]
     }
 
-    /// A communicator, with its members.
+    /// A random communicator, with its members.
     fn comm(&mut self) -> (Comm, Vec<u32>) {
         let comm = COMMS[self.random.below(COMMS.len() as u32) as usize];
         let lists: Vec<&Vec<u32>> = self.comms.iter().filter(|(c, _)| *c == comm).map(|(_, l)| l).collect();
@@ -58,7 +58,7 @@ impl ProgramGenerator {
         self.ranks[rank as usize].push(kind);
     }
 
-    /// `count` consecutive new numbers of requests.
+    /// `count` new consecutive request numbers.
     fn fresh(&mut self, rank: u32, count: u32) -> Request {
         let number = self.numbers[rank as usize];
         self.numbers[rank as usize] += count;
@@ -104,7 +104,7 @@ impl ProgramGenerator {
         }
     }
 
-    /// A message that is received before its sender or receiver goes on, however long it is.
+    /// A message that is received before its sender or receiver continues, regardless of its length.
     fn message(&mut self) {
         let any_tag = self.random.below(4) == 0;
         let (comm, members) = match any_tag {
@@ -119,7 +119,7 @@ impl ProgramGenerator {
         let receive = self.random.below(4);
         let mut receiver = Vec::new();
         let mut afterwards = Vec::new();
-        // A rank that sends to itself has to have a receive before.
+        // A rank that sends to itself must post the receive first.
         if a == b || receive == 0 {
             let request = self.fresh(b, 1);
             receiver.push(OpKind::Irecv {
@@ -231,7 +231,7 @@ impl ProgramGenerator {
         afterwards.into_iter().for_each(|kind| self.add(b, kind));
     }
 
-    /// Everybody of a communicator sends to the next and receives from the one before.
+    /// Every member of a communicator sends to the next and receives from the previous one.
     fn ring(&mut self) {
         let (comm, members) = self.comm();
         let k = members.len() as u32;
@@ -333,7 +333,7 @@ impl ProgramGenerator {
         }
     }
 
-    /// A program that comes to its end.
+    /// A program that always ends.
     pub(super) fn safe(mut self) -> Script {
         for phase in 0..3 {
             self.wildcards(phase);
@@ -363,7 +363,7 @@ impl ProgramGenerator {
         self.script()
     }
 
-    /// A program that would come to its end, were not some of its operations exchanged.
+    /// A program that would always end, with some operations swapped.
     pub(super) fn shuffled(mut self) -> Script {
         for _ in 0..3 + self.random.below(8) {
             let [a, b] = [0, 1].map(|_| self.random.below(self.n));
@@ -444,7 +444,7 @@ impl ProgramGenerator {
         self.script()
     }
 
-    /// A program that may come to its end.
+    /// A program that may end.
     pub(super) fn wild(mut self) -> Script {
         let barriers = self.random.below(3) / 2;
         for rank in 0..self.n {

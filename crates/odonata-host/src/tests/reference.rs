@@ -1,8 +1,8 @@
-//! MPI word by word: an executor without network and time, slow and plain, to which runs are compared.
+//! A literal MPI executor without network and time, slow and simple, to compare runs with.
 //!
-//! It is told what time decides: in which order messages came to a rank, and which complete requests a wait
-//! for some or a test took. All else follows from the rules: the pairs of receives and messages do not depend on how
-//! postings and arrivals interleave, only on the order of each, because both sides prefer the earlier.
+//! Its input is what depends on time: the order of arrivals at each rank, and the complete requests that a wait-some or
+//! a test took. The rest follows from the rules. The pairs of receives and messages depend on the order of postings and
+//! on the order of arrivals, but not on their interleaving, because both sides prefer the earlier.
 
 mod waits;
 
@@ -13,33 +13,33 @@ use odonata_workload::Counts;
 use odonata_workload::collective::{Algorithm, choose, step};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// No collective of a random program has a list of sizes.
+/// Collectives of random programs have no size lists.
 const NO_SIZES: fn(Counts, u32, u32) -> u64 = |_, _, _| 0;
 
 /// (source, communicator, sequence number)
 pub(super) type Name = (u32, u32, u32);
 
-/// Which rank could end a wait.
+/// The ranks that could end a wait.
 #[derive(Clone, Debug, PartialEq)]
-enum Who {
-    Nobody,
+enum Peers {
+    None,
     Rank(u32),
     Any(Vec<u32>),
-    /// A non-blocking collective, by its place in the list.
+    /// A non-blocking collective, by its index in the list.
     Collective(usize),
 }
 
 #[derive(Clone, Debug)]
 struct Entry {
     done: bool,
-    who: Who,
+    peers: Peers,
 }
 
 #[derive(Clone, Debug)]
 struct Message {
     name: Name,
     tag: u32,
-    /// Of a rendezvous: what is complete with the match.
+    /// For a rendezvous: the completion that the match sets.
     sender: Option<usize>,
 }
 
@@ -60,7 +60,7 @@ impl Receive {
     }
 }
 
-/// A collective under way at a rank.
+/// A collective in progress at a rank.
 #[derive(Debug)]
 struct Call {
     rank: u32,
@@ -69,7 +69,7 @@ struct Call {
     comm: u32,
     number: u32,
     index: u32,
-    /// Of the step under way: where its message comes from, and what its send waits for.
+    /// The current step: the source of its message, and the completion that its send waits for.
     step: Option<(Option<u32>, Option<usize>)>,
     entry: usize,
 }
@@ -77,13 +77,13 @@ struct Call {
 #[derive(Debug, Default)]
 struct State {
     next: usize,
-    /// What the operation under way waits for, once it is called.
+    /// The completions that the current operation waits for, once called.
     called: Option<Vec<usize>>,
-    /// By number: what it waits for if it is active, what it is if it is persistent.
+    /// By number: the awaited completion of an active request, the operation of a persistent one.
     requests: BTreeMap<u32, (Option<usize>, Option<OpKind>)>,
     posted: Vec<Receive>,
     unexpected: Vec<Message>,
-    /// Names of messages in the order of their arrival.
+    /// Messages in the order of arrival.
     arrivals: VecDeque<Name>,
     calls: BTreeMap<u32, u32>,
 }
@@ -95,18 +95,18 @@ pub(super) struct Reference<'a> {
     threshold: u64,
     states: Vec<State>,
     entries: Vec<Entry>,
-    /// Sent, and not arrived: by receiver and name.
+    /// Messages in flight, by receiver and name.
     flying: BTreeMap<(u32, Name), Message>,
     sent: BTreeMap<(u32, u32, u32), u32>,
-    /// Messages of collectives: by receiver, source, communicator and call, what their sends wait for.
+    /// Messages of collectives, by receiver, source, communicator and call: the completions of their sends.
     steps: BTreeMap<(u32, u32, u32, u32), VecDeque<Option<usize>>>,
     running: Vec<Call>,
     chosen: BTreeMap<(u32, u32), BTreeSet<u32>>,
-    /// Which messages the receives of an operation took.
+    /// The messages that the receives of an operation took.
     pub(super) matched: BTreeMap<(u32, u32), BTreeSet<Name>>,
 }
 
-/// What a run says of the matches, as [`Reference::matched`].
+/// The matches of a run, in the form of [`Reference::matched`].
 pub(super) fn matches(records: &[MatchRecord]) -> BTreeMap<(u32, u32), BTreeSet<Name>> {
     let mut matched: BTreeMap<(u32, u32), BTreeSet<Name>> = BTreeMap::new();
     for record in records {
@@ -162,7 +162,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// Goes on until nothing can.
+    /// Advances ranks until none can continue.
     pub(super) fn run(&mut self) {
         while (0..self.script.ranks()).fold(false, |moved, rank| {
             let arrived = self.arrive(rank);
@@ -182,8 +182,8 @@ impl<'a> Reference<'a> {
         (0..group.len()).map(|member| group.rank(member).unwrap()).collect()
     }
 
-    fn entry(&mut self, done: bool, who: Who) -> usize {
-        self.entries.push(Entry { done, who });
+    fn entry(&mut self, done: bool, peers: Peers) -> usize {
+        self.entries.push(Entry { done, peers });
         self.entries.len() - 1
     }
 
@@ -216,11 +216,11 @@ impl<'a> Reference<'a> {
 
     fn send(&mut self, rank: u32, to: u32, tag: u32, bytes: u64, comm: Comm, synchronous: bool) -> usize {
         if to == PROC_NULL {
-            return self.entry(true, Who::Nobody);
+            return self.entry(true, Peers::None);
         }
         let to = self.members(rank, comm)[to as usize];
         let rendezvous = synchronous || bytes > self.threshold;
-        let entry = self.entry(!rendezvous, Who::Rank(to));
+        let entry = self.entry(!rendezvous, Peers::Rank(to));
         let sequence = self.sent.entry((rank, to, comm.0)).or_default();
         let name = (rank, comm.0, *sequence);
         *sequence += 1;
@@ -231,15 +231,15 @@ impl<'a> Reference<'a> {
 
     fn receive(&mut self, rank: u32, op: u32, from: Source, tag: Tag, comm: Comm) -> usize {
         let members = self.members(rank, comm);
-        let (source, who) = match from {
-            Source::Rank(PROC_NULL) => return self.entry(true, Who::Nobody),
+        let (source, peers) = match from {
+            Source::Rank(PROC_NULL) => return self.entry(true, Peers::None),
             Source::Rank(member) => {
                 let source = members[member as usize];
-                (Source::Rank(source), Who::Rank(source))
+                (Source::Rank(source), Peers::Rank(source))
             }
-            Source::Any => (Source::Any, Who::Any(members)),
+            Source::Any => (Source::Any, Peers::Any(members)),
         };
-        let entry = self.entry(false, who);
+        let entry = self.entry(false, peers);
         let receive = Receive {
             source,
             tag,
@@ -260,7 +260,7 @@ impl<'a> Reference<'a> {
 
     fn collective(&mut self, rank: u32, parts: Vec<Collective>) -> usize {
         let comm = parts[0].comm();
-        let entry = self.entry(false, Who::Collective(self.running.len()));
+        let entry = self.entry(false, Peers::Collective(self.running.len()));
         let number = self.number(rank, comm);
         self.running.push(Call {
             rank,
@@ -344,7 +344,7 @@ impl<'a> Reference<'a> {
             .map(|transfer| (call.group[transfer.peer as usize], transfer.bytes));
         let mut sender = None;
         if let Some((to, bytes)) = send {
-            sender = (bytes > self.threshold).then(|| self.entry(false, Who::Rank(to)));
+            sender = (bytes > self.threshold).then(|| self.entry(false, Peers::Rank(to)));
             self.steps
                 .entry((to, rank, comm, number))
                 .or_default()
@@ -391,7 +391,7 @@ impl<'a> Reference<'a> {
         self.states[rank as usize].requests.get_mut(&number).unwrap().0 = Some(entry);
     }
 
-    /// Calls the operation of `rank` that is due, if it is not, and ends it, if it can end.
+    /// Calls the next operation of `rank` if it has not been called, and ends it if it can end.
     fn advance(&mut self, rank: u32) -> bool {
         let Some(op) = self.script.0[rank as usize]
             .get(self.states[rank as usize].next)
@@ -487,7 +487,7 @@ impl<'a> Reference<'a> {
         done
     }
 
-    /// Begins operation `op`; what it waits for, if not for requests.
+    /// Begins operation `op`; returns the completions that it waits for, excluding requests.
     fn call(&mut self, rank: u32, op: u32, kind: &OpKind) -> Vec<usize> {
         let mask = |comm| Collective::Allreduce {
             comm,

@@ -1,4 +1,4 @@
-//! Every event of a run with everything in it can be taken back and done again, and the run can be saved after any.
+//! Every event of a run with all features can be undone and repeated, and the run can be saved after any event.
 
 use super::*;
 use crate::{Outside, StorageTier};
@@ -7,8 +7,8 @@ use odonata_storage::settings::{DrainPolicy, Policy, ReadPolicy, WritePolicy};
 use odonata_storage::{FileLayout, Layout, Striped};
 use odonata_workload::{Arrival, Collective, Pattern, Synthetic};
 
-/// A small machine with jitter everywhere: messages in and between nodes, wildcards, collectives, two
-/// streams, reads and writes, a full server that drains, and sources in the background.
+/// A small machine with jitter everywhere: messages within and between nodes, wildcards, collectives, two streams,
+/// reads and writes, a full server that drains, and background sources.
 pub(super) fn everything() -> Setup {
     let mut setup = Setup::new().server(3, 5_000);
     setup.shape = DragonflyShape {
@@ -107,18 +107,19 @@ pub(super) fn everything() -> Setup {
 }
 
 #[test]
-fn every_event_can_be_taken_back_and_redone() {
+fn every_event_can_be_undone_and_redone() {
     rehearse(&everything(), 500);
 }
 
 #[test]
-fn every_event_of_rendezvous_with_progress_in_calls_can_be_taken_back_and_redone() {
+fn every_event_of_rendezvous_with_progress_in_calls_can_be_undone_and_redone() {
     let mut setup = everything();
     (setup.params.mpi.eager_threshold, setup.params.mpi.progress) = (Some(Bytes(50)), Progress::InCalls);
     rehearse(&setup, 500);
 }
 
-/// [`everything`] with a buffer that drains through an I/O node into two object servers, and reads from there what it has not.
+/// [`everything`] with a burst buffer that drains through an I/O node to two object servers, and reads missing data
+/// from there.
 fn tiers(drain: DrainPolicy) -> Setup {
     let mut setup = everything().server(7, 5_000).server(7, 1 << 40).server(7, 1 << 40);
     let tier = |first, servers, layout, homes: &[u32], outside, drains_at_job_end| StorageTier {
@@ -168,11 +169,11 @@ fn tiers(drain: DrainPolicy) -> Setup {
 }
 
 #[test]
-fn every_event_of_tiers_can_be_taken_back_and_redone() {
+fn every_event_of_tiers_can_be_undone_and_redone() {
     for drain in [DrainPolicy::Immediately, DrainPolicy::JobEnd] {
         let machine = rehearse(&tiers(drain), 500);
         let servers = machine.hosts.servers();
-        // All that four ranks have written has come to the object servers, and nothing else has.
+        // The object servers hold exactly what four ranks have written.
         let stored: u64 = [2, 3].map(|server| servers.metrics(server).bytes_written).iter().sum();
         assert_eq!(
             (stored, servers.metrics(0).bytes_drained),
@@ -183,8 +184,8 @@ fn every_event_of_tiers_can_be_taken_back_and_redone() {
     }
 }
 
-/// Runs `setup` in order, again with every event done, undone and redone, more than `least` of them, and once more
-/// from one fresh machine to the next; what the first leaves.
+/// Runs `setup` three times: in order; with every event done, undone and repeated, more than `least` events in total;
+/// and moving to a fresh machine repeatedly. Returns the machine of the first run.
 pub(super) fn rehearse(setup: &Setup, least: u64) -> TestMachine {
     let sequential = setup.complete();
     let mut harness = RollbackCheck::new(setup.build());
@@ -196,8 +197,8 @@ pub(super) fn rehearse(setup: &Setup, least: u64) -> TestMachine {
     sequential
 }
 
-/// Runs `setup` in order, and in legs of up to `longest` events, each on a fresh machine that gets the state of the one
-/// before: both must come to the same end.
+/// Runs `setup` in order, and again in segments of up to `longest` events, each on a fresh machine with the saved state
+/// of the previous one. Both runs must end in the same state.
 pub(super) fn hand_over(setup: &Setup, longest: u32) {
     let whole = setup.run();
     let mut random = Stream::new(setup.params.seed, 0, Purpose::Placement);
@@ -214,7 +215,7 @@ fn fingerprint(machine: &TestMachine) -> u128 {
 }
 
 #[test]
-fn a_seed_makes_one_run_and_another_seed_another() {
+fn equal_seeds_give_equal_runs_and_different_seeds_different_ones() {
     let mut setup = everything();
     let first = digest(&setup.complete());
     assert_eq!(digest(&setup.complete()), first);

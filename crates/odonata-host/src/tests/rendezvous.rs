@@ -12,7 +12,7 @@ fn setup(threshold: u64, progress: Progress) -> Setup {
     setup
 }
 
-/// From a call to the arrival of a control message, and of data, on an idle network.
+/// Time from a call to the arrival of a control message, and of the data, on an idle network.
 fn ways(setup: &Setup, source: u32, target: u32, bytes: u64) -> (Time, Time) {
     let mpi = &setup.params.mpi;
     let nic = mpi.send_delay + setup.params.nic.message_delay;
@@ -24,7 +24,7 @@ fn ways(setup: &Setup, source: u32, target: u32, bytes: u64) -> (Time, Time) {
 }
 
 #[test]
-fn a_long_message_takes_two_control_messages_and_its_own_way_and_a_short_one_its_own_way() {
+fn a_long_message_adds_two_control_messages_to_the_latency_of_a_short_one() {
     let (target, threshold) = (71, 1_000);
     for bytes in [999, 1_000, 1_001, 8_000] {
         for zero_copy in [false, true] {
@@ -46,12 +46,12 @@ fn a_long_message_takes_two_control_messages_and_its_own_way_and_a_short_one_its
             };
             let receiver = machine.hosts.metrics(0, 1);
             assert_eq!(receiver.end, expected, "{bytes} {zero_copy}");
-            // One message for the ranks, with its latency from the call to the data; three for the fabric.
+            // The ranks count one message, with the latency from the call to the data; the fabric counts three.
             assert_eq!((receiver.recvs, receiver.bytes_received), (1, bytes));
             assert_eq!(receiver.latency_ps, u128::from(expected.0));
             assert_eq!(machine.hosts.message_records().len(), 1);
             assert_eq!(machine.fabric.traffic_stats().get(0).messages, if long { 3 } else { 1 });
-            // The send ends when the one packet of data starts on the terminal link.
+            // The send ends when the only packet of data starts on the terminal link.
             let start = expected - setup.zero_load(0, target, bytes);
             let sender = machine.hosts.metrics(0, 0);
             assert_eq!((sender.sends, sender.bytes_sent, sender.end), (1, bytes, start));
@@ -68,13 +68,13 @@ fn a_send_by_rendezvous_waits_for_its_receive_and_an_eager_one_does_not() {
             .script(vec![sequence([send(1, 0, 5_000)]), receiver], &[0, 71])
             .complete();
         assert_eq!(machine.hosts.metrics(0, 0).end > late, waits);
-        // The data of an eager message are there when the receive comes.
+        // The data of an eager message have arrived before the receive is posted.
         assert_eq!(machine.hosts.metrics(0, 1).end > late, waits);
     }
 }
 
 #[test]
-fn a_synchronous_send_is_a_rendezvous_however_short() {
+fn a_short_synchronous_send_is_a_rendezvous() {
     let ssend = OpKind::Ssend {
         to: 1,
         tag: 0,
@@ -92,7 +92,7 @@ fn a_synchronous_send_is_a_rendezvous_however_short() {
 }
 
 #[test]
-fn a_synchronous_send_that_is_waited_for_later_lets_its_rank_go_on_and_ends_with_its_receive() {
+fn a_non_blocking_synchronous_send_ends_with_its_receive() {
     let request = Request(5);
     let issend = OpKind::Issend {
         to: 1,
@@ -107,7 +107,7 @@ fn a_synchronous_send_that_is_waited_for_later_lets_its_rank_go_on_and_ends_with
         .complete();
     let metrics = machine.hosts.metrics(0, 0);
     assert!(metrics.end > Time::from_ns(50_000));
-    // It computes while the send waits for its receive.
+    // The sender computes while the send waits for its receive.
     assert_eq!(metrics.mpi, metrics.end - Time::from_ns(20_000));
     assert_eq!(machine.fabric.traffic_stats().get(0).messages, 3);
 }
@@ -126,7 +126,7 @@ fn without_a_thread_a_matched_message_is_answered_in_the_next_call_of_its_receiv
 }
 
 #[test]
-fn without_a_thread_data_leave_in_the_next_call_of_their_sender_and_a_test_is_one() {
+fn without_a_thread_data_leave_in_the_next_call_of_their_sender_which_may_be_a_test() {
     let bytes = 8_000;
     let run = |between: OpKind| {
         let sender = sequence([
@@ -150,14 +150,14 @@ fn without_a_thread_data_leave_in_the_next_call_of_their_sender_and_a_test_is_on
         let (end, data) = run(between);
         assert_eq!(end, Time::from_ns(leave) + data, "{between:?}");
     }
-    // File calls are no calls of the MPI library.
+    // File calls are not MPI calls.
     let (end, data) = run(OpKind::Open { file: 1 });
     assert_eq!(end, Time::from_ns(1_000_000) + data);
 }
 
 #[test]
-fn a_rank_at_its_end_goes_on_with_its_messages() {
-    // The sender does not wait, and has ended when it is told to send.
+fn a_rank_makes_progress_after_its_end() {
+    // The sender does not wait, and has ended when the CTS arrives.
     let detached = OpKind::Isend {
         to: 1,
         tag: 0,
@@ -177,7 +177,7 @@ fn a_rank_at_its_end_goes_on_with_its_messages() {
 }
 
 #[test]
-fn a_message_that_nobody_receives_stays_with_its_sender_and_is_named() {
+fn a_message_without_a_receive_stays_with_its_sender_and_is_reported() {
     let free = OpKind::RequestFree { request: Request(0) };
     let machine = setup(100, Progress::Asynchronous)
         .script(vec![sequence([isend(1, 0, 5_000, 0), free]), Vec::new()], &[0, 71])
@@ -205,7 +205,7 @@ fn a_long_message_within_a_node_takes_the_local_path_three_times() {
 }
 
 #[test]
-fn messages_within_a_node_do_not_slow_each_other_down() {
+fn messages_within_a_node_do_not_contend() {
     let bytes = 50_000;
     let end = |pairs: u32| {
         let sends = (0..pairs)
@@ -225,7 +225,7 @@ fn messages_within_a_node_do_not_slow_each_other_down() {
 
 #[test]
 fn short_and_long_messages_of_one_sender_match_in_the_order_of_sending() {
-    // The short ones are on their way while the long ones wait for leave.
+    // The short messages are in flight while the long ones wait for a CTS.
     let order = [4_000, 8, 4_000, 8, 8, 4_000];
     let sends = (0..6).map(|i| isend(1, 0, order[i as usize], i)).chain([wait_all(6)]);
     let receives = order.map(|bytes| recv(0, 0, bytes));
@@ -237,7 +237,7 @@ fn short_and_long_messages_of_one_sender_match_in_the_order_of_sending() {
 }
 
 #[test]
-fn a_truncated_rendezvous_is_named() {
+fn a_truncated_rendezvous_is_reported() {
     let machine = setup(10, Progress::Asynchronous)
         .script(vec![sequence([send(1, 3, 100)]), sequence([recv(0, 3, 99)])], &[0, 40])
         .run();

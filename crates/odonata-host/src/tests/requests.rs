@@ -1,9 +1,9 @@
-//! Waits and tests for requests, probes, and the peer that is nobody.
+//! Waits and tests for requests, probes, and `PROC_NULL`.
 
 use super::*;
 use crate::MatchRecord;
 
-/// The numbers that operation `op` of `rank` took, sorted.
+/// The numbers of the requests that operation `op` of `rank` took, sorted.
 fn taken(machine: &TestMachine, rank: u32, op: u32) -> Vec<u32> {
     let records = machine.hosts.match_records().iter();
     let taken = records.filter_map(|record| match *record {
@@ -15,8 +15,8 @@ fn taken(machine: &TestMachine, rank: u32, op: u32) -> Vec<u32> {
     taken
 }
 
-/// Rank 0 sends a large message and a small one, which comes earlier and is held back: the receives of both are
-/// complete at the same moment, that with the higher number first.
+/// Rank 0 sends a large message and a small one, which arrives earlier and is held: both receives complete at the same
+/// time, the higher number first.
 fn both_at_once(mut wait: Vec<OpKind>) -> TestMachine {
     let sender = sequence([isend(1, 0, 100_000, 0), isend(1, 1, 8, 1), wait_all(2)]);
     let mut receiver = vec![irecv(0, 1, 8, 3), irecv(0, 0, 100_000, 7)];
@@ -29,7 +29,7 @@ fn both_at_once(mut wait: Vec<OpKind>) -> TestMachine {
 const FIRST: Request = Request(2);
 
 #[test]
-fn a_wait_for_any_takes_the_lowest_number_and_one_for_some_takes_all_that_are_complete() {
+fn wait_any_takes_the_lowest_complete_number_and_wait_some_takes_all() {
     let any = OpKind::WaitAny { first: FIRST, count: 9 };
     let some = OpKind::WaitSome { first: FIRST, count: 9 };
     let machine = both_at_once(vec![any, any, any]);
@@ -43,8 +43,8 @@ fn a_wait_for_any_takes_the_lowest_number_and_one_for_some_takes_all_that_are_co
 }
 
 #[test]
-fn a_wait_for_any_ends_with_the_first_and_leaves_the_others_open() {
-    // Message 1 comes at once, message 0 after 1 ms.
+fn wait_any_ends_with_the_first_and_leaves_the_others_open() {
+    // Message 1 arrives immediately, message 0 after 1 ms.
     let sender = sequence([send(1, 1, 8), compute(1_000_000), send(1, 0, 8)]);
     let any = OpKind::WaitAny {
         first: Request(0),
@@ -65,7 +65,7 @@ fn a_wait_for_any_ends_with_the_first_and_leaves_the_others_open() {
 }
 
 #[test]
-fn tests_take_what_is_complete_and_wait_for_nothing() {
+fn tests_take_complete_requests_and_never_wait() {
     let late = compute(10_000_000);
     let (first, count) = (FIRST, 9);
     let all = OpKind::TestAll { first, count };
@@ -73,7 +73,7 @@ fn tests_take_what_is_complete_and_wait_for_nothing() {
     let any = OpKind::TestAny { first, count };
     let test = OpKind::Test { request: Request(7) };
     let wait = OpKind::WaitAll { first, count };
-    // Too early: nothing is taken.
+    // Too early: the calls take no request.
     let machine = both_at_once(vec![all, some, any, test, wait]);
     assert_eq!([2, 3, 4, 5].map(|op| taken(&machine, 1, op).len()), [0; 4]);
     assert_eq!(taken(&machine, 1, 6), [3, 7]);
@@ -83,7 +83,7 @@ fn tests_take_what_is_complete_and_wait_for_nothing() {
         assert_eq!(taken(&machine, 1, 3).len() + taken(&machine, 1, 4).len(), 2);
         assert_eq!(machine.hosts.metrics(0, 1).mpi, Time::ZERO);
     }
-    // One of two is complete: that is not all.
+    // Only one of the two requests is complete.
     let sender = sequence([send(1, 1, 8), compute(1_000_000), send(1, 0, 8)]);
     let (first, count) = (Request(0), 2);
     let receiver = sequence([
@@ -99,7 +99,7 @@ fn tests_take_what_is_complete_and_wait_for_nothing() {
 }
 
 #[test]
-fn waits_and_tests_for_what_is_not_open_return_at_once() {
+fn waits_and_tests_on_closed_requests_return_immediately() {
     let (first, count) = (Request(0), 5);
     let kinds = [
         OpKind::WaitAny { first, count },
@@ -115,7 +115,7 @@ fn waits_and_tests_for_what_is_not_open_return_at_once() {
 }
 
 #[test]
-fn a_receive_that_is_tested_costs_its_overhead_when_it_is_taken() {
+fn a_tested_receive_costs_its_overhead_when_it_is_taken() {
     let mut setup = Setup::new();
     setup.params.mpi.recv_overhead = Time::from_ns(30);
     let test = OpKind::Test { request: Request(0) };
@@ -135,7 +135,7 @@ fn a_freed_request_completes_its_message_and_needs_no_wait() {
     for threshold in [u64::MAX, 100] {
         let mut setup = Setup::new();
         setup.params.mpi.eager_threshold = Some(Bytes(threshold));
-        // The second one is complete when it is freed.
+        // The second request is complete when it is freed.
         let sender = sequence([
             isend(1, 0, 5_000, 4),
             free(4),
@@ -150,7 +150,7 @@ fn a_freed_request_completes_its_message_and_needs_no_wait() {
 }
 
 #[test]
-fn a_sendrecv_sends_and_receives_at_once_where_a_send_would_wait_for_ever() {
+fn a_sendrecv_completes_where_a_send_would_deadlock() {
     let mut setup = Setup::new();
     setup.params.mpi.eager_threshold = Some(Bytes(100));
     let n = 5u32;
@@ -173,7 +173,7 @@ fn a_sendrecv_sends_and_receives_at_once_where_a_send_would_wait_for_ever() {
 }
 
 #[test]
-fn a_probe_waits_for_a_message_and_leaves_it_for_the_receive() {
+fn a_probe_waits_for_a_message_and_leaves_it_to_the_receive() {
     for threshold in [u64::MAX, 0] {
         let mut setup = Setup::new();
         setup.params.mpi.eager_threshold = Some(Bytes(threshold));
@@ -183,7 +183,7 @@ fn a_probe_waits_for_a_message_and_leaves_it_for_the_receive() {
             comm: Comm::WORLD,
         };
         let sender = sequence([compute(1_000), send(1, 5, 8), compute(1_000_000), send(1, 6, 8)]);
-        // The receive that was posted before takes the first message; the probe sees the second one only.
+        // The earlier receive takes the first message; the probe sees only the second.
         let receiver = sequence([
             irecv(0, 5, 8, 0),
             probe(Source::Any, Tag::Any),
@@ -199,7 +199,7 @@ fn a_probe_waits_for_a_message_and_leaves_it_for_the_receive() {
 }
 
 #[test]
-fn a_probe_on_one_stream_sees_what_a_receive_of_another_takes() {
+fn a_probe_on_one_stream_sees_the_message_that_a_receive_on_another_takes() {
     let any = |stream, id, kind| Op {
         id: OpId(id),
         stream,
@@ -218,7 +218,7 @@ fn a_probe_on_one_stream_sees_what_a_receive_of_another_takes() {
 }
 
 #[test]
-fn sends_to_and_receives_from_nobody_are_complete_at_once() {
+fn sends_to_and_receives_from_proc_null_complete_immediately() {
     let (comm, tag, request) = (Comm::WORLD, 1, Request(0));
     let nobody = Source::Rank(PROC_NULL);
     let mut setup = Setup::new();
@@ -282,7 +282,7 @@ fn sends_to_and_receives_from_nobody_are_complete_at_once() {
 }
 
 #[test]
-fn matches_are_recorded_only_where_that_is_asked_for_and_change_nothing() {
+fn matches_are_recorded_only_on_request_and_do_not_alter_results() {
     let run = |matches: bool| {
         let mut setup = Setup::new();
         setup.params.records.matches = matches;

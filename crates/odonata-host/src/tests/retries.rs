@@ -1,4 +1,4 @@
-//! Clients of servers that do not answer: when they try again, when they give up, where they go.
+//! Clients of unresponsive servers: retries, giving up, and rerouting.
 
 use super::storage::{random_files, read, write};
 use super::*;
@@ -15,7 +15,7 @@ pub(super) fn client(retries: u32, on_failure: OnFailure) -> Client {
     }
 }
 
-/// `(1 + k) T + (2^k - 1) b`: all tries, and the waits between them.
+/// `(1 + k) T + (2^k - 1) b`: all attempts and the backoff between them.
 pub(super) fn in_vain(client: Client) -> Time {
     client.timeout.times(1 + u64::from(client.retries)) + client.backoff.times((1 << client.retries) - 1)
 }
@@ -35,7 +35,7 @@ pub(super) fn of_server(server: u32, outage: Outage) -> ServerOutage {
     }
 }
 
-/// Two servers that know what they have, and a rank that uses the first of them.
+/// Two servers that track their contents, and a rank that uses the first one.
 fn setup(kinds: Vec<OpKind>, client: Client) -> Setup {
     let mut setup = Setup::new().server(40, 1 << 40).server(56, 1 << 40);
     for server in &mut setup.servers {
@@ -56,7 +56,7 @@ pub(super) fn losses(machine: &TestMachine) -> Losses {
 }
 
 #[test]
-fn a_call_to_a_server_that_is_away_ends_after_all_timeouts_and_waits() {
+fn a_call_to_an_absent_server_fails_after_all_timeouts_and_backoffs() {
     for retries in 0..6 {
         let client = client(retries, OnFailure::Error);
         let mut setup = setup(vec![compute(123), write(1_000)], client);
@@ -67,7 +67,7 @@ fn a_call_to_a_server_that_is_away_ends_after_all_timeouts_and_waits() {
         };
         assert_eq!(kind, FailureKind::ServerFailed);
         assert!(
-            text.contains("server 0 has not answered any try of a write called at 0.000000123 s"),
+            text.contains("server 0 has not answered any attempt at the write called at 0.000000123 s"),
             "{text}"
         );
         let (at, _) = machine.hosts.first_failure().unwrap();
@@ -84,9 +84,9 @@ fn a_call_to_a_server_that_is_away_ends_after_all_timeouts_and_waits() {
 }
 
 #[test]
-fn a_rank_goes_to_the_next_server_and_remembers_it() {
+fn a_rank_reroutes_to_the_next_server_and_remembers_it() {
     let client = client(2, OnFailure::ReRoute);
-    // The same of a rank whose own server the other one is.
+    // The same for a rank assigned to the other server.
     let alone = |second: OpKind| {
         let mut setup = setup(vec![write(3_000), second], client);
         setup.jobs[0].servers = vec![1];
@@ -115,13 +115,13 @@ fn a_rank_goes_to_the_next_server_and_remembers_it() {
 }
 
 #[test]
-fn late_answers_are_ignored_and_what_was_asked_twice_is_written_twice() {
+fn late_answers_are_ignored_and_repeated_requests_are_written_twice() {
     let us = |n: u64| Time::from_ns(1_000 * n);
     let mut patient = client(1, OnFailure::Error);
     (patient.timeout, patient.backoff) = (us(50), us(60));
     let mut setup = setup(vec![write(1_000), read(1_000)], patient);
     let alone = setup.complete().hosts.io_records()[0].end;
-    // The answer to the first try comes after 100 us, between timeout and second try.
+    // The answer to the first attempt arrives after 100 us, between timeout and second attempt.
     setup.slow = vec![FaultPeriod {
         from: Time::ZERO,
         until: us(100),
@@ -133,7 +133,7 @@ fn late_answers_are_ignored_and_what_was_asked_twice_is_written_twice() {
     assert_eq!(rows[0].end, us(110) + alone);
     assert_eq!(machine.hosts.servers().metrics(0).bytes_written, 2_000);
     assert_eq!(machine.hosts.metrics(0, 0).bytes_written, 1_000);
-    // The second try is under way when the first is answered, and takes its turn behind it.
+    // The second attempt is in progress when the first is answered, and is served after it.
     setup.params.client.as_mut().unwrap().backoff = us(45);
     let machine = setup.complete();
     let row = machine.hosts.io_records()[0];
@@ -144,7 +144,7 @@ fn late_answers_are_ignored_and_what_was_asked_twice_is_written_twice() {
 }
 
 #[test]
-fn who_finds_no_server_fails() {
+fn a_rank_without_a_working_server_fails() {
     let mut setup = setup(vec![write(1_000)], client(0, OnFailure::ReRoute));
     setup.outages = vec![of_server(0, away(Time::ZERO)), of_server(1, away(Time::ZERO))];
     let machine = setup.run();
@@ -164,7 +164,7 @@ fn lost_bytes_are_read_as_an_error_or_counted() {
         setup.run()
     };
     let for_good = away(Time::from_ns(400_000));
-    // Back before it is asked: it knows what it has lost itself.
+    // Back before it is asked: the server itself knows what it has lost.
     let until = Time::from_ns(450_000);
     for outage in [for_good, Outage { until, ..for_good }] {
         let machine = run(LostReads::Error, outage);
@@ -179,7 +179,7 @@ fn lost_bytes_are_read_as_an_error_or_counted() {
     }
 }
 
-/// Random accesses to servers of which two fail, one of them twice.
+/// Random accesses to servers, two of which fail, one of them twice.
 pub(super) fn random_failures(seed: u64) -> Setup {
     let mut random = Stream::new(seed, 2, Purpose::Host);
     let mut setup = random_files(seed);
@@ -210,7 +210,7 @@ pub(super) fn random_failures(seed: u64) -> Setup {
 }
 
 #[test]
-fn random_accesses_end_well_or_in_a_named_failure_whatever_fails() {
+fn random_accesses_with_failures_complete_or_report_a_failure() {
     let (mut completed, mut sum) = (0, Losses::default());
     for seed in 0..200 {
         let mut machine = random_failures(seed).run();
@@ -234,7 +234,7 @@ fn random_accesses_end_well_or_in_a_named_failure_whatever_fails() {
 }
 
 #[test]
-fn every_event_with_failures_can_be_taken_back_and_redone() {
+fn every_event_with_failures_can_be_undone_and_redone() {
     take_back(0..3, random_failures);
 }
 
@@ -249,7 +249,7 @@ pub(super) fn take_back(seeds: std::ops::Range<u64>, setup_of: fn(u64) -> Setup)
         let setup = setup_of(seed);
         let redone = redo_every_event(&setup, seed);
         let machine = setup.run();
-        // The harness goes on where a run is halted.
+        // The harness continues after the run was halted.
         if machine.outcome() == HostOutcome::Completed {
             assert_eq!(redone, digest(&machine), "seed {seed}");
         }

@@ -50,7 +50,7 @@ fn every_message_of_every_source_arrives_and_the_job_ends() {
 }
 
 #[test]
-fn fixed_gaps_are_fixed_and_their_first_messages_are_spread_over_one_gap() {
+fn fixed_gaps_are_constant_and_first_messages_are_spread_over_one_gap() {
     let machine = Setup::new()
         .job(synthetic(Some(20), None, Arrival::Fixed, 64), &nodes(72))
         .complete();
@@ -75,7 +75,7 @@ fn fixed_gaps_are_fixed_and_their_first_messages_are_spread_over_one_gap() {
 }
 
 #[test]
-fn no_message_starts_at_the_stop_or_later_and_their_number_is_that_of_the_rate() {
+fn no_message_starts_at_the_stop_or_later_and_the_number_matches_the_rate() {
     let machine = Setup::new()
         .job(synthetic(None, Some(100_000), Arrival::Exponential, 64), &nodes(36))
         .complete();

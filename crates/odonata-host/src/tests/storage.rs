@@ -19,7 +19,7 @@ pub(super) fn read(bytes: u64) -> OpKind {
     }
 }
 
-/// Interface and network of a message that travels alone.
+/// Interface and network latency of a single message.
 fn way(setup: &Setup, source: u32, target: u32, bytes: u64) -> Time {
     setup.params.nic.message_delay + setup.zero_load(source, target, bytes)
 }
@@ -49,17 +49,17 @@ fn one_piece_takes_request_pull_piece_device_and_response() {
         .server(40, 1 << 40)
         .script(vec![sequence([read(bytes)])], &[0]);
     let machine = setup.complete();
-    // The response joins the server's NIC when the data have started on the link, and is paid for by the
-    // interface; the data are back before it.
+    // The response joins the NIC of the server when the data have started on the link, and takes the interface delay.
+    // The data arrive before it.
     let expected = control(0, 40) + device + setup.params.nic.message_delay + control(40, 0);
     assert_eq!(machine.hosts.metrics(0, 0).end, expected);
     assert_eq!(machine.hosts.metrics(0, 0).bytes_read, bytes);
 }
 
-/// One piece in flight: request, reservation, then each piece is pulled, comes, and is written, then the acknowledgement;
-/// by every model of a device.
+/// One piece in flight: request, reservation, then pull, transfer and write of each piece, then the acknowledgment; for
+/// every device model.
 #[test]
-fn a_write_takes_request_pulls_pieces_device_and_acknowledgement() {
+fn a_write_takes_request_pulls_pieces_device_and_acknowledgment() {
     let (bytes, pieces) = (1_000, 5);
     let (ssd, nvme) = (odonata_device::Ssd::default(), odonata_device::Nvme::default());
     // The first block of a file lies on its first page, as do the next three of 4 KiB; the fifth lies on two.
@@ -86,8 +86,8 @@ fn a_write_takes_request_pulls_pieces_device_and_acknowledgement() {
     }
 }
 
-/// A slow device hides the network: request, the first pull and piece, the device without a pause, acknowledgement. `k` clients
-/// with as much to write each have their last piece written one after the other.
+/// A slow device hides the network: request, first pull and piece, the device without idle time, acknowledgment. The
+/// last pieces of `k` clients with equal writes are written one after the other.
 #[test]
 fn clients_of_a_slow_device_are_served_in_turn() {
     let (bytes, pieces, clients) = (1_000, 6, 3);
@@ -107,16 +107,16 @@ fn clients_of_a_slow_device_are_served_in_turn() {
         ..Rate::default()
     });
     let machine = setup.complete();
-    let piece = slow; // a transfer at 1e18 B/s takes no picosecond
+    let piece = slow; // the transfer of a piece at 1e18 B/s takes less than a picosecond
     let ends: Vec<Time> = (0..clients)
         .map(|client| machine.hosts.metrics(0, client).end)
         .collect();
     let first = *ends.iter().min().unwrap();
     let last = *ends.iter().max().unwrap();
-    // In turn: between the ends of the first and the last are a piece of each of the others.
+    // Service alternates: between the ends of the first and the last client lies one piece of each other client.
     let apart = |ends: Time| ends.0.abs_diff(piece.times(u64::from(clients) - 1).0);
     assert!(apart(last - first) < 10_000 * NS, "{:?}", last - first);
-    // The device is never idle: all pieces, and the ways of the first and the last.
+    // The device is never idle: all pieces, plus the latencies of the first and the last.
     let all = piece.times(u64::from(pieces * clients));
     let server = machine.hosts.servers().metrics(0);
     assert_eq!(server.device_busy, all);
@@ -149,7 +149,8 @@ fn writes_and_reads_move_every_byte_in_pieces_with_their_control_messages() {
         assert_eq!(m.io, m.end);
     }
     let pieces = bytes.div_ceil(1_000);
-    // A write: request, a pull and a piece each, response. A read: request, data, response.
+    // A write takes a request, a pull and a transfer per piece, and a response; a read takes a request, data and a
+    // response.
     let messages = u64::from(n) * ((2 + 2 * pieces) + (2 + pieces));
     assert_eq!(machine.hosts.message_records().len() as u64, messages);
     assert!(machine.hosts.message_records().iter().all(|m| m.io));
@@ -218,7 +219,7 @@ fn empty_transfers_and_detached_ones_complete() {
 }
 
 #[test]
-fn a_full_server_without_drain_names_its_victims_and_with_one_it_goes_on() {
+fn a_full_server_reports_blocked_writes_without_a_drain_and_continues_with_one() {
     let ranks = || vec![sequence([write(6_000)]), sequence([compute(500_000), write(6_000)])];
     let mut setup = Setup::new().server(40, 10_000);
     let machine = setup.clone().script(ranks(), &[0, 1]).run();
@@ -253,7 +254,7 @@ fn a_full_server_without_drain_names_its_victims_and_with_one_it_goes_on() {
     assert!(text.contains("10001 B") && text.contains("10000 B"), "{text}");
 }
 
-/// Files of job 0 in stripes of `stripe` bytes on `count` servers, the first on server 0.
+/// Stripes the files of job 0 in units of `stripe` bytes over `count` servers, starting at server 0.
 fn striped(mut setup: Setup, stripe: u64, count: u32) -> Setup {
     let settings = Striped {
         stripe: Bytes(stripe),
@@ -265,9 +266,9 @@ fn striped(mut setup: Setup, stripe: u64, count: u32) -> Setup {
     setup
 }
 
-/// The second server's data follow the first one's; the call ends with the second.
+/// The data of the second server follow those of the first; the call ends with the second.
 #[test]
-fn a_write_to_two_servers_is_one_call_that_ends_with_the_last_of_them() {
+fn a_write_to_two_servers_is_one_call_that_ends_with_the_last_server() {
     let setup = || Setup::new().server(40, 1 << 40).server(41, 1 << 40);
     let one = setup().script(vec![sequence([write(1_000)])], &[0]).complete();
     let two = striped(setup().script(vec![sequence([write(2_000)])], &[0]), 1_000, 2);
@@ -275,7 +276,7 @@ fn a_write_to_two_servers_is_one_call_that_ends_with_the_last_of_them() {
     let (alone, both) = (one.hosts.io_records()[0], two.hosts.io_records()[0]);
     assert_eq!((both.server, both.servers, alone.servers), (0, 2, 1));
     assert_eq!((both.first_byte, both.bytes), (alone.first_byte, 2_000));
-    // As long as the first one's data take on the slowest link of the way, the global one.
+    // The transfer time of the first server's data on the slowest link of the route, the global one.
     let link = Bandwidth(5e9).time_for(Bytes(1_000));
     assert_eq!(both.end, alone.end + link);
     assert_eq!(two.hosts.io_records().len(), 1);
@@ -286,7 +287,7 @@ fn a_write_to_two_servers_is_one_call_that_ends_with_the_last_of_them() {
     assert_eq!((m.io_operations, m.bytes_written, m.io), (1, 2_000, both.end));
 }
 
-/// So many servers that keep their devices busy over the network: as many pieces under way as its delay needs.
+/// `count` servers with enough pieces in flight to keep their devices busy over the network latency.
 fn servers(count: u32) -> Setup {
     let mut setup = Setup::new();
     for server in 0..count {
@@ -298,7 +299,8 @@ fn servers(count: u32) -> Setup {
     setup
 }
 
-/// n servers write n times as fast, while the client's link has more than they take: 0.9 GB/s each.
+/// n servers write n times as fast as one, while the link of the client has more bandwidth than they need: 0.9 GB/s
+/// each.
 #[test]
 fn striping_scales_with_the_servers_until_the_clients_link_is_full() {
     let time = |count: u32| {
@@ -307,20 +309,21 @@ fn striping_scales_with_the_servers_until_the_clients_link_is_full() {
         setup.complete().hosts.metrics(0, 0).end.seconds()
     };
     let one = time(1);
-    // Pieces of 1,000 B at 1.1 us each, after the way of the first and before the answer.
+    // Pieces of 1,000 B take 1.1 us each, plus the latency of the first and of the answer.
     assert!((one - 960.0 * 1.1e-6).abs() < 20e-6, "{one}");
     for count in [2, 3, 4] {
         let ratio = one / time(count) / f64::from(count);
         assert!((0.93..1.0).contains(&ratio), "{count}: {ratio}");
     }
-    // 24 of them would take 22 GB/s; the client's link has 8 GB/s.
+    // 24 servers could take 22 GB/s; the link of the client has 8 GB/s.
     let (least, all) = (960_000.0 / 8e9, time(24));
     assert!((least..1.1 * least).contains(&all), "{all}");
 }
 
-/// Whole files on servers by their numbers: a file per rank is on a server per rank, a shared one on one.
+/// Whole files are placed on servers by number: one file per rank uses one server per rank, a shared file uses one
+/// server.
 #[test]
-fn ranks_that_share_a_file_share_its_server_and_those_with_files_of_their_own_do_not() {
+fn ranks_share_the_server_of_a_shared_file_only() {
     let bytes = 40_000;
     let run = |shared: bool| {
         let write = |rank: u64| OpKind::Write {
@@ -345,9 +348,9 @@ fn ranks_that_share_a_file_share_its_server_and_those_with_files_of_their_own_do
     assert!((device..1.3 * device).contains(&own), "{own}");
 }
 
-/// Another node's write of what a node has locked: the lock's way there and back, and what its node needs for it.
+/// A write to a range locked by another node adds the round trip of the lock and the revocation cost at that node.
 #[test]
-fn a_lock_that_another_node_has_costs_a_round_trip_and_its_revocation() {
+fn a_lock_held_by_another_node_costs_a_round_trip_and_its_revocation() {
     let revocation = Time::from_ns(7_000);
     let run = |locks: Option<Locks>, offset: u64| {
         let late = |at| OpKind::Write {
@@ -380,14 +383,14 @@ fn a_lock_that_another_node_has_costs_a_round_trip_and_its_revocation() {
     let (first, second, back, metrics) = run(locks(1), 500);
     assert_eq!((first, second), (free + back, free), "it has the lock the second time");
     assert_eq!((metrics[0].1.revocations, metrics[0].1.wait_ps), (1, back.0.into()));
-    // Side by side: only in the same page do they meet.
+    // Adjacent ranges conflict only within the same page.
     assert_eq!(run(locks(1), 1_000).0, free);
     assert_eq!(run(locks(4_096), 1_000).0, free + back);
 }
 
-/// A write returns at once while no more than `write_behind` bytes are unacknowledged, and a close waits for the rest.
+/// A write returns immediately while at most `write_behind` bytes are unacknowledged; a close waits for the rest.
 #[test]
-fn writes_return_before_they_are_acknowledged_as_far_as_they_may() {
+fn writes_return_before_their_acknowledgment_up_to_the_limit() {
     let close = OpKind::Close { file: 5 };
     let run = |behind: u64, ops: Vec<OpKind>| {
         let mut setup = Setup::new().server(40, 1 << 40).script(vec![sequence(ops)], &[0]);
@@ -398,25 +401,25 @@ fn writes_return_before_they_are_acknowledged_as_far_as_they_may() {
     let (waits, one) = run(0, vec![write(1_000)]);
     let alone = one[0].end;
     assert_eq!(waits.io, alone);
-    // It computes while its data are on their way; close finds them written, or waits.
+    // The rank computes while its data are in flight; close finds them written, or waits.
     let (behind, rows) = run(1_000, vec![write(1_000), compute(100_000), close]);
     assert_eq!((behind.io, behind.end), (Time::ZERO, Time::from_ns(100_000)));
     assert_eq!(rows, one);
     let (closes, _) = run(1_000, vec![write(1_000), close]);
     assert_eq!((closes.io, closes.end), (alone, alone));
-    // A read waits for what the rank has written.
+    // A read waits for the earlier writes of the rank.
     let (_, rows) = run(1_000, vec![write(1_000), read(0)]);
     assert!(rows[1].start == Time::ZERO && rows[1].end > rows[0].end);
-    // Two of three may be under way: the third write returns with the first one's acknowledgement.
+    // Two of three writes may be unacknowledged: the third returns with the acknowledgment of the first.
     let (third, rows) = run(2_000, vec![write(1_000), write(1_000), write(1_000)]);
     assert_eq!(third.end, rows[0].end);
     assert!(rows[2].end > third.end && rows.iter().all(|row| row.start == Time::ZERO));
-    // More than it may have: it waits for itself.
+    // A write above the limit waits for its own acknowledgment.
     let (large, rows) = run(999, vec![write(1_000)]);
     assert_eq!((large.end, rows[0].end), (alone, alone));
 }
 
-/// Random accesses of many ranks to few files, with everything that a client and a server can do with them.
+/// Random accesses of many ranks to few files, with all features of clients and servers.
 pub(super) fn random_files(seed: u64) -> Setup {
     let mut random = Stream::new(seed, 1, Purpose::Host);
     let mut setup = Setup::new();
@@ -503,7 +506,7 @@ fn random_accesses_move_every_byte_and_leave_nothing_behind() {
 }
 
 #[test]
-fn every_event_of_random_accesses_can_be_taken_back_and_redone() {
+fn every_event_of_random_accesses_can_be_undone_and_redone() {
     take_back_accesses(0..5);
 }
 
@@ -522,7 +525,7 @@ fn take_back_accesses(seeds: std::ops::Range<u64>) {
 }
 
 #[test]
-fn random_accesses_go_on_from_what_was_saved() {
+fn random_accesses_resume_from_a_saved_state() {
     hand_over_accesses(0..12);
 }
 

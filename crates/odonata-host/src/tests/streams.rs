@@ -1,8 +1,8 @@
-//! Several streams of one rank, dependencies, and how far a rank looks ahead.
+//! Several streams of one rank, dependencies, and the look-ahead of a rank.
 
 use super::*;
 
-/// How far ahead programs are looked at by default.
+/// Default look-ahead in operations.
 const WINDOW: u32 = 256;
 
 fn op(id: u32, stream: u16, after: &[u32], kind: OpKind) -> Op {
@@ -27,7 +27,7 @@ fn streams_overlap_and_dependencies_join_them() {
         end(vec![op(0, 0, &[], compute(300)), op(1, 1, &[0], compute(500))]),
         800
     );
-    // A diamond: 100 + max(300, 500) + 50, with a third stream that nobody waits for.
+    // A diamond: 100 + max(300, 500) + 50, with a third stream without dependents.
     let diamond = vec![
         op(0, 0, &[], compute(100)),
         op(1, 1, &[0], compute(300)),
@@ -36,7 +36,7 @@ fn streams_overlap_and_dependencies_join_them() {
         op(4, 3, &[], compute(640)),
     ];
     assert_eq!(end(diamond), 650);
-    // The order within a stream holds even where the second could begin.
+    // Order within a stream holds even if the second operation could begin.
     assert_eq!(
         end(vec![
             op(0, 0, &[], compute(300)),
@@ -48,7 +48,7 @@ fn streams_overlap_and_dependencies_join_them() {
 }
 
 #[test]
-fn compute_and_read_on_two_streams_take_the_longer_of_both() {
+fn compute_and_read_on_two_streams_take_the_longer_time() {
     let read = OpKind::Read {
         file: 1,
         offset: 0,
@@ -68,8 +68,8 @@ fn compute_and_read_on_two_streams_take_the_longer_of_both() {
 
 #[test]
 fn a_second_stream_deep_in_the_program_is_found_in_time() {
-    // `before` operations of stream 0, then one of stream 1 as long as all of these: it starts when it
-    // comes into the window, when operation `before - WINDOW` ends, and not before its turn.
+    // `before` operations of stream 0, then one of stream 1 as long as all of them. It starts when it enters the
+    // window, at the end of operation `before - WINDOW`.
     for before in [1, WINDOW - 1, WINDOW, WINDOW + 1, 2 * WINDOW + 7, 5 * WINDOW] {
         let mut ops: Vec<Op> = (0..before).map(|id| op(id, 0, &[], compute(10))).collect();
         ops.push(op(before, 1, &[], compute(10 * u64::from(before))));
@@ -78,7 +78,7 @@ fn a_second_stream_deep_in_the_program_is_found_in_time() {
     }
 }
 
-/// A naive executor: each operation starts at the end of the last one of its stream and of those it comes after.
+/// A simple executor: each operation starts at the end of its predecessor in the stream and of its dependencies.
 fn longest_path(ops: &[Op]) -> u64 {
     let mut ends: Vec<u64> = Vec::new();
     let mut streams = [0u64; 256];
@@ -99,9 +99,9 @@ fn longest_path(ops: &[Op]) -> u64 {
     ends.into_iter().max().unwrap_or(0)
 }
 
-/// Time in which any stream computes: 0..300, 0..200 and 200..500 are 500; with 0..700 and 700..800 they are 800.
+/// Time during which any stream computes: 0..300, 0..200 and 200..500 give 500; with 0..700 and 700..800, 800.
 #[test]
-fn a_rank_that_computes_on_several_streams_at_once_computes_once() {
+fn concurrent_computation_on_several_streams_counts_once() {
     let ops = [
         op(0, 0, &[], compute(300)),
         op(1, 1, &[], compute(200)),

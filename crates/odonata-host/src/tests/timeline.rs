@@ -1,10 +1,10 @@
-//! What is recorded for a timeline: it adds up to the metrics, is undone with its events, and changes nothing.
+//! Timeline records add up to the metrics, are undone with their events, and alter nothing.
 
 use super::rehearsal::{everything, rehearse};
 use super::*;
 use odonata_storage::AccessKind;
 
-/// `setup` with the ranks chosen by `chosen`, and at most `rows` of each table.
+/// `setup` with the ranks that `chosen` selects, and at most `rows` rows per table.
 fn recorded(mut setup: Setup, chosen: impl Fn(u32) -> bool, rows: u64) -> Setup {
     let ranks: usize = setup.jobs.iter().map(|job| job.nodes.len()).sum();
     let all = (0..ranks as u32).map(chosen);
@@ -12,19 +12,19 @@ fn recorded(mut setup: Setup, chosen: impl Fn(u32) -> bool, rows: u64) -> Setup 
     setup
 }
 
-/// What `machine` has measured if it ends at `now`.
+/// The measurements of `machine` if it ends at `now`.
 fn measured(machine: &TestMachine, now: Time) -> HostMeasured {
     HostMeasured::join([machine.hosts.measured(now)]).unwrap()
 }
 
-/// When the last call or rank of `machine` has ended.
+/// End time of the last call or rank of `machine`.
 fn end(machine: &TestMachine) -> Time {
     let ends = machine.hosts.records.all_metrics().map(|(_, metrics)| metrics.end);
     ends.max().unwrap()
 }
 
-/// Calls of a rank add up to its metrics by what they count as, computations at the same time once; its messages to its sends and
-/// receives.
+/// The calls of a rank add up to its metrics by category, with overlapping computations counted once; its messages add
+/// up to its sends and receives.
 fn adds_up(measured: &HostMeasured, ranks: u32) {
     let flows = measured.timeline.flows();
     for &(rank, metrics) in measured.ranks.iter().filter(|&&(rank, _)| rank < ranks) {
@@ -68,7 +68,8 @@ fn calls_messages_and_accesses_add_up_to_the_metrics() {
         let timeline = &measured.timeline;
         assert!(timeline.calls.iter().all(|call| !call.unfinished));
         for flow in timeline.flows() {
-            // A send call is under way when its message is sent; who takes a message has been called before it ends.
+            // A send call is in progress when its message is sent; a call that takes a message begins before the
+            // message's flow ends.
             let of = |rank: u32, call: u32| {
                 let mut calls = timeline.calls.iter();
                 *calls.find(|c| (c.rank, c.call) == (rank, call)).unwrap()
@@ -90,7 +91,7 @@ fn calls_messages_and_accesses_add_up_to_the_metrics() {
             let waits = matches!(taker.kind.name(), "MPI_Allreduce" | "MPI_Barrier" | "MPI_Waitall");
             assert!(waits, "{}", taker.kind.name());
         }
-        // Three messages of each rank have a request, at both ends, and so has its read.
+        // Three messages of each rank have a request at both ends, and so has its read.
         let requests = timeline.requests();
         assert_eq!(requests.len(), 4 * 5);
         assert!(
@@ -126,7 +127,7 @@ fn calls_messages_and_accesses_add_up_to_the_metrics() {
 }
 
 #[test]
-fn records_are_taken_back_with_their_events_and_change_nothing() {
+fn records_are_undone_with_their_events_and_do_not_alter_results() {
     let without = digest(&everything().complete());
     for rows in [u64::MAX, 7] {
         let setup = recorded(everything(), |_| true, rows);
@@ -178,9 +179,9 @@ fn chosen_ranks_and_a_period_are_recorded() {
     assert_eq!(part.steps, steps);
 }
 
-/// Both wait for a message that the other sends only later; one has computed before, on another stream as well.
+/// Each rank waits for a message that the other sends later; one has computed before, also on another stream.
 #[test]
-fn calls_that_never_end_reach_to_the_end_of_the_run() {
+fn calls_that_never_end_last_until_the_end_of_the_run() {
     let mut first = sequence([compute(300), recv(1, 0, 8)]);
     first.push(Op {
         id: OpId(2),

@@ -1,4 +1,4 @@
-//! Calls: what a rank has called, as a number with a name, and what its time counts as.
+//! Calls: the kind of a rank's call, as a number with a name, and the category of its time.
 
 use crate::layout::Layout;
 use crate::rank::activity::Activity;
@@ -6,15 +6,16 @@ use odonata_engine::NIL;
 use odonata_workload::{Collective, Comm, FileCall, OpKind, PROC_NULL, Request, Source};
 use serde::{Deserialize, Serialize};
 
-/// What was called: the place of its name in [`CALLS`].
+/// The kind of a call: an index into [`CALLS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CallKind(u8);
 
-/// The place of the first collective, and of the first non-blocking one, in the order of their kinds.
+/// Indices of the first collective and of the first non-blocking one, in the order of their kinds.
 const COLLECTIVES: u8 = 40;
 const NON_BLOCKING: u8 = COLLECTIVES + Collective::KINDS as u8;
 
-/// The names of all calls: those of the MPI standard, of file access, and of what occupies a rank without a call.
+/// The names of all calls: MPI calls by their standard names, file accesses, and activities that occupy a rank without
+/// a call.
 pub const CALLS: [&str; 72] = [
     "compute",
     "MPI_Send",
@@ -92,7 +93,7 @@ pub const CALLS: [&str; 72] = [
 const _: () = assert!(CALLS.len() == NON_BLOCKING as usize + Collective::KINDS as usize);
 
 impl CallKind {
-    /// Of `kind`.
+    /// The kind of call of `kind`.
     pub(crate) const fn of(kind: &OpKind) -> CallKind {
         CallKind(match kind {
             OpKind::Compute { .. } => 0,
@@ -151,7 +152,7 @@ impl CallKind {
     }
 }
 
-/// What the time of a call counts as in the metrics of its rank.
+/// The category of a call's time in the metrics of its rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Charge {
     /// Computation, on any stream.
@@ -160,12 +161,12 @@ pub enum Charge {
     Mpi,
     /// I/O calls of any stream.
     Io,
-    /// MPI calls of other streams, and what takes no time.
+    /// MPI calls of other streams, and calls that take no time.
     Nothing,
 }
 
 impl Charge {
-    /// As tables have it.
+    /// The name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Charge::Compute => "compute",
@@ -176,12 +177,12 @@ impl Charge {
     }
 }
 
-/// What the time that `activity` took counts as.
+/// The category of the time of `activity`.
 #[inline]
 pub(crate) fn charge(activity: &Activity) -> Charge {
     match activity.op.kind {
         OpKind::Compute { .. } => Charge::Compute,
-        // Elapsed is booked when it begins.
+        // `Elapsed` is charged at its begin.
         OpKind::Mark { .. } | OpKind::Report { .. } | OpKind::Elapsed(_) => Charge::Nothing,
         OpKind::Open { .. }
         | OpKind::Close { .. }
@@ -200,7 +201,7 @@ pub(crate) fn charge(activity: &Activity) -> Charge {
     }
 }
 
-/// The arguments of a call, as far as a timeline shows them.
+/// The arguments of a call that a timeline shows.
 pub(super) struct Arguments {
     pub(super) kind: CallKind,
     pub(super) peer: u32,
@@ -210,7 +211,7 @@ pub(super) struct Arguments {
     pub(super) number: u64,
 }
 
-/// What `rank` calls with `kind`.
+/// The arguments of a call of `rank` with `kind`.
 pub(super) fn describe(layout: &Layout, rank: u32, kind: &OpKind) -> Arguments {
     let nothing = Arguments {
         kind: CallKind::of(kind),
@@ -382,7 +383,7 @@ pub(super) fn describe(layout: &Layout, rank: u32, kind: &OpKind) -> Arguments {
     }
 }
 
-/// The root of a collective, a member of its communicator, and its size; zero where every rank has its own.
+/// The root of a collective, as a member of its communicator, and its size; zero if the size differs by rank.
 fn size_of(collective: &Collective) -> (Option<u32>, u64) {
     match *collective {
         Collective::Broadcast { root, bytes, .. }

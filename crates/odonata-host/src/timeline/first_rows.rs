@@ -1,24 +1,24 @@
-//! The first rows of a table, by the times at which what they are about has ended; of all others the number.
+//! The first rows of a table by end time, and the number of all rows.
 
 use odonata_engine::{Mode, Rows, Store, Time};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What a row can be: something that is saved.
+/// A row of a table, which can be saved.
 pub(crate) trait Row: Serialize + DeserializeOwned {}
 impl<T: Serialize + DeserializeOwned> Row for T {}
 
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Counts {
-    /// When the last of the rows that were kept within the limit has ended.
+    /// End time of the last row kept within the limit.
     last: Time,
-    /// Rows that there would be without a limit.
+    /// Number of rows without the limit.
     seen: u64,
 }
 
-/// Rows up to a limit. They come nearly in the order of their ends, as logical processes may be at different times; what has
-/// ended with the last of so many is kept as well, and which rows are the first is decided when all parts are put
-/// together ([`keep_first`]).
+/// Rows up to a limit. They arrive nearly in the order of their ends, since logical processes may be at different
+/// times. Rows that end together with the last one within the limit are kept as well. [`keep_first`] selects the first
+/// rows when all parts are merged.
 #[derive(Debug)]
 pub(crate) struct FirstRows<T> {
     rows: Rows<T>,
@@ -28,7 +28,6 @@ pub(crate) struct FirstRows<T> {
 odonata_engine::journalled!(FirstRows<T: Row> { rows, counts });
 
 impl<T: Row> FirstRows<T> {
-    /// At most `limit` of them.
     pub(crate) fn new(limit: u64) -> Self {
         FirstRows {
             rows: Rows::new(),
@@ -37,7 +36,6 @@ impl<T: Row> FirstRows<T> {
         }
     }
 
-    /// A row of something that has ended at `end`.
     pub(crate) fn add<M: Mode>(&mut self, end: Time, row: T) {
         let full = self.rows.as_slice().len() as u64 >= self.limit;
         let counts = self.counts.edit::<M>(0);
@@ -51,18 +49,18 @@ impl<T: Row> FirstRows<T> {
         self.rows.push::<M>(row);
     }
 
-    /// The rows, in the order in which they came.
+    /// The rows in the order of arrival.
     pub(crate) fn as_slice(&self) -> &[T] {
         self.rows.as_slice()
     }
 
-    /// How many there were, kept or not.
+    /// Number of rows, kept or dropped.
     pub(crate) fn seen(&self) -> u64 {
         self.counts.get(0).seen
     }
 }
 
-/// Cuts `records` of all parts down to the `limit` that have ended first, and sorts them.
+/// Keeps the first `limit` of the `records` of all parts by end time, and sorts them.
 pub(crate) fn keep_first<R: Ord + Copy>(records: &mut Vec<R>, limit: u64, end: impl Fn(&R) -> Time) {
     if records.len() as u64 > limit {
         records.sort_unstable_by_key(|record| (end(record), *record));
@@ -77,11 +75,11 @@ mod tests {
     use odonata_engine::{Journalled, Plain, Savepoint, Speculative};
 
     #[test]
-    fn the_first_are_kept_all_are_counted_and_both_are_taken_back() {
+    fn first_rows_are_kept_all_rows_are_counted_and_both_are_undone() {
         let mut rows = FirstRows::new(2);
         rows.add::<Plain>(Time(5), 50u32);
         Savepoint(1).begin();
-        // 7 fills it, 6 comes late but belongs to the first two, 8 does not.
+        // 7 fills the table; 6 arrives late but belongs to the first two; 8 does not.
         for (end, row) in [(7, 70), (6, 60), (8, 80)] {
             rows.add::<Speculative>(Time(end), row);
         }
@@ -96,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_nothing_is_kept() {
+    fn a_limit_of_zero_keeps_nothing() {
         let mut none = FirstRows::new(0);
         none.add::<Plain>(Time::ZERO, 1u8);
         assert_eq!((none.as_slice().len(), none.seen()), (0, 1));

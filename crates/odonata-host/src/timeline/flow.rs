@@ -1,11 +1,12 @@
-//! Flows and spans: the steps of a message put together, from the call that sends it to the call that takes it; and those
-//! of a request, from the call that begins it to its completion.
+//! Flows and spans. A flow joins the steps of a message, from the call that sends it to the call that takes it. A span
+//! joins the steps of a request, from the call that begins it to its completion.
 
 use super::record::{CallRecord, Step, StepRecord};
 use odonata_engine::{NIL, Time};
 use std::collections::BTreeMap;
 
-/// A message between ranks, as far as its way was recorded. Ranks count over all jobs, calls within their rank's program.
+/// A message between ranks, with the recorded steps. Rank numbers run over all jobs, call numbers over the rank's
+/// program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// Sender.
@@ -18,33 +19,33 @@ pub struct Flow {
     pub collective: bool,
     /// The call that sent it.
     pub sent_by: u32,
-    /// When.
+    /// Time of the send.
     pub sent: Time,
-    /// When its data were there.
+    /// Arrival time of its data.
     pub arrived: Option<Time>,
-    /// When it, or its request to send, met its receive.
+    /// Time at which the message, or its RTS, matched a receive.
     pub matched: Option<Time>,
     /// The call that posted the receive.
     pub received_by: Option<u32>,
-    /// The call that the receive ended, or that took the receive's request.
+    /// The call that the receive ended, or that took the request of the receive.
     pub taken_by: Option<u32>,
 }
 
-/// A request, from its begin to its completion.
+/// A request, from begin to completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestSpan {
     /// The call that began it.
     pub call: CallRecord,
     /// Its number.
     pub request: u32,
-    /// When it was complete.
+    /// Time of completion.
     pub end: Time,
 }
 
-/// What a message is told from others by.
+/// The identity of a message.
 type Name = (u32, u32, u32, u32);
 
-/// The messages that were sent, in the order of time and sender. Those whose sending was not recorded are none.
+/// The recorded messages in the order of time and sender, excluding those whose send was not recorded.
 pub(super) fn flows(steps: &[StepRecord]) -> Vec<Flow> {
     let mut flows: BTreeMap<Name, Flow> = BTreeMap::new();
     for step in steps.iter().filter(|step| step.step == Step::Sent) {
@@ -62,7 +63,7 @@ pub(super) fn flows(steps: &[StepRecord]) -> Vec<Flow> {
         };
         flows.insert((step.rank, step.peer, step.context, step.sequence), flow);
     }
-    // A request is told from others of its rank and number by the call that began it.
+    // The call that began a request distinguishes it from others of the same rank and number.
     let takers: BTreeMap<(u32, u32, u32), u32> = (steps.iter())
         .filter(|step| step.step == Step::Taken)
         .map(|step| ((step.rank, step.call, step.request()), step.by()))
@@ -89,7 +90,7 @@ pub(super) fn flows(steps: &[StepRecord]) -> Vec<Flow> {
                 };
                 flow.arrived = match step.step {
                     Step::Matched => flow.arrived.or(Some(step.time)),
-                    // What had come was not the data.
+                    // The message that had arrived was an RTS, not the data.
                     _ => None,
                 };
             }
@@ -101,14 +102,14 @@ pub(super) fn flows(steps: &[StepRecord]) -> Vec<Flow> {
     flows.into_iter().map(|(_, flow)| flow).collect()
 }
 
-/// The requests that are complete, in the order of `calls` and their numbers. Those whose begin was not recorded are none.
+/// The complete requests in the order of `calls` and of their numbers, excluding those whose begin was not recorded.
 pub(super) fn spans(calls: &[CallRecord], steps: &[StepRecord]) -> Vec<RequestSpan> {
     let begun: BTreeMap<(u32, u32), usize> = (calls.iter().enumerate())
         .map(|(at, call)| ((call.rank, call.call), at))
         .collect();
     let completes = |step: &&StepRecord| match step.step {
         Step::Complete => true,
-        // A request that is taken when its message comes has no other step.
+        // A request that is taken when its message arrives has no other step.
         Step::Matched | Step::Data => step.by() != NIL,
         Step::Sent | Step::Unexpected | Step::Asked | Step::Taken => false,
     };
@@ -127,12 +128,12 @@ pub(super) fn spans(calls: &[CallRecord], steps: &[StepRecord]) -> Vec<RequestSp
 }
 
 impl super::TimelineMeasured {
-    /// The messages, in the order of their sending.
+    /// The messages in the order of sending.
     pub fn flows(&self) -> Vec<Flow> {
         flows(&self.steps)
     }
 
-    /// The requests that are complete, in the order of the calls that began them.
+    /// The complete requests in the order of the calls that began them.
     pub fn requests(&self) -> Vec<RequestSpan> {
         spans(&self.calls, &self.steps)
     }

@@ -1,4 +1,4 @@
-//! The rows of a timeline, as they are kept during a run. Ranks count over all jobs.
+//! The rows of a timeline, as kept during a run. Rank numbers run over all jobs.
 
 use super::call::{CallKind, Charge};
 use odonata_engine::{NIL, Time};
@@ -10,62 +10,62 @@ use serde::{Deserialize, Serialize};
 pub struct CallRecord {
     /// Rank.
     pub rank: u32,
-    /// When it was called.
+    /// Begin of the call.
     pub begin: Time,
-    /// When it had ended; of one that the end of the run cut short, that end.
+    /// End of the call, or of the run if that came first.
     pub end: Time,
     /// Its number in the rank's program.
     pub call: u32,
-    /// What was called.
+    /// The kind of call.
     pub kind: CallKind,
     /// The stream that it occupied.
     pub stream: u16,
-    /// What its time counts as in the metrics of the rank.
+    /// The category of its time in the metrics of the rank.
     pub charge: Charge,
     /// Whether the run ended before it.
     pub unfinished: bool,
-    /// The other side, or the root, as a rank of the job; [`NIL`]: none, or any.
+    /// The peer or the root, as a rank of the job; [`NIL`]: none, or any.
     pub peer: u32,
     /// The first request that it begins, waits for or frees; [`NIL`]: none.
     pub request: u32,
-    /// How many requests.
+    /// Number of requests.
     pub count: u32,
-    /// Bytes sent, received, reduced, read or written; of a send and receive those that are sent.
+    /// Bytes sent, received, reduced, read or written; for a send-receive, the bytes sent.
     pub bytes: u64,
-    /// The file of an access, or the iteration of a mark.
+    /// The file of an access, the iteration of a mark.
     pub number: u64,
 }
 
-/// What has happened to a message or a request.
+/// A step of a message or request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Step {
-    /// `rank` has sent a message to `peer`, by call `call`.
+    /// Call `call` of `rank` has sent a message to `peer`.
     Sent,
-    /// A message from `peer`, or its request to send, has come to `rank` before its receive.
+    /// A message from `peer`, or its RTS, has arrived at `rank` before its receive.
     Unexpected,
-    /// It has met, with its data, the receive that call `call` of `rank` has posted for a request, which a call that waits
-    /// for it takes at once.
+    /// The message, with its data, has matched the receive that call `call` of `rank` posted for a request. A call that
+    /// waits for the request takes it immediately.
     Matched,
-    /// Its request to send has met that receive.
+    /// Its RTS has matched that receive.
     Asked,
-    /// The data of a rendezvous have come; a call that waits for the request takes it at once.
+    /// The data of a rendezvous have arrived. A call that waits for the request takes it immediately.
     Data,
-    /// A request of `rank`, begun by call `call`, is complete; that of a receive for which no call waited.
+    /// A request of `rank`, begun by call `call`, is complete; recorded for receives only if no call waited for them.
     Complete,
-    /// A call of `rank` has taken the request of a receive, begun by call `call`, which was complete before.
+    /// A call of `rank` has taken the request of a receive, begun by call `call`, which was already complete.
     Taken,
 }
 
-/// A step on the way of a message or request. There are several of each message, so that it is small.
+/// A step of a message or request. Each message has several, so the record is small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct StepRecord {
-    /// When.
+    /// Time of the step.
     pub time: Time,
-    /// What.
+    /// The step.
     pub step: Step,
-    /// Whose.
+    /// The rank at which it happened.
     pub rank: u32,
-    /// The other side of a message.
+    /// The peer of the message.
     pub peer: u32,
     /// Twice the number of the communicator, plus one for messages of collectives.
     pub context: u32,
@@ -73,14 +73,14 @@ pub struct StepRecord {
     pub sequence: u32,
     /// The call.
     pub call: u32,
-    /// Length of a message that is sent, low and high; else the number of a request, and the call that takes it.
+    /// Length of a sent message, low and high word; otherwise the number of a request and the call that takes it.
     pub(crate) rest: [u32; 2],
 }
 
 const _: () = assert!(size_of::<StepRecord>() == 40);
 
 impl StepRecord {
-    /// A step of `rank` without the rest.
+    /// A step of `rank` without `rest`.
     pub(crate) const fn of(step: Step, rank: u32, time: Time) -> StepRecord {
         StepRecord {
             time,
@@ -94,7 +94,7 @@ impl StepRecord {
         }
     }
 
-    /// The same of a message of `bytes`.
+    /// Adds the length of the message.
     pub(crate) const fn with_bytes(self, bytes: u64) -> StepRecord {
         StepRecord {
             rest: [bytes as u32, (bytes >> 32) as u32],
@@ -102,7 +102,7 @@ impl StepRecord {
         }
     }
 
-    /// The same for the request numbered `request`, which call `by` takes.
+    /// Adds the number of the request and the call `by` that takes it.
     pub(crate) const fn with_request(self, request: u32, by: u32) -> StepRecord {
         StepRecord {
             rest: [request, by],
@@ -110,7 +110,7 @@ impl StepRecord {
         }
     }
 
-    /// Length of the message that is sent.
+    /// Length of the sent message.
     pub(super) const fn bytes(&self) -> u64 {
         self.rest[0] as u64 | (self.rest[1] as u64) << 32
     }
@@ -126,30 +126,30 @@ impl StepRecord {
     }
 }
 
-/// An access of a server's device, or a transfer of its drain.
+/// An access of a server's device, or a drain transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AccessRecord {
     /// Storage server.
     pub server: u32,
-    /// When it began.
+    /// Begin.
     pub begin: Time,
-    /// When it ended.
+    /// End.
     pub end: Time,
-    /// The device, counted within the server; of a transfer, the one that has the data.
+    /// The device, numbered within the server; for a transfer, the device that holds the data.
     pub device: u32,
-    /// When it joined the device's queue; of a transfer, when it began.
+    /// Time of joining the device's queue; for a transfer, its begin.
     pub joined: Time,
-    /// What it is.
+    /// The kind of access.
     pub kind: AccessKind,
-    /// The job whose data they are.
+    /// The job that owns the data.
     pub job: u16,
     /// The client, a rank; [`NIL`]: none.
     pub client: u32,
-    /// How much.
+    /// Bytes accessed or transferred.
     pub bytes: u64,
-    /// Space in use on the device at its end, before what it frees.
+    /// Space in use on the device at its end, before its own release.
     pub used: u64,
-    /// Memory in use at its end, before what it frees.
+    /// Memory in use at its end, before its own release.
     pub memory: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Full devices: who waits, in which order, and that nothing is lost.
+//! Full devices: waiting requests, their order, and no lost data.
 
 use crate::rig::{MB, Rig, delay, drain, header, ms, plain_device, transfer};
 use odonata_engine::Plain;
@@ -10,8 +10,8 @@ fn a_full_server_without_a_drain_holds_its_writers_in_order_and_names_them() {
     let mut rig = Rig::new(vec![plain_device(10 * MB, 10 * MB); 2], delay(Time::ZERO));
     rig.request(Time::ZERO, 1, transfer(true, 1, 6 * MB));
     rig.request(ms(1), 1, transfer(true, 2, 6 * MB)); // does not fit
-    rig.request(ms(2), 1, transfer(true, 3, 2 * MB)); // would fit, but is behind
-    rig.request(ms(2), 1, transfer(false, 4, MB)); // reading needs no space
+    rig.request(ms(2), 1, transfer(true, 3, 2 * MB)); // would fit, but is not first in line
+    rig.request(ms(2), 1, transfer(false, 4, MB)); // a read needs no space
     rig.run::<Plain>();
     let tokens: Vec<_> = rig.answers.iter().map(|&(_, token, _)| token).collect();
     assert_eq!(tokens.len(), 2);
@@ -84,7 +84,7 @@ fn a_drain_stops_at_the_first_block_that_reaches_its_threshold() {
 
 #[test]
 fn a_writer_below_the_threshold_that_needs_more_space_is_drained_for() {
-    // 7 MB in use never exceed the threshold of 8 MB, yet 5 MB more do not fit into 10 MB.
+    // 7 MB in use never exceed the threshold of 8 MB, but 5 MB more do not fit into 10 MB.
     let params = ServerParams {
         drain: Some(drain(ms(1), 8 * MB)),
         ..plain_device(10 * MB, 10 * MB)
@@ -94,9 +94,9 @@ fn a_writer_below_the_threshold_that_needs_more_space_is_drained_for() {
     rig.request(ms(100), 0, transfer(true, 2, 5 * MB));
     rig.run::<Plain>();
     assert_eq!(rig.answers.len(), 2);
-    // Blocks are read one by one (1 ms) while the link carries the one before (1 ms); two of them free
-    // 2 MB: 100 + 3 ms. The third, already on its way when 10 MB are reserved, shares the device with the
-    // writes: 5 of its own and at most 3 of the drain.
+    // Each block is read (1 ms) while the link carries the previous one (1 ms); two blocks free 2 MB: 100 + 3 ms. The
+    // third is already on the link when 10 MB are reserved. The device then serves the writes, 5 of their own pieces,
+    // and at most 3 blocks of the drain.
     let (at, token, _) = rig.answers[1];
     assert_eq!(token, 2);
     assert_eq!(rig.servers.metrics(0).space_wait_ps, u128::from(ms(3).0));
@@ -106,7 +106,7 @@ fn a_writer_below_the_threshold_that_needs_more_space_is_drained_for() {
 
 #[test]
 fn the_link_of_the_drain_is_never_idle_while_the_device_is_faster() {
-    // Reading a block takes 1 ms, its transfer 5 ms and its acknowledgement 0.5 ms.
+    // Reading a block takes 1 ms, its transfer 5 ms and its acknowledgment 0.5 ms.
     let to = Drain {
         bandwidth: Bandwidth(2e8),
         latency: Time::from_ns(500_000),
@@ -119,8 +119,8 @@ fn the_link_of_the_drain_is_never_idle_while_the_device_is_faster() {
     let mut rig = Rig::new(vec![params], delay(Time::ZERO));
     rig.request(Time::ZERO, 0, transfer(true, 1, 10 * MB));
     rig.run::<Plain>();
-    // First write 1 ms, three more writes that had joined the device's queue before the first read, that
-    // read 1 ms, then ten transfers behind each other.
+    // First write 1 ms, three more writes that joined the queue before the first read, that read 1 ms, then ten
+    // consecutive transfers.
     assert_eq!(rig.now, ms(1 + 3 + 1 + 10 * 5) + Time::from_ns(10 * 500_000));
     assert_eq!(
         (rig.servers.used(0), rig.servers.metrics(0).bytes_drained),

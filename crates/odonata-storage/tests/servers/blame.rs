@@ -1,4 +1,4 @@
-//! Who waited for whom at a server: constructed cases with known answers.
+//! Waiting time at a server by culprit: constructed cases with known answers.
 
 use crate::rig::*;
 use odonata_engine::Plain;
@@ -24,9 +24,9 @@ fn blame(rig: &Rig) -> Vec<(&'static str, u16, u16, u64)> {
     charges.collect()
 }
 
-/// Jobs 1 and 2 write 3 MB each at the same time, in pieces of 1 MB that the device takes 1 ms for; all pieces are there
-/// at once. Job 1's pieces come first in the queue: 1 1 1 2 2 2. Job 2 waits 3 ms for the first of its pieces
-/// to be served, and job 1 for nobody: while one of its pieces is served, it does not wait.
+/// Jobs 1 and 2 write 3 MB each at the same time, in pieces of 1 MB with 1 ms each at the device; all pieces arrive
+/// together. The queue is 1 1 1 2 2 2. Job 2 waits 3 ms for its first piece to be served. Job 1 waits for no other job:
+/// it does not wait while one of its pieces is in service.
 #[test]
 fn two_jobs_on_one_device() {
     let mut rig = Rig::new(vec![plain_device(100 * MB, 100 * MB)], delay(Time::from_ps(1)));
@@ -38,8 +38,8 @@ fn two_jobs_on_one_device() {
     rig.servers.audit().unwrap();
 }
 
-/// With one piece in flight per request, the device serves the jobs in turn: 1 2 1 2 1 2 (a piece is pulled in no
-/// time). Each waits 1 ms for each piece of the other: job 2 three times, job 1 twice.
+/// With one piece in flight per request, the device alternates: 1 2 1 2 1 2 (a pull takes no time). Each job waits 1 ms
+/// for each piece of the other: job 2 three times, job 1 twice.
 #[test]
 fn in_turn_each_waits_for_the_other() {
     let mut params = plain_device(100 * MB, 100 * MB);
@@ -48,19 +48,19 @@ fn in_turn_each_waits_for_the_other() {
     rig.request(ms(1), 0, of(1, 10, 3 * MB));
     rig.request(ms(1), 0, of(2, 20, 3 * MB));
     rig.run::<Plain>();
-    // A pull takes 1 ps, in which nothing is waited for.
+    // A pull takes 1 ps, during which no piece waits.
     assert_eq!(blame(&rig), [("device", 1, 2, 1), ("device", 2, 1, 2)]);
     let total = |victim| {
         let mine = rig.servers.blame().filter(|c| c.victim == victim);
         mine.map(|c| c.time.0).sum::<u64>()
     };
-    // 2 ms less the 2 pulls after the first piece, 3 ms less 2 pulls.
+    // 2 ms minus the 2 pulls after the first piece, 3 ms minus 2 pulls.
     assert_eq!((total(1), total(2)), (ms(2).0 - 2, ms(3).0 - 2));
     rig.servers.audit().unwrap();
 }
 
-/// A device of 2 MB with a drain of 5 ms per MB. Job 1 fills it; job 2 waits for space from its request on, until
-/// job 1's first block is out: read from the device in 1 ms, sent in 5 ms.
+/// A device of 2 MB with a drain of 5 ms per MB. Job 1 fills it. Job 2 waits for space from its request until the first
+/// block of job 1 has left: 1 ms to read, 5 ms to send.
 #[test]
 fn who_waits_for_space_waits_for_the_job_whose_data_are_in_the_way() {
     let mut params = plain_device(2 * MB, 100 * MB);
@@ -73,14 +73,14 @@ fn who_waits_for_space_waits_for_the_job_whose_data_are_in_the_way() {
     rig.servers.audit().unwrap();
 }
 
-/// Memory for one block: job 2's only piece waits for the block that job 1's pieces hand on to it after the first.
+/// Memory for one block: the only piece of job 2 waits for the block, which job 1 releases after its first piece.
 #[test]
 fn who_waits_for_memory_waits_for_the_job_that_gives_it_back() {
     let mut rig = Rig::new(vec![plain_device(100 * MB, MB)], delay(Time::from_ps(1)));
     rig.request(ms(1), 0, of(1, 10, MB));
     rig.request(ms(1), 0, of(2, 20, MB));
     rig.run::<Plain>();
-    // The block is held while it is pulled (1 ps) and written (1 ms).
+    // The block is held during its pull (1 ps) and write (1 ms).
     assert_eq!(blame(&rig), [("memory", 2, 1, 1)]);
     rig.servers.audit().unwrap();
 }

@@ -1,4 +1,4 @@
-//! Times that can be computed by hand.
+//! Times with closed forms.
 
 use crate::rig::{MB, Rig, burst_buffer, delay, ms, pipelined, plain_device, transfer};
 use odonata_engine::Plain;
@@ -7,7 +7,7 @@ use odonata_units::{Bandwidth, Bytes, Time};
 
 /// A full piece at 5,700 MiB/s, with 20 us per access, in ps.
 const PIECE: u64 = 187_311_284;
-/// The same after a seek of 2.5 ms.
+/// A full piece after a seek of 2.5 ms.
 const PIECE_AFTER_SEEK: u64 = 2_687_311_284;
 
 /// The time of one request on an empty server.
@@ -61,7 +61,7 @@ fn the_pipelining_factor_hides_the_network_as_far_as_it_reaches() {
                 let expected = if k * s >= d + s {
                     d + n * s // the device never starves
                 } else {
-                    (n / k) * (d + s) + (k - 1) * s // n/k rounds, the pieces of the last one behind each other
+                    (n / k) * (d + s) + (k - 1) * s // n/k rounds; the pieces of the last one are written in sequence
                 };
                 assert_eq!(time, ms(expected), "write: {write}, k = {k}, d = {d} ms");
             }
@@ -79,7 +79,7 @@ fn at_most_the_pipelining_factor_is_outstanding_per_request() {
         }
         rig.run::<Plain>();
         assert_eq!(rig.most_outstanding, k);
-        // Three requests at once: 3 k blocks of memory.
+        // Three concurrent requests: 3 k blocks of memory.
         assert_eq!(rig.servers.metrics(0).peak_memory, 3 * u64::from(k) * MB);
     }
 }
@@ -91,12 +91,12 @@ fn a_small_memory_pool_acts_like_a_small_pipelining_factor() {
         let params = pipelined(k, plain_device(100 * MB, memory));
         alone(params, network, transfer(true, 1, 12 * MB))
     };
-    // Two blocks and a bit are two blocks.
+    // 2.5 blocks of memory count as two.
     assert_eq!(with(2 * MB + MB / 2, 4), with(100 * MB, 2));
 }
 
-/// Little's law: `m` blocks of memory, each taken for the network's time and the device's, are `m / (d + s)` pieces per
-/// unit of time, whoever they are for. The last round ends with the pieces behind each other.
+/// Little's law: `m` blocks of memory, each held for the network and device times, give `m / (d + s)` pieces per unit
+/// of time, over all requests. The pieces of the last round are written in sequence.
 #[test]
 fn the_memory_pool_limits_all_requests_together_where_littles_law_puts_it() {
     let (d, s, requests, pieces) = (10, 1, 4, 6);
@@ -111,8 +111,8 @@ fn the_memory_pool_limits_all_requests_together_where_littles_law_puts_it() {
     }
 }
 
-/// `k` clients that have one piece in flight each, on a device that never starves (`k s >= d + s`), are served in turn:
-/// client `i` has its last of `n` pieces written at `d + (k (n - 1) + i + 1) s`.
+/// `k` clients with one piece in flight each, on a device that never idles (`k s >= d + s`), are served in turn: the
+/// last of the `n` pieces of client `i` is written at `d + (k (n - 1) + i + 1) s`.
 #[test]
 fn clients_of_one_device_are_served_in_turn() {
     let (d, s, k, n) = (3, 1, 4, 5);
@@ -147,10 +147,10 @@ fn metrics_add_up() {
     assert_eq!((m.bytes_written, m.bytes_read), (2 * MB, 3 * MB));
     assert_eq!((m.device_writes, m.device_reads, m.drain_reads), (2, 3, 0));
     assert_eq!(m.device_busy, ms(5)); // 5 pieces of 1 ms
-    // The read's three pieces join the device's queue at once, the write's two when they were pulled: the read
-    // ends at 3 ms, the write at 5 ms.
+    // The three pieces of the read join the queue immediately, the two of the write after their pull: the read ends at
+    // 3 ms, the write at 5 ms.
     assert_eq!(m.request_time_ps, u128::from(ms(3 + 5).0));
-    // Waits for the device: 0 + 1 + 2 ms and 3 + 4 ms.
+    // Waiting times for the device: 0 + 1 + 2 ms and 3 + 4 ms.
     assert_eq!(m.device_wait_ps, u128::from(ms(10).0));
     assert_eq!(
         (m.requests, m.peak_used, m.space_wait_ps, m.memory_wait_ps),
@@ -171,21 +171,21 @@ fn pieces_of_different_clients_continue_each_other_only_where_all_share_one_obje
         assert_eq!(m.device_busy, Time(8 * PIECE) + Time::from_ns(2_500_000 * m.seeks));
         m.seeks
     };
-    // The device alternates a0 b0 a1 b1 ...: one object per file always seeks; in a shared object a(i+1)
-    // begins where b(i) ended, and only the b seek.
+    // The device alternates a0 b0 a1 b1 ...: with one object per file, every access seeks; in a shared object, a(i+1)
+    // begins at the end of b(i), and only the accesses of b seek.
     assert_eq!(seeks(true), 8);
     assert_eq!(seeks(false), 4);
 }
 
 #[test]
 fn clients_in_step_seek_as_in_the_stored_runs() {
-    // MFNetSim, Checkpoint under random placement, servers 17 and 44: two clients write 50 GB / 300 each; 334
-    // writes, 167 seeks, 479,950,427.637 ns of device time. The queue keeps the order of the first round,
-    // a0 b0 a1 b1 a2 b2 a3 b3, so that every second piece begins in the shared object where the one before ended.
+    // MFNetSim, Checkpoint under random placement, servers 17 and 44: two clients write 50 GB / 300 each; 334 writes,
+    // 167 seeks, 479,950,427.637 ns of device time. The queue keeps the order of the first round, a0 b0 a1 b1 a2 b2 a3
+    // b3, so that every second piece begins in the shared object at the end of the previous one.
     let mut params = burst_buffer();
     params.manager.object_per_file = false;
     let piece_on_the_wire = Bandwidth::gib_per_s(5.25).time_for(Bytes(MB));
-    let mut free = [Time::ZERO; 2]; // when each client's link is free
+    let mut free = [Time::ZERO; 2]; // time at which the link of each client is free
     let network = Box::new(move |now: Time, _: u32, client: u32, _: u64| {
         let link = &mut free[client as usize];
         *link = now.max(*link) + piece_on_the_wire;

@@ -1,4 +1,4 @@
-//! Servers that know what is where.
+//! Servers that track the places of their data.
 
 use crate::rig::{MB, Rig, delay, drain, ms, pipelined, plain_device, transfer};
 use odonata_device::Rules;
@@ -21,7 +21,7 @@ fn range(write: bool, token: u64, file: u64, (offset, bytes): (u64, u64)) -> Sto
     }
 }
 
-/// The extents of server 0: file, first byte, the one behind the last, place.
+/// The extents of server 0: file, first byte, end, place.
 fn contents(rig: &Rig) -> Vec<(u64, u64, u64, Place)> {
     let extents = rig.servers.contents(0);
     extents
@@ -36,7 +36,7 @@ fn overwriting_takes_no_new_space() {
         params.manager.extents = index;
         let mut rig = Rig::new(vec![params], delay(Time::ZERO));
         rig.request(ms(0), 0, range(true, 1, 7, (0, 8 * MB)));
-        // 5 of its 7 MB are there.
+        // 5 of its 7 MB are already present.
         rig.request(ms(100), 0, range(true, 2, 7, (3 * MB, 7 * MB)));
         rig.run::<Plain>();
         if index {
@@ -57,7 +57,7 @@ fn overwriting_takes_no_new_space() {
 fn capacity_is_counted_to_the_byte() {
     let mut rig = Rig::new(vec![indexed(plain_device(1_000_000, 100 * MB))], delay(Time::ZERO));
     rig.request(ms(0), 0, range(true, 1, 7, (10, 999_990)));
-    rig.request(ms(10), 0, range(true, 2, 7, (0, 20))); // 10 new bytes: full
+    rig.request(ms(10), 0, range(true, 2, 7, (0, 20))); // 10 new bytes: the device is full
     rig.request(ms(20), 0, range(true, 3, 7, (5, 999_995))); // none
     rig.request(ms(30), 0, range(true, 4, 8, (0, 1))); // one too many
     rig.run::<Plain>();
@@ -71,7 +71,8 @@ fn capacity_is_counted_to_the_byte() {
     assert_eq!(blocked, [(4, 0)]);
 }
 
-/// Small requests go to device 0, large ones to device 1, by the rules; but a read goes where the data are.
+/// By the rules, small requests go to device 0 and large ones to device 1, but a read goes to the device that holds the
+/// data.
 #[test]
 fn a_read_goes_to_the_device_that_has_the_data() {
     let reads = |index: bool| {
@@ -118,7 +119,7 @@ fn what_moves_to_another_device_frees_its_space_on_the_first() {
         [(7, 0, 3 * MB, to(1)), (7, 3 * MB, 4 * MB, to(0)), (8, 0, MB, to(0))]
     );
     assert_eq!(rig.servers.used(0), 5 * MB);
-    // It waited from 10 ms to 20 ms.
+    // The write waited from 10 ms to 20 ms.
     assert_eq!(rig.servers.metrics(0).space_wait_ps, u128::from(ms(10).0));
 }
 
@@ -132,7 +133,7 @@ fn what_is_still_in_memory_is_read_from_there() {
     rig.request(ms(9), 0, range(false, 3, 7, (2 * MB, 2 * MB)));
     rig.run::<Plain>();
     rig.servers.audit().unwrap();
-    // At once, and when the device has it as every read.
+    // Immediately, and like any read when the device holds the data.
     assert_eq!(
         rig.answers,
         [(ms(1), 1, 4 * MB), (ms(2), 2, 2 * MB), (ms(9 + 2), 3, 2 * MB)]
@@ -157,14 +158,14 @@ fn a_read_of_what_nobody_has_written_is_a_read_or_an_error() {
     assert_eq!(run(Unwritten::Error), (2, vec![3]));
 }
 
-/// Reading a block takes 1 ms, sending it 10 ms. What is overwritten while it leaves has to leave again.
+/// Reading a block takes 1 ms, sending it 10 ms. A block overwritten during its drain is drained again.
 #[test]
 fn what_is_overwritten_on_its_way_down_is_drained_again() {
     let mut params = indexed(plain_device(100 * MB, 100 * MB));
     params.drain = Some(drain(ms(10), 0));
     let mut rig = Rig::new(vec![params], delay(Time::ZERO));
     rig.request(ms(0), 0, range(true, 1, 7, (0, 3 * MB)));
-    // The first block is on its way until 12 ms, the second is read.
+    // The first block is in flight until 12 ms; the second is being read.
     rig.request(ms(5), 0, range(true, 2, 7, (0, MB)));
     rig.run::<Plain>();
     rig.servers.audit().unwrap();

@@ -1,4 +1,4 @@
-//! One of several devices of a server fails: what is lost, who goes on, and that all of it adds up.
+//! Failure of one of several devices of a server: losses, continued service, and sums.
 
 use crate::failure::losses;
 use crate::rig::{MB, Rig, delay, ms, plain_device, transfer};
@@ -30,7 +30,7 @@ fn outage(from: u64, until: u64) -> Outage {
     }
 }
 
-/// The large device, number 0, fails at `from`, and is back at `until`.
+/// The large device, number 0, fails at `from` and returns at `until`.
 fn failing(params: ServerParams, from: u64, until: u64, lost_reads: LostReads) -> Rig {
     Rig::new(vec![params], delay(Time::ZERO))
         .failing(|_| Vec::new(), lost_reads)
@@ -41,10 +41,10 @@ fn failing(params: ServerParams, from: u64, until: u64, lost_reads: LostReads) -
 fn what_the_device_had_is_lost_and_the_other_goes_on() {
     let mut rig = failing(two_devices(), 20, 100, LostReads::Error);
     rig.request(ms(0), 0, transfer(true, 1, 5 * MB));
-    // 3 of 6 MB are on it when it fails; beside it, the other writes for 1 ms from 19.5 ms on.
+    // The device holds 3 of 6 MB when it fails; meanwhile the other device writes for 1 ms from 19.5 ms on.
     rig.request(Time::from_ns(16_500_000), 0, transfer(true, 2, 6 * MB));
     rig.request(Time::from_ns(19_500_000), 0, transfer(true, 3, MB));
-    // Those that come while it is away go to the other one; what is back is empty.
+    // Requests during the outage go to the other device; the returned device is empty.
     rig.request(ms(30), 0, transfer(true, 2, 6 * MB));
     rig.request(ms(50), 0, transfer(false, 2, 6 * MB));
     rig.request(ms(110), 0, transfer(true, 4, 4 * MB));
@@ -75,14 +75,14 @@ fn what_the_device_had_is_lost_and_the_other_goes_on() {
     assert_eq!((on(0), on(1)), (4 * MB, 7 * MB));
 }
 
-/// Who waits for a block of memory gets it when those who had it are given up.
+/// A request that waits for a block of memory gets it when its holders are abandoned.
 #[test]
 fn memory_of_requests_that_are_given_up_goes_to_others() {
     let mut params = two_devices();
     params.manager.memory = Bytes(2 * MB);
     params.manager.pieces_in_flight = 2;
     let mut rig = failing(params, 10, 1_000, LostReads::Error);
-    // Two blocks at a time, one of which is handed to the device.
+    // Two blocks of memory, one of which is at the device.
     rig.request(ms(0), 0, transfer(true, 1, 50 * MB));
     rig.request(ms(1), 0, transfer(true, 2, MB));
     rig.run::<Plain>();
@@ -124,7 +124,7 @@ fn a_server_whose_devices_are_all_away_hears_nobody() {
     assert_eq!((rig.answers.len(), losses(&rig).unheard), (2, 1));
 }
 
-/// The scenes of random operations, with devices that fail beside servers that do.
+/// Scenes of random operations in which devices fail in addition to servers.
 pub(crate) fn scene(of: fn(u64) -> Rig, seed: u64) -> Rig {
     let rig = failure::scene(of, seed);
     let several: Vec<bool> = (0..rig.servers.len())

@@ -1,4 +1,4 @@
-//! Servers with devices that have a queue of their own: closed forms, who takes what, and whom others wait for.
+//! Servers with device-internal queues: closed forms, the choice of devices, and the culprits of waits.
 
 use crate::rig::{MB, Rig, delay, drain, for_job, ms, plain_device, transfer};
 use odonata_device::{DeviceModel, Hdd, Nvme, Rules, Ssd};
@@ -8,7 +8,7 @@ use odonata_units::{Bandwidth, Bytes, Time};
 
 const MIB: u64 = 1 << 20;
 
-/// A server with a device that is handed so many accesses at once, and blocks of 1 MiB.
+/// A server with a device that accepts `queue_depth` concurrent accesses, and blocks of 1 MiB.
 fn server(model: DeviceModel, queue_depth: u32) -> ServerParams {
     let mut params = plain_device(1_000_000 * MB, 100 * MIB);
     params.manager.block = Bytes(MIB);
@@ -29,8 +29,8 @@ fn blame(rig: &Rig) -> Vec<(&'static str, u16, Option<u16>, Time)> {
         .collect()
 }
 
-/// The pages of all pieces are handed out without a pause, however they are cut: one access of all pages, by the equation of
-/// the paper.
+/// The pages of all pieces are issued without a gap, whatever their division: equal to one access of all pages, by the
+/// equation of the paper.
 #[test]
 fn pieces_on_flash_take_what_one_access_of_all_their_pages_takes() {
     let ssd = Ssd::default();
@@ -50,7 +50,8 @@ fn pieces_on_flash_take_what_one_access_of_all_their_pages_takes() {
     }
 }
 
-/// Little's law: `q` accesses outstanding, in pieces in flight, in the queue's depth or in lanes, each of latency + transfer.
+/// Little's law: `q` outstanding accesses, limited by pieces in flight, queue depth or lanes, each taking latency +
+/// transfer.
 #[test]
 fn a_card_serves_as_many_at_once_as_lanes_depth_and_pipelining_allow() {
     let ns = Time::from_ns;
@@ -76,7 +77,7 @@ fn a_card_serves_as_many_at_once_as_lanes_depth_and_pipelining_allow() {
             ns(rounds * (20_000 + 1) + (q - 1)),
             "{lanes} {depth} {pipelining}"
         );
-        // All of the time somebody is served, four at once but for the ends.
+        // The device is busy all of the time, with four concurrent accesses except at the ends.
         let (_, m) = rig.servers.device_metrics(0).next().unwrap();
         assert_eq!((m.busy, m.writes), (rig.now, 40));
         assert_eq!(m.service_ps, u128::from(ns(40 * 20_001).0));
@@ -105,7 +106,7 @@ fn the_first_rule_that_fits_says_which_device_takes_a_request() {
         .map(|(device, m)| (device.name.as_str(), m.writes, m.bytes_written))
         .collect();
     assert_eq!(written, [("ssd", 1, 63_999), ("hdd", 6, 5 * MB + 64_000)]);
-    // All of both is drained: none is forgotten for the other.
+    // Both files are drained completely: neither blocks the other.
     assert_eq!(
         (rig.servers.used(0), rig.servers.metrics(0).bytes_drained),
         (0, 5 * MB + 127_999)
@@ -113,7 +114,7 @@ fn the_first_rule_that_fits_says_which_device_takes_a_request() {
     rig.servers.audit().unwrap();
 }
 
-/// A card with one lane is a device that serves one after the other, and knows it beforehand: the same charges.
+/// A card with one lane serves accesses in sequence and knows their ends in advance: the charges are the same.
 #[test]
 fn who_waits_within_the_device_waits_for_the_access_that_ends_next() {
     let card = Nvme {
@@ -130,12 +131,13 @@ fn who_waits_within_the_device_waits_for_the_access_that_ends_next() {
         rig.request(ms(1), 0, for_job(owner, request));
     }
     rig.run::<Plain>();
-    // Job 2 waits for the three pieces of job 1, of 1 ms and 1 ps each.
+    // Job 2 waits for the three pieces of job 1, 1 ms and 1 ps each.
     assert_eq!(blame(&rig), [("device", 2, Some(1), Time(3 * (ms(1).0 + 1)))]);
     rig.servers.audit().unwrap();
 }
 
-/// Job 1's write was over when it was in the disk's cache. Job 2's read comes while the disk writes it to its platters.
+/// The write of job 1 ended in the cache of the disk. The read of job 2 arrives while the disk writes the data to its
+/// platters.
 #[test]
 fn who_waits_for_what_a_disk_has_put_off_waits_for_whose_turn_came_last() {
     let mut rig = Rig::new(vec![server(DeviceModel::Hdd(Hdd::default()), 32)], delay(Time::ZERO));
@@ -148,7 +150,7 @@ fn who_waits_for_what_a_disk_has_put_off_waits_for_whose_turn_came_last() {
     assert_eq!(charges.len(), 1, "{charges:?}");
     let (resource, victim, culprit, time) = charges[0];
     assert_eq!((resource, victim, culprit), ("device", 2, Some(1)));
-    // At most one step of writing out: a seek, the wait for the first byte, a track.
+    // At most one step of a flush: a seek, the rotational delay, a track.
     let disk = Hdd::default();
     let step = disk.write_seek.full_stroke + disk.rotation().times(2);
     assert!(time > Time::ZERO && time <= step, "{time:?}");

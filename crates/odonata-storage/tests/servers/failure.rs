@@ -1,4 +1,4 @@
-//! Servers that fail: what is lost, what is not, and that all of it adds up.
+//! Failures of servers: data that are lost, data that are kept, and sums.
 
 use crate::random_operations;
 use crate::rig::{MB, Rig, delay, drain, header, ms, plain_device, transfer};
@@ -22,7 +22,7 @@ fn outage(from: u64, until: u64) -> Outage {
     }
 }
 
-/// A server that fails at `from` and is back at `until`, in a network that takes no time. Its device takes 1 ms per MB.
+/// A server that fails at `from` and returns at `until`, in a network without latency. Its device takes 1 ms per MB.
 fn failing(params: ServerParams, from: u64, until: u64, lost_reads: LostReads) -> Rig {
     Rig::new(vec![params], delay(Time::ZERO)).failing(|_| vec![outage(from, until)], lost_reads)
 }
@@ -55,7 +55,7 @@ fn tokens(rig: &Rig) -> Vec<u64> {
 fn what_was_acknowledged_is_lost_and_what_was_not_is_dropped() {
     let mut rig = failing(indexed(), 20, 1_000, LostReads::Error);
     rig.request(ms(0), 0, transfer(true, 1, 5 * MB));
-    // Three of its pieces are on the device at 20 ms, the fourth is being written.
+    // Three of its pieces are on the device at 20 ms; the fourth is being written.
     rig.request(Time::from_ns(16_500_000), 0, transfer(true, 2, 6 * MB));
     rig.request(ms(30), 0, transfer(true, 3, MB));
     rig.request(ms(40), 0, transfer(false, 1, MB));
@@ -102,7 +102,7 @@ fn what_is_acknowledged_in_memory_is_lost_with_it() {
 fn blocks_that_have_left_arrive_and_others_are_lost() {
     let mut params = indexed();
     params.drain = Some(drain(ms(10), 0));
-    // On the device by 4 ms; the first block is on its way from 5 ms (one read takes 1 ms and its turn) on.
+    // On the device by 4 ms; the first block is in flight from 5 ms on, after one read of 1 ms and its wait.
     let mut rig = failing(params, 12, 1_000, LostReads::Error);
     rig.request(ms(0), 0, transfer(true, 1, 4 * MB));
     rig.run::<Plain>();
@@ -142,7 +142,7 @@ fn what_is_written_through_is_below_and_what_goes_around_arrives() {
     }
 }
 
-/// Back at 100 ms, empty: 4 MB of the file are lost, of which 1 MB is written anew.
+/// Back at 100 ms, empty: 4 MB of the file are lost, of which 1 MB is rewritten.
 fn back(lost_reads: LostReads) -> Rig {
     let mut rig = failing(indexed(), 20, 100, lost_reads);
     rig.request(ms(0), 0, transfer(true, 1, 4 * MB));
@@ -204,7 +204,7 @@ fn a_reader_who_wants_to_know_is_told_what_is_lost_whatever_others_get() {
             rig.request(ms(300), 0, read);
         }
         rig.run::<Plain>();
-        // The first MB was written anew. Of what another server should have there is nothing here.
+        // The first MB was rewritten. Data that belong to another server do not count as lost here.
         assert_eq!((&rig.told, rig.lost.len()), (&vec![8, 9], 0));
         assert_eq!(losses(&rig).reads, MB / 2 + MB);
         assert!([7, 8, 9].iter().all(|token| tokens(&rig).contains(token)));
@@ -212,8 +212,8 @@ fn a_reader_who_wants_to_know_is_told_what_is_lost_whatever_others_get() {
     }
 }
 
-/// What has gone down before the failure is not lost; what another server had the tier below alone knows. Of what is lost there no clean
-/// copy is kept.
+/// Data drained before the failure are kept; only the lower tier knows about data of other servers. No clean copy is
+/// kept of lost data.
 #[test]
 fn a_reader_is_told_by_the_tier_below_what_that_has_lost() {
     for (lost_below, rerouted, told) in [(false, false, 0), (true, false, 1), (false, true, 1)] {
@@ -242,7 +242,7 @@ fn a_reader_is_told_by_the_tier_below_what_that_has_lost() {
     }
 }
 
-/// The scenes of random operations, with servers that fail and come back, once or twice.
+/// Scenes of random operations with servers that fail and return, once or twice.
 pub(crate) fn scene(of: fn(u64) -> Rig, seed: u64) -> Rig {
     let rig = of(seed);
     let indexed: Vec<bool> = (0..rig.servers.len())

@@ -1,4 +1,4 @@
-//! Servers from request to response, driven by an event queue and a network that is a function.
+//! Servers from request to response, driven by an event queue and a network given as a function.
 
 mod back_pressure;
 mod blame;

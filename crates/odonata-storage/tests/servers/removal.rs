@@ -1,4 +1,4 @@
-//! Removal of files: closed forms of when space is free, what still moves, and the books against a map of bytes.
+//! Removal of files: closed forms for the release of space, data in flight, and comparison with a map of bytes.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use odonata_storage::settings::{Acknowledge, DrainPolicy, Policy, ReadPolicy, Un
 use odonata_storage::{Action, Place, ServerParams, StorageRequest};
 use odonata_units::Time;
 
-/// A network that takes no time, and a tier below that takes so long.
+/// A network without latency, and a lower tier that takes `time`.
 fn below(time: Time) -> Network {
     Box::new(move |now, _, client, _| if client == u32::MAX { now + time } else { now })
 }
 
-/// A server of `megabytes` whose device takes 1 ms per MB, one piece after the other.
+/// A server of `megabytes` with a device of 1 ms per MB, one piece in flight.
 fn indexed(megabytes: u64) -> ServerParams {
     let mut params = pipelined(1, plain_device(megabytes * MB, 100 * MB));
     params.manager.extents = true;
@@ -35,7 +35,7 @@ fn write(token: u64, file: u64, (offset, bytes): (u64, u64)) -> StorageRequest {
     }
 }
 
-/// When each token was answered, in the order of tokens.
+/// The answer time of each token, in the order of tokens.
 fn answers(rig: &mut Rig) -> Vec<Time> {
     rig.run::<Plain>();
     rig.servers.audit().unwrap();
@@ -55,7 +55,8 @@ fn places(rig: &Rig) -> Vec<(u64, u64, u64, Place)> {
         .collect()
 }
 
-/// 8 MB fill the device. A write of another MB waits from 10 ms on, until the file is removed at 20 ms; one behind that does not wait.
+/// 8 MB fill the device. From 10 ms on, a write of another MB waits until the file is removed at 20 ms; a later one
+/// does not wait.
 #[test]
 fn the_space_of_a_removed_file_is_free_at_once() {
     let mut rig = Rig::new(vec![indexed(8)], delay(Time::ZERO));
@@ -84,7 +85,8 @@ fn a_server_without_an_index_frees_nothing_and_answers() {
     assert_eq!((rig.removals.len(), rig.servers.used(0), removed(&rig)), (1, 8 * MB, 0));
 }
 
-/// 4 MB, of which 2 are on the device at 2.5 ms: the write is answered at 4 ms as without the removal, and nothing of it stays.
+/// 4 MB, of which 2 are on the device at 2.5 ms: the write is answered at 4 ms as without the removal, and none of its
+/// data stay.
 #[test]
 fn a_write_under_way_is_answered_and_what_it_brings_is_removed() {
     for acknowledge in [Acknowledge::Device, Acknowledge::Memory] {
@@ -93,7 +95,7 @@ fn a_write_under_way_is_answered_and_what_it_brings_is_removed() {
         let mut rig = Rig::new(vec![params], delay(Time::ZERO));
         rig.request(ms(0), 0, write(1, 1, (0, 4 * MB)));
         rig.remove(Time::from_ns(2_500_000), 0, (0, 1));
-        // Written anew before the old pieces have come to the device: 8 MB have room at once.
+        // Rewritten before the old pieces have reached the device: 8 MB have space immediately.
         rig.request(Time::from_ns(3_500_000), 0, write(2, 1, (0, 8 * MB)));
         let ends = answers(&mut rig);
         assert_eq!(ends[0] == ms(4), acknowledge == Acknowledge::Device);
@@ -128,8 +130,8 @@ fn a_read_of_what_was_removed_is_one_of_what_nobody_has_written() {
     }
 }
 
-/// 8 blocks on the device, which leave from 50 ms on: 1 ms to read, 20 ms on the way. What has not left at the removal stays here; a
-/// block on its way arrives, and the tier below is asked again behind it.
+/// 8 blocks on the device, drained from 50 ms on: 1 ms to read, 20 ms in flight. Blocks that have not left at the
+/// removal stay here. A block in flight arrives, and the lower tier gets a second removal after it.
 #[test]
 fn what_has_not_left_does_not_leave_any_more() {
     let policy = Policy {
@@ -151,14 +153,14 @@ fn what_has_not_left_does_not_leave_any_more() {
     }
 }
 
-/// The same for a drain to an external file system of its own.
+/// The same for an own drain to an external file system.
 #[test]
 fn a_block_that_was_read_for_the_drain_is_not_sent() {
     let mut params = indexed(100);
     params.drain = Some(crate::rig::drain(ms(20), 0));
     let mut rig = Rig::new(vec![params], delay(Time::ZERO));
     rig.request(ms(0), 0, write(1, 1, (0, 3 * MB)));
-    // The first block is on the link from 2 ms to 22 ms, the second waits for it.
+    // The first block is on the link from 2 ms to 22 ms; the second waits for it.
     rig.remove(ms(10), 0, (0, 1));
     rig.request(ms(30), 0, write(2, 2, (0, MB)));
     answers(&mut rig);
@@ -167,7 +169,7 @@ fn a_block_that_was_read_for_the_drain_is_not_sent() {
     assert_eq!(places(&rig), [(2, 0, MB, Place::Below)]);
 }
 
-/// Whatever the policy, a file is in no place after its removal: on devices, as a clean copy, as an input that was kept, below.
+/// Under every policy, a removed file is in no place: devices, clean copies, kept inputs, lower tier.
 #[test]
 fn a_removed_file_is_nowhere() {
     for (write_policy, keep) in [
@@ -182,7 +184,7 @@ fn a_removed_file_is_nowhere() {
             read: ReadPolicy::Cache,
             ..Policy::default()
         };
-        // While it goes down, and long after.
+        // During the drain, and long after it.
         for at in [ms(7), ms(500)] {
             let mut rig = Rig::new(vec![above(100, policy)], below(ms(4)));
             rig.request(ms(0), 0, write(1, 1, (0, 4 * MB)));
@@ -207,8 +209,8 @@ fn a_removed_file_is_nowhere() {
     }
 }
 
-/// A full tier below takes a block of the file on its way only when it was asked to remove what it has of the file: it is asked at
-/// once, and again when the block has come.
+/// A full lower tier accepts a block in flight only after a removal of its part of the file. It gets a removal
+/// immediately, and a second one after the block.
 #[test]
 fn the_tier_below_is_asked_at_once_and_again_behind_blocks_on_their_way() {
     let policy = Policy {
@@ -220,7 +222,8 @@ fn the_tier_below_is_asked_at_once_and_again_behind_blocks_on_their_way() {
     rig.remove(ms(5), 0, (0, 1));
     rig.remove(ms(6), 0, (1, 2));
     answers(&mut rig);
-    // The block is below at 20 ms, the second question is answered 20 ms later; the other file has nothing to wait for.
+    // The block reaches the lower tier at 20 ms, and the second removal is answered 20 ms later; the other file waits
+    // for nothing.
     assert_eq!(rig.removals, [(ms(26), 1), (ms(40), 0)]);
     let mut actions = Vec::new();
     let what = removal(header(1, 0), 9);
@@ -229,10 +232,10 @@ fn the_tier_below_is_asked_at_once_and_again_behind_blocks_on_their_way() {
     assert!(actions.len() == 1 && asks(&actions[0]), "{actions:?}");
 }
 
-/// Bytes of half a MB each, by server, file and place in it: whose they are.
+/// The owner of each half MB, by server, file and position.
 type Map = BTreeMap<(u32, u64, u64), u16>;
 
-/// 400 writes and removals, each of which ends before the next, against a map of bytes.
+/// 400 writes and removals, one after the other, compared with a map of bytes.
 #[test]
 fn the_books_are_those_of_a_map_of_bytes() {
     const HALF: u64 = MB / 2;

@@ -1,4 +1,4 @@
-//! Whose turn it is, and when a write is acknowledged and committed.
+//! The order of service, and acknowledgment and commit of writes.
 
 use crate::rig::{MB, Rig, delay, for_job, ms, pipelined, plain_device, transfer};
 use odonata_device::{DeviceModel, Rate};
@@ -12,8 +12,8 @@ fn shared(sharing: Sharing, mut params: ServerParams) -> ServerParams {
     params
 }
 
-/// When the requests of two jobs were answered, in ms: job 0 writes 8 pieces of 1 ms, job 1 has 2 a moment later; all of them are
-/// at the device at once.
+/// Answer times of two jobs in ms: job 0 writes 8 pieces of 1 ms, job 1 has 2 pieces a moment later; all are at the
+/// device together.
 fn ends(sharing: Sharing) -> [u64; 2] {
     let mut rig = Rig::new(
         vec![shared(sharing, pipelined(8, plain_device(100 * MB, 100 * MB)))],
@@ -35,13 +35,13 @@ fn a_small_job_waits_for_a_large_one_only_where_all_are_served_in_order() {
     assert_eq!(ends(Sharing::Fifo), [8, 10]);
     // 0 1 0 1 0 0 0 0 0 0
     assert_eq!(ends(Sharing::RoundRobin), [10, 4]);
-    // Job 0 weighs 3: 0 1 0 0 0 1 0 0 0 0.
+    // Weight 3 of job 0: 0 1 0 0 0 1 0 0 0 0.
     assert_eq!(ends(Sharing::Weighted), [10, 6]);
 }
 
 #[test]
 fn jobs_take_turns_for_memory_too() {
-    // One block of memory; each piece takes 2 ms on the way and 1 ms at the device.
+    // One block of memory; each piece takes 2 ms in the network and 1 ms at the device.
     let params = shared(Sharing::RoundRobin, plain_device(100 * MB, MB));
     let mut rig = Rig::new(vec![params], delay(ms(2)));
     for (token, owner, pieces) in [(0, 0, 4), (1, 0, 4), (2, 1, 2)] {
@@ -49,7 +49,7 @@ fn jobs_take_turns_for_memory_too() {
         rig.request(Time::ZERO, 0, for_job(owner, request));
     }
     rig.run::<Plain>();
-    // Its two pieces are the second and the fourth of all.
+    // Its two pieces are the second and the fourth overall.
     let (end, ..) = rig.answers.iter().find(|answer| answer.1 == 2).copied().unwrap();
     assert_eq!((end, rig.now), (ms(4 * 3), ms(10 * 3)));
     rig.servers.audit().unwrap();
@@ -75,8 +75,8 @@ fn a_job_for_which_there_is_space_does_not_wait_for_the_large_request_of_another
     assert_eq!(answers(Sharing::RoundRobin), [2, 0, 1]);
 }
 
-/// Network 2 ms, device 1 ms per piece, all pieces in flight: acknowledged when the last is in memory, committed when the device has
-/// written all of them.
+/// Network 2 ms, device 1 ms per piece, all pieces in flight: acknowledged when the last one is in memory, committed
+/// when the device has written all of them.
 #[test]
 fn a_write_is_acknowledged_in_memory_and_committed_on_the_device() {
     let run = |acknowledge| {
@@ -96,7 +96,7 @@ fn a_write_is_acknowledged_in_memory_and_committed_on_the_device() {
     assert_eq!(run(Acknowledge::Memory), (ms(2), u128::from(ms(2).0)));
 }
 
-/// One piece in flight, of 2 ms on the way; the device, of 5 ms, holds up nobody.
+/// One piece in flight, with 2 ms in the network; the device, with 5 ms, delays no piece.
 #[test]
 fn a_write_to_memory_is_as_fast_as_the_network() {
     let mut params = pipelined(1, plain_device(100 * MB, 100 * MB));
@@ -115,7 +115,7 @@ fn a_write_to_memory_is_as_fast_as_the_network() {
     assert_eq!((rig.answers[0].0, rig.now), (ms(6 * 2), ms(2 + 6 * 5)));
 }
 
-/// Memory is what write-back has: with less than the request, the rest has to wait for the device.
+/// Memory limits write-back: if it is smaller than the request, the rest waits for the device.
 #[test]
 fn write_back_is_as_large_as_the_memory() {
     let mut params = pipelined(8, plain_device(100 * MB, 2 * MB));
@@ -123,12 +123,13 @@ fn write_back_is_as_large_as_the_memory() {
     let mut rig = Rig::new(vec![params], delay(Time::ZERO));
     rig.request(Time::ZERO, 0, transfer(true, 1, 6 * MB));
     rig.run::<Plain>();
-    // When the fourth piece is on the device, the sixth comes into its memory.
+    // When the fourth piece is on the device, its memory takes the sixth.
     assert_eq!((rig.answers[0].0, rig.now), (ms(4), ms(6)));
     rig.servers.audit().unwrap();
 }
 
-/// Three pieces come after 2 ms, and are written in 1 ms each: 6 ms of memory and of accesses in all, in intervals of 7 ms.
+/// Three pieces arrive after 2 ms and are written in 1 ms each: 6 ms of memory and of accesses in total, in intervals
+/// of 7 ms.
 #[test]
 fn what_is_in_use_is_integrated_over_time() {
     let mut rig = Rig::new(vec![plain_device(100 * MB, 100 * MB)], delay(ms(2)));
@@ -137,13 +138,13 @@ fn what_is_in_use_is_integrated_over_time() {
     let until = ms(20);
     let by_interval = rig.servers.occupancy(until);
     let accesses: Vec<_> = by_interval.iter().map(|(&(bin, _), sum)| (bin, sum.accesses)).collect();
-    // At 5 ms three, at 6 ms two; in the next interval one for a millisecond.
+    // Three at 5 ms, two at 6 ms; in the next interval one for a millisecond.
     let ps = |ms_: u64| u128::from(ms(ms_).0);
     assert_eq!(accesses, [(0, ps(3 + 2)), (1, ps(1)), (2, 0)]);
-    // Memory is taken while pieces are on their way, too.
+    // Memory is also in use while pieces are in flight.
     let memory: u128 = by_interval.values().map(|sum| sum.memory).sum();
     assert_eq!(memory, u128::from(MB) * ps(3 * 2 + 6));
-    // Space is taken from the reservation on.
+    // Space is in use from the reservation on.
     let used: u128 = by_interval.values().map(|sum| sum.used).sum();
     assert_eq!(used, 3 * u128::from(MB) * ps(20 - 3));
 }

@@ -6,7 +6,7 @@ use odonata_storage::settings::{DrainPolicy, Policy, ReadPolicy};
 use odonata_storage::{Place, ServerParams, StageMetrics, StorageRequest};
 use odonata_units::{Bytes, Time};
 
-/// A network that takes no time, and a tier below that takes 9 ms.
+/// A network without latency, and a lower tier that takes 9 ms.
 fn below() -> Network {
     Box::new(move |now, _, client, _| if client == u32::MAX { now + ms(9) } else { now })
 }
@@ -40,7 +40,8 @@ fn staged(rig: &Rig, job: u16) -> StageMetrics {
     of_job.expect("the job is counted").1
 }
 
-/// n blocks, k at once: each 9 ms from below and 1 ms to the device, as a drain the other way round. A read finds all on the device.
+/// n blocks, k in flight: each takes 9 ms from the lower tier and 1 ms to the device, a drain in reverse. A read finds
+/// all data on the device.
 #[test]
 fn a_stage_in_takes_its_blocks_through_the_pipeline_and_reads_find_them() {
     for (pieces, rounds) in [(1, 8), (4, 2)] {
@@ -62,7 +63,8 @@ fn a_stage_in_takes_its_blocks_through_the_pipeline_and_reads_find_them() {
     }
 }
 
-/// A file of 8 MB for a buffer of 5 MB: its beginning comes, and the job starts though the rest stays below.
+/// A file of 8 MB for a buffer of 5 MB: its first part is staged in, and the job starts although the rest stays in the
+/// lower tier.
 #[test]
 fn what_has_no_room_stays_below() {
     let mut rig = Rig::new(vec![above(5, 1, Policy::default())], below());
@@ -74,7 +76,8 @@ fn what_has_no_room_stays_below() {
     assert_eq!(rig.servers.used(0), 5 * MB);
 }
 
-/// The first read waits 9 ms, and the window behind it comes with it: who reads on finds it, or waits for what is on its way.
+/// The first read waits 9 ms, and the read-ahead window arrives with it: a sequential reader finds the data, or waits
+/// for data in flight.
 #[test]
 fn a_sequential_reader_finds_what_was_read_ahead() {
     let ends = |window: u64| {
@@ -94,14 +97,15 @@ fn a_sequential_reader_finds_what_was_read_ahead() {
     assert_eq!(without, [ms(9), ms(13), ms(29), ms(39), ms(49)]);
     assert_eq!(ahead, 0);
     let (with, ahead, fetched) = ends(4);
-    // The second one waits for the block on its way, which comes with the first; the others are on the device. At 30 ms less than half
-    // of the window is left: three blocks are fetched, and the last reader waits until the device has written them, at 42 ms.
+    // The second read waits for the block in flight, which arrives with the first; the others are on the device. At 30
+    // ms, less than half of the window is left: three blocks are fetched, and the last read waits until the device has
+    // written them, at 42 ms.
     assert_eq!(with, [ms(9), ms(9), ms(21), ms(31), ms(43)]);
     assert_eq!(fetched as u64 * MB, MB + ahead, "nothing was fetched twice");
 }
 
-/// 8 MB that have gone down, with a window of 4: seven MB are read ahead of the first, and nothing behind the last. Behind the end lies
-/// an input, of which nobody knows where it ends: its reader has the window.
+/// 8 MB that were drained, with a window of 4 MB: seven MB are read ahead of the first, and none after the last. An
+/// input follows the end; its length is unknown, so its reader gets the window.
 #[test]
 fn nothing_is_read_ahead_behind_the_end_of_a_file() {
     let policy = Policy {
@@ -136,18 +140,18 @@ fn nothing_is_read_ahead_behind_the_end_of_a_file() {
     assert_eq!((staged(&rig, 0).read_ahead, fetched(&rig)), (11 * MB, 13 * MB));
 }
 
-/// A read that comes while the file is staged waits for its block alone.
+/// A read during the stage-in of a file waits only for its own block.
 #[test]
 fn a_job_may_read_while_its_files_come() {
     let mut rig = Rig::new(vec![above(100, 1, Policy::default())], below());
     rig.stage_in(Time::ZERO, 0, read(1, 7, (0, 4 * MB)));
-    // The third block comes from 20 to 29 ms.
+    // The third block arrives from 20 to 29 ms.
     rig.request(ms(22), 0, read(2, 7, (2 * MB, MB)));
     assert_eq!(answers(&mut rig), [ms(40), ms(29)]);
     assert_eq!(rig.below.len(), 4);
 }
 
-/// Job 5 stages out, job 0 does not: what is of job 5 goes down when it has ended, one block after the other.
+/// Job 5 stages out, job 0 does not: the data of job 5 are drained after its end, one block after the other.
 #[test]
 fn what_a_job_stages_out_goes_down_at_its_end_whatever_the_policy_says() {
     let policy = Policy {

@@ -1,4 +1,4 @@
-//! Synchronisation of files: closed forms of what it waits for.
+//! Synchronization of files: closed forms of its waits.
 
 use crate::rig::{MB, Network, Rig, delay, for_job, ms, pipelined, plain_device, transfer};
 use odonata_device::{Device, DeviceModel, Hdd, HddState};
@@ -7,7 +7,7 @@ use odonata_storage::settings::{Acknowledge, DrainPolicy, Policy, WritePolicy};
 use odonata_storage::{Place, SERVER_RESOURCES, ServerParams, StorageRequest};
 use odonata_units::Time;
 
-/// A network that takes no time, and a tier below that takes so long.
+/// A network without latency, and a lower tier that takes `time`.
 fn below(time: Time) -> Network {
     Box::new(move |now, _, client, _| if client == u32::MAX { now + time } else { now })
 }
@@ -17,7 +17,7 @@ fn early(mut params: ServerParams) -> ServerParams {
     params
 }
 
-/// When each token was answered, in the order of tokens.
+/// The answer time of each token, in the order of tokens.
 fn answers(rig: &mut Rig) -> Vec<Time> {
     rig.run::<Plain>();
     rig.servers.audit().unwrap();
@@ -26,7 +26,8 @@ fn answers(rig: &mut Rig) -> Vec<Time> {
     answers.into_iter().map(|(at, ..)| at).collect()
 }
 
-/// 4 MB of file 1, then 4 MB of file 2, 1 ms per MB on the device: acknowledged at once in memory, committed at 4 and at 8 ms.
+/// 4 MB of file 1, then 4 MB of file 2, 1 ms per MB on the device: acknowledged in memory immediately, committed at 4
+/// and at 8 ms.
 #[test]
 fn a_sync_waits_until_what_was_acknowledged_of_the_file_is_on_the_device() {
     let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
@@ -42,12 +43,12 @@ fn a_sync_waits_until_what_was_acknowledged_of_the_file_is_on_the_device() {
 
 #[test]
 fn a_sync_does_not_wait_for_what_was_not_acknowledged_when_it_came() {
-    // Acknowledged on the device: nothing is under way that somebody could rely on.
+    // Acknowledged on the device: there are no acknowledged data that are not on the device.
     let mut rig = Rig::new(vec![plain_device(100 * MB, 100 * MB)], delay(Time::ZERO));
     rig.request(Time::ZERO, 0, transfer(true, 1, 4 * MB));
     rig.sync(ms(1), 0, (11, 1), false);
     assert_eq!(answers(&mut rig), [ms(4), ms(1)]);
-    // In memory, a write that comes behind it.
+    // Acknowledged in memory, with a write that arrives after the sync.
     let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
     rig.request(Time::ZERO, 0, transfer(true, 1, 2 * MB));
     rig.sync(ms(1), 0, (11, 1), false);
@@ -60,7 +61,7 @@ fn a_sync_does_not_wait_for_what_was_not_acknowledged_when_it_came() {
     assert_eq!(answers(&mut rig), [Time::ZERO, ms(1), ms(2)]);
 }
 
-/// A disk that says at once that it has a write, which is in its cache: the sync ends when the device's own flush does.
+/// A disk that acknowledges a write from its cache: the sync ends with the flush of the device.
 #[test]
 fn a_sync_writes_out_the_volatile_caches_of_devices() {
     let disk = Hdd::default();
@@ -72,7 +73,7 @@ fn a_sync_writes_out_the_volatile_caches_of_devices() {
     rig.request(Time::ZERO, 0, transfer(true, 1, MB));
     rig.sync(written, 0, (11, 1), false);
     let synced = answers(&mut rig)[1];
-    // The same by hand: the disk with its own stream.
+    // The same computed by hand: the disk with its own random stream.
     let (mut state, mut random) = (
         HddState::default(),
         Stream::new(params.random.0, params.random.1 << 8, Purpose::Device),
@@ -89,8 +90,9 @@ fn a_sync_writes_out_the_volatile_caches_of_devices() {
     assert_eq!(synced, expected);
 }
 
-/// 8 MB on the device at 8 ms, which would stay there until the job ends. Down to the last tier, two blocks at once: the first is
-/// read in 1 ms and takes 9 ms, as does each later one, and the tier below takes 9 ms for its own sync.
+/// 8 MB are on the device at 8 ms and would stay there until the job ends. A sync to the last tier drains them, two
+/// blocks at a time: the first is read in 1 ms and takes 9 ms, as does each later one, and the lower tier takes 9 ms
+/// for its own sync.
 #[test]
 fn a_sync_to_the_last_tier_drains_the_file_whatever_the_policy_says() {
     let policy = Policy {
@@ -107,7 +109,7 @@ fn a_sync_to_the_last_tier_drains_the_file_whatever_the_policy_says() {
         rig.request(Time::ZERO, 0, transfer(true, 2, 2 * MB));
         rig.sync(ms(50), 0, (11, 1), deep);
         let ends = answers(&mut rig);
-        // As a drain: (8 / 2) rounds of 10 ms, and one block behind the first; file 2 stays where it is.
+        // Like a drain: (8 / 2) rounds of 10 ms, and one block after the first; file 2 stays in place.
         let drained = ms(50 + 4 * 10 + 1);
         assert_eq!(ends[2], if deep { drained + ms(9) } else { ms(50) });
         assert_eq!(rig.servers.used(0), if deep { 2 * MB } else { 10 * MB });
@@ -120,7 +122,7 @@ fn a_sync_to_the_last_tier_drains_the_file_whatever_the_policy_says() {
     }
 }
 
-/// Of what passes the devices by, the tier below is asked in any case.
+/// For data that bypass the devices, the lower tier always gets a sync.
 #[test]
 fn a_sync_of_servers_that_pass_on_is_one_of_the_tier_below() {
     let mut params = early(pipelined(1, plain_device(0, 10 * MB)));
@@ -133,14 +135,15 @@ fn a_sync_of_servers_that_pass_on_is_one_of_the_tier_below() {
         rig.request(Time::ZERO, 0, transfer(true, 1, 2 * MB));
         let comes = if at == 100 { ms(91) } else { ms(10) };
         rig.sync(comes, 0, (11, 1), deep);
-        // Its two pieces are below at 9 ms each, memory for one at once or not; then 9 ms for the tier below.
+        // Its two pieces reach the lower tier in 9 ms each, with or without memory for both; the lower tier then takes
+        // 9 ms.
         let ends = answers(&mut rig);
         let written = rig.below.iter().map(|&(when, ..)| when + ms(9)).max().unwrap();
         assert_eq!(ends[1], comes.max(written) + ms(9));
     }
 }
 
-/// A writer that goes on for ever in front of the line does not hold a sync up, and overwriting what it waits for ends the wait.
+/// A writer that continues forever does not delay a sync, and overwriting data that a sync waits for ends the wait.
 #[test]
 fn a_sync_ends_though_the_file_is_written_on() {
     let policy = Policy {
@@ -162,11 +165,11 @@ fn a_sync_ends_though_the_file_is_written_on() {
     }
     rig.sync(ms(35), 0, (100, 7), true);
     let ends = answers(&mut rig);
-    // 4 MB, one after the other, read in 1 ms and handed down in 9 ms, and behind one write of 1 ms each at most.
+    // 4 MB in sequence, read in 1 ms and sent down in 9 ms, and after at most one write of 1 ms each.
     assert!(ends[60] > ms(35 + 40) && ends[60] < ms(35 + 4 * 12 + 9), "{}", ends[60]);
 }
 
-/// What synchronisations have waited for: (resource, victim, culprit, microseconds).
+/// Waits of synchronizations: (resource, victim, culprit, microseconds).
 fn waits(rig: &Rig) -> Vec<(&'static str, u16, u16, u64)> {
     let charges = rig.servers.blame().map(|charge| {
         (
@@ -184,8 +187,8 @@ fn of(owner: u16, token: u64, bytes: u64) -> StorageRequest {
     for_job(owner, transfer(true, token, bytes))
 }
 
-/// Jobs 1 and 2 write 4 MB each, which are acknowledged in memory at once. Job 1's go to the device first: who synchronises job 2's
-/// file from 1 ms on waits 3 ms for job 1, and then for nobody, while its own data are written.
+/// Jobs 1 and 2 write 4 MB each, acknowledged in memory immediately. The device serves job 1 first: a sync of job 2's
+/// file at 1 ms waits 3 ms for job 1, and does not wait for others while its own data are written.
 #[test]
 fn a_sync_waits_for_the_job_whose_writes_the_device_serves_first() {
     let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
@@ -194,7 +197,7 @@ fn a_sync_waits_for_the_job_whose_writes_the_device_serves_first() {
     rig.sync_of(2, ms(1), 0, (12, 2), false);
     assert_eq!(answers(&mut rig)[2], ms(8));
     assert_eq!(waits(&rig), [("device", 2, 1, 3_000)]);
-    // Job 1 synchronises its own file, whose data are served at that time.
+    // Job 1 synchronizes its own file, whose data are in service at that time.
     let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
     rig.request(Time::ZERO, 0, of(1, 1, 4 * MB));
     rig.request(Time::ZERO, 0, of(2, 2, 4 * MB));
@@ -203,7 +206,8 @@ fn a_sync_waits_for_the_job_whose_writes_the_device_serves_first() {
     assert_eq!(waits(&rig), []);
 }
 
-/// Of two writes to one file, with one of another job between them, the wait is for that one, once each is served.
+/// Two writes to one file with a write of another job in between: the sync waits for that write, between the service of
+/// its own two.
 #[test]
 fn a_sync_follows_one_write_after_the_other() {
     let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
@@ -221,7 +225,8 @@ fn a_sync_follows_one_write_after_the_other() {
     assert_eq!(waits(&rig), [("device", 2, 1, 3_000)]);
 }
 
-/// A disk has job 1's write in its cache; job 2, which has written nothing, synchronises: all of its wait is for job 1.
+/// A disk holds the write of job 1 in its cache; job 2, which has written nothing, synchronizes: all of its wait is for
+/// job 1.
 #[test]
 fn a_sync_waits_for_the_job_whose_data_a_cache_writes_out() {
     let params = ServerParams::new(DeviceModel::Hdd(Hdd::default()), 1_000 * MB, 100 * MB);
@@ -247,9 +252,10 @@ fn a_sync_waits_for_the_job_whose_data_a_cache_writes_out() {
     assert_eq!(charges, [(2, 2, Some(1), waited)]);
 }
 
-/// One block at a time goes down, in 1 ms from the device and 9 ms to the tier below. Job 1's is on its way from 3 ms (behind its
-/// writes) to 13 ms: job 2, which synchronises its file from 7 ms on, waits 6 ms for the block of the reserve. Its own is then behind
-/// job 3's write, of which the device has 1.5 ms to do; the tier below has the rest of its time.
+/// One block at a time is sent down, 1 ms from the device and 9 ms to the lower tier. The block of job 1 is in flight
+/// from 3 ms (after its writes) to 13 ms. Job 2 synchronizes its file from 7 ms on, and waits 6 ms for the block of the
+/// reserve. Its own block is then behind a write of job 3, of which 1.5 ms remain at the device; the lower tier takes
+/// the rest of the time.
 #[test]
 fn a_sync_to_the_last_tier_waits_for_blocks_of_others_on_their_way_down() {
     let mut params = plain_device(1_000 * MB, 100 * MB);
@@ -265,12 +271,12 @@ fn a_sync_to_the_last_tier_waits_for_blocks_of_others_on_their_way_down() {
     rig.sync_of(2, ms(7), 0, (12, 2), true);
     rig.request(Time::from_ns(12_500_000), 0, of(3, 3, 2 * MB));
     let ends = answers(&mut rig);
-    // 14.5 ms: read; 15.5 ms: sent; 24.5 ms: below, where the sync takes 9 ms.
+    // 14.5 ms: read; 15.5 ms: sent; 24.5 ms: in the lower tier, where the sync takes 9 ms.
     assert_eq!(ends[3], Time::from_ns(33_500_000));
     assert_eq!(waits(&rig), [("device", 2, 3, 1_500), ("reserve", 2, 1, 6_000)]);
 }
 
-/// A run that ends in the middle of a wait has charged it until then.
+/// A run that ends during a wait has charged it until then.
 #[test]
 fn what_a_sync_has_waited_when_the_run_ends_is_in_the_books() {
     let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));

@@ -1,4 +1,4 @@
-//! Servers above another tier: closed forms of each policy, eviction, and random inputs that can be taken back.
+//! Servers above another tier: closed forms of each policy, eviction, and undo of random inputs.
 
 use crate::rig::{MB, Network, Rig, for_job, ms, pipelined, plain_device, transfer};
 use odonata_engine::Plain;
@@ -7,7 +7,7 @@ use odonata_storage::settings::{Acknowledge, DrainPolicy, Eviction, Policy, Read
 use odonata_storage::{FaultPeriod, Place, ServerParams, Servers, StorageRequest, TierMetrics};
 use odonata_units::{Bytes, Time};
 
-/// A network that takes no time, and a tier below that takes so long.
+/// A network without latency, and a lower tier that takes `time`.
 fn below(time: Time) -> Network {
     Box::new(move |now, _, client, _| if client == u32::MAX { now + time } else { now })
 }
@@ -39,8 +39,8 @@ fn metrics(rig: &Rig) -> TierMetrics {
     of_job.expect("job 0 is counted").2
 }
 
-/// Blocks of 1 MB, 1 ms each to write and 1 ms to read: b of them at once on their way down, d long each. As in a pipeline, they
-/// take (n / b) (d + 1) where below is what takes the time.
+/// Blocks of 1 MB, 1 ms each to write and 1 ms to read; b of them in flight to the lower tier, with d each. As in a
+/// pipeline, they take (n / b) (d + 1) if the lower tier is the bottleneck.
 #[test]
 fn a_drain_has_as_many_blocks_on_their_way_as_its_reserve_holds() {
     for blocks in [1, 2, 4] {
@@ -54,7 +54,7 @@ fn a_drain_has_as_many_blocks_on_their_way_as_its_reserve_holds() {
         rig.job_ends(ms(50), 0, 0);
         rig.run::<Plain>();
         rig.servers.audit().unwrap();
-        // The first blocks are read one after the other; each later one as soon as its forerunner is safe.
+        // The first blocks are read in sequence; each later one when the block before it is stable.
         let rounds = 8 / u64::from(blocks);
         assert_eq!(rig.now, ms(50 + rounds * 10 + u64::from(blocks) - 1), "{blocks} blocks");
         assert_eq!((rig.servers.used(0), metrics(&rig).sent), (0, 8 * MB));
@@ -86,7 +86,7 @@ fn write_through_is_acknowledged_when_both_have_it_and_write_around_when_below_h
             rig.servers.metrics(0).device_writes,
         )
     };
-    // Two pieces, one after the other: on the device 1 ms each, below 9 ms each.
+    // Two pieces in sequence: 1 ms each on the device, 9 ms each in the lower tier.
     assert_eq!(time(WritePolicy::Back, false), (ms(2), Place::Device(0), 2));
     assert_eq!(time(WritePolicy::Through, false), (ms(18), Place::Clean(0), 2));
     assert_eq!(time(WritePolicy::Around, false), (ms(18), Place::Below, 0));
@@ -105,7 +105,7 @@ fn a_server_drains_above_its_watermark_or_while_a_write_waits() {
     rig.request(Time::ZERO, 0, transfer(true, 1, 8 * MB));
     rig.run::<Plain>();
     assert_eq!((rig.servers.used(0), metrics(&rig).sent), (3 * MB, 5 * MB));
-    // 9 MB more need 2 MB of what is left.
+    // 9 MB more do not fit: 2 MB of the remaining 3 MB must be drained.
     rig.request(ms(100), 0, transfer(true, 2, 9 * MB));
     rig.run::<Plain>();
     rig.servers.audit().unwrap();
@@ -113,7 +113,7 @@ fn a_server_drains_above_its_watermark_or_while_a_write_waits() {
     assert_eq!(rig.servers.used(0), 3 * MB);
 }
 
-/// What is not here comes from below, the rest from the device; a copy that was kept is read from there the next time.
+/// Missing data come from the lower tier, the rest from the device; a kept copy serves the next read.
 #[test]
 fn a_read_fetches_what_is_below_and_may_keep_it() {
     for read in [ReadPolicy::Pass, ReadPolicy::Cache] {
@@ -127,14 +127,14 @@ fn a_read_fetches_what_is_below_and_may_keep_it() {
             below(ms(9)),
         );
         rig.request(Time::ZERO, 0, range(true, 1, 7, (MB, MB)));
-        // An input, what was written, another input.
+        // An input, written data, another input.
         rig.request(ms(10), 0, range(false, 2, 7, (0, 3 * MB)));
         rig.request(ms(100), 0, range(false, 3, 7, (0, 3 * MB)));
         rig.run::<Plain>();
         rig.servers.audit().unwrap();
         let first = ms(10 + 9 + 1 + 9);
         let again = if read == ReadPolicy::Cache { 3 } else { 19 };
-        // The next piece of the read has joined the device's queue before the copy of this one does.
+        // The next piece of the read joins the queue of the device before the copy of this one does.
         let ends: Vec<Time> = rig.answers.iter().map(|&(at, ..)| at).collect();
         assert_eq!(ends, [ms(1), first, ms(100 + again)], "{read:?}");
         let asked: Vec<_> = rig
@@ -152,7 +152,8 @@ fn a_read_fetches_what_is_below_and_may_keep_it() {
     }
 }
 
-/// A device of 4 MB with copies of files 1 to 4, which became clean in that order; file 1 is read again. File 5 needs 1 MB.
+/// A device of 4 MB with copies of files 1 to 4, which became clean in this order; file 1 is read again. File 5 needs 1
+/// MB.
 #[test]
 fn clean_copies_make_room_the_oldest_first_unless_they_were_read() {
     for (eviction, leaves) in [(Eviction::Oldest, 1), (Eviction::Lru, 2)] {
@@ -176,7 +177,7 @@ fn clean_copies_make_room_the_oldest_first_unless_they_were_read() {
             .collect();
         assert_eq!(gone, [leaves], "{eviction:?}");
         assert_eq!((rig.servers.used(0), metrics(&rig).evicted), (4 * MB, MB));
-        // Nobody waited for the space of a copy.
+        // No request waited for the space of a copy.
         assert_eq!(rig.servers.metrics(0).space_wait_ps, 0);
     }
 }
@@ -197,10 +198,10 @@ fn what_is_written_anew_on_its_way_down_goes_down_again() {
 
 const SERVERS: u32 = 4;
 const TOKENS: u64 = 150;
-/// Synchronisations and stage-ins among them.
+/// Synchronizations and stage-ins among the operations.
 const EXTRAS: u64 = 40;
 
-/// Servers with little of everything and all kinds of policies; the tier below takes a different time for every block.
+/// Servers with few resources and all kinds of policies; the lower tier takes a different time for every block.
 pub(crate) fn scene(seed: u64) -> Rig {
     let mut stream = Stream::new(seed, 7, Purpose::Arrival);
     let mut pick = |n: u32| stream.below(n);
@@ -237,7 +238,7 @@ pub(crate) fn scene(seed: u64) -> Rig {
             params.manager.sharing = [Sharing::Fifo, Sharing::RoundRobin, Sharing::Weighted][pick(3) as usize];
             params.manager.acknowledge = [Acknowledge::Device, Acknowledge::Memory][pick(2) as usize];
             if number == 0 {
-                // One without devices, which only passes on.
+                // A server without devices, which forwards everything.
                 params.next = Some(Policy {
                     write: WritePolicy::Around,
                     ..Policy::default()

@@ -66,7 +66,7 @@ fn traffic_that_is_to_go_on_until_the_limit_completes_there_unless_messages_are_
 fn a_stop_before_the_last_message_is_reported() {
     let results = traffic("", "load = 0.01, messages = 1000, stop = \"5 us\"");
     assert_eq!(results.outcome(), &Outcome::Completed);
-    let text = "job \"uniform\" has sent 1 of 4000 messages until its stop at 5 us";
+    let text = "job \"uniform\" sent 1 of 4000 messages by its stop at 5 us";
     assert_eq!(detail(&results), text);
     let others = ring(
         "[[jobs]]\nname = \"noise\"\nranks = 2\nuntil = \"work\"\n\
@@ -76,8 +76,8 @@ fn a_stop_before_the_last_message_is_reported() {
     assert_eq!(others.outcome(), &Outcome::Completed);
     let text = detail(&others);
     assert!(
-        text.starts_with("job \"noise\" has sent ")
-            && text.ends_with(" of 2000 messages until the end of the jobs that it waits for"),
+        text.starts_with("job \"noise\" sent ")
+            && text.ends_with(" of 2000 messages by the end of the jobs that it waits for"),
         "{text}"
     );
 }
@@ -93,7 +93,7 @@ fn messages_cut_off_by_a_limit_are_counted_by_job() {
         &[],
     );
     assert_eq!(results.outcome(), &Outcome::TimeLimit);
-    let text = "job \"halo\": 0 of 2 ranks have come to their end; job \"late\" has not started";
+    let text = "job \"halo\": 0 of 2 ranks have ended; job \"late\" has not started";
     assert_eq!(detail(&results), text);
 }
 
@@ -183,6 +183,6 @@ fn a_limit_of_the_scenario_comes_before_the_end_of_time() {
     let job = "[[jobs]]\nranks = 2\nworkload = { stencil = { iterations = 3, compute = \"4600000 s\" } }\n";
     let results = ring(&format!("[run]\ntime_limit = \"4600001 s\"\n{job}"));
     assert_eq!(results.outcome(), &Outcome::TimeLimit);
-    let text = "job \"stencil\": 0 of 2 ranks have come to their end";
+    let text = "job \"stencil\": 0 of 2 ranks have ended";
     assert_eq!(detail(&results), text);
 }

@@ -85,14 +85,14 @@ fn a_job_ends_in_a_named_failure_where_it_is_to() {
     let results = finish(&[FAILS, wait]);
     assert_eq!(*results.outcome(), Outcome::StorageFailed);
     let detail = results.run_json()["detail"].to_string();
-    assert!(detail.contains("has not answered any try of a "), "{detail}");
+    assert!(detail.contains("has not answered any attempt at the "), "{detail}");
     agree(results.rows());
     let lost = "storage.client={ timeout = \"30 ms\", retries = 1, on_failure = \"re-route\" }";
     let results = finish(&[FAILS, lost]);
     assert_eq!(*results.outcome(), Outcome::StorageFailed);
     let detail = results.run_json()["detail"].to_string();
     assert!(
-        detail.contains("some of which was on a server that has failed"),
+        detail.contains("some of the data were lost with a failed server"),
         "{detail}"
     );
 }

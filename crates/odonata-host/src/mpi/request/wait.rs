@@ -1,9 +1,9 @@
-//! Waits and tests: operations take requests that are complete, and wait for those that are not.
+//! Waits and tests: operations take complete requests and wait for incomplete ones.
 
 use super::{RequestCell, RequestKind, Requests, State};
 use crate::Hosts;
 use crate::context::HostContext;
-use crate::lost::Of;
+use crate::lost::Dependent;
 use crate::mpi::match_log::{MatchLog, MatchRecord};
 use crate::rank::Ranks;
 use crate::rank::activity::{Activity, Phase};
@@ -11,19 +11,19 @@ use crate::timeline::{Step, StepRecord};
 use odonata_engine::{Mode, NIL, Time};
 use odonata_workload::{OpKind, Request};
 
-/// How many of the complete requests a call takes.
+/// How many complete requests a call takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Take {
-    /// The one with the lowest number.
+    /// The lowest complete number.
     One,
-    /// All that are complete.
+    /// All complete ones.
     Some,
-    /// All, if all are complete.
+    /// All, provided that all are complete.
     All,
 }
 
 impl Requests {
-    /// Operation `waiter` takes complete request `slot`, which has a number.
+    /// Operation `waiter` takes complete, numbered request `slot`.
     fn take<M: Mode>(&mut self, ranks: &mut Ranks, log: &mut MatchLog, waiter: u32, slot: u32) {
         let RequestCell {
             rank,
@@ -52,7 +52,7 @@ impl Requests {
         }
     }
 
-    /// Lets operation `waiter` wait for all requests numbered `first .. first + count`.
+    /// Makes operation `waiter` wait for all requests numbered `first .. first + count`.
     pub(crate) fn await_all<M: Mode>(
         &mut self,
         ranks: &mut Ranks,
@@ -78,8 +78,8 @@ impl Requests {
         }
     }
 
-    /// Lets operation `waiter` wait until one of the requests numbered `first .. first + count` is complete,
-    /// and take as many as `take` says then.
+    /// Makes operation `waiter` wait until one of the requests numbered `first .. first + count` is complete, and then
+    /// take requests according to `take`.
     pub(crate) fn await_one<M: Mode>(
         &mut self,
         ranks: &mut Ranks,
@@ -105,8 +105,8 @@ impl Requests {
         ranks.edit_activity::<M>(waiter).pending += u32::from(waits);
     }
 
-    /// Takes complete requests among those numbered `first .. first + count` for operation `waiter`, which
-    /// then waits for none of them; whether there were any.
+    /// Takes complete requests among `first .. first + count` for operation `waiter`, which then waits for none of
+    /// them. Returns whether there were any.
     pub(crate) fn take_complete<M: Mode>(
         &mut self,
         ranks: &mut Ranks,
@@ -144,7 +144,7 @@ impl Requests {
         true
     }
 
-    /// The call that takes numbered request `slot` if it is complete now, as it waits for it and for no other in its place;
+    /// The call that takes numbered request `slot` if it completes now because it waits for exactly this request;
     /// [`NIL`]: none.
     pub(crate) fn taker(&self, ranks: &Ranks, slot: u32) -> u32 {
         let RequestCell { waiter, number, .. } = *self.cells.get(slot);
@@ -158,7 +158,7 @@ impl Requests {
         }
     }
 
-    /// What request `slot` stands for has happened; the operation that waited for it and has taken it, if there is one.
+    /// Completes request `slot`; returns the waiting operation that has taken it, if there is one.
     fn complete<M: Mode>(&mut self, ranks: &mut Ranks, log: &mut MatchLog, slot: u32) -> Option<u32> {
         let RequestCell {
             number,
@@ -170,7 +170,7 @@ impl Requests {
             ..
         } = *self.cells.get(slot);
         if number != NIL && log.steps.wants_now(rank) {
-            // Of a receive that is taken now its message says as much.
+            // For a receive that is taken now, the step of its message holds this information.
             if kind != RequestKind::Receive || self.taker(ranks, slot) == NIL {
                 let complete = StepRecord::of(Step::Complete, rank, Time::ZERO).with_request(number, NIL);
                 log.steps.add_now::<M>(StepRecord { call: op, ..complete });
@@ -192,7 +192,7 @@ impl Requests {
             ranks.activity(waiter).op.kind,
             OpKind::WaitAny { .. } | OpKind::WaitSome { .. }
         ) {
-            // It takes what is complete at the end of this event, which may complete more.
+            // The wait takes all complete requests at the end of this event, which may complete more.
             ranks.wake::<M>(waiter);
             self.cells.edit::<M>(slot).state = State::Done;
             return None;
@@ -205,7 +205,7 @@ impl Requests {
 }
 
 impl Hosts {
-    /// What operation `waiter`, which waits for one of several requests, has been woken for.
+    /// Resumes operation `waiter`, which was woken while waiting for one of several requests.
     pub(crate) fn wake<C: HostContext>(&mut self, ctx: &mut C, waiter: u32) {
         self.mpi.log.steps.set_now(ctx.now());
         let activity = self.ranks.edit_activity::<C>(waiter);
@@ -221,13 +221,13 @@ impl Hosts {
         self.settle(ctx, waiter);
     }
 
-    /// What request `slot` stands for has happened. The caller lets the rank [advance](Hosts::advance).
+    /// Completes request `slot`. The caller lets the rank [advance](Hosts::advance).
     pub(crate) fn complete<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
         if slot == NIL {
             return;
         }
         self.mpi.log.steps.set_now(ctx.now());
-        self.ranks.lost.note::<C>(Of::Request(slot));
+        self.ranks.lost.note::<C>(Dependent::Request(slot));
         let requests = &mut self.mpi.requests;
         let Some(waiter) = requests.complete::<C>(&mut self.ranks, &mut self.mpi.log, slot) else {
             return;
@@ -238,7 +238,7 @@ impl Hosts {
             background,
             ..
         } = *self.ranks.activity(waiter);
-        // A collective in the background handles them when the library is at work.
+        // A background collective handles its receives when the library makes progress.
         if !background || self.may_progress(rank) {
             self.handle_receives::<C>(waiter, ctx.now());
         }

@@ -1,23 +1,23 @@
-//! Where the executor has stopped, and why.
+//! The state of the executor when it is stuck.
 
 use super::*;
 
 impl Reference<'_> {
-    /// The operation in which `rank` is, if it is not at its end.
+    /// The current operation of `rank`, unless it has ended.
     pub(in super::super) fn blocked(&self, rank: u32) -> Option<Op> {
         self.script.0[rank as usize]
             .get(self.states[rank as usize].next)
             .copied()
     }
 
-    /// Messages that nobody has received.
+    /// Number of messages that were never received.
     pub(in super::super) fn unmatched(&self) -> u64 {
         let messages: usize = self.states.iter().map(|state| state.unexpected.len()).sum();
         let steps: usize = self.steps.values().map(VecDeque::len).sum();
         (messages + steps) as u64
     }
 
-    /// The ranks one of which has to act before `rank` can go on.
+    /// The ranks that could let `rank` continue.
     pub(in super::super) fn waits_for(&self, rank: u32) -> BTreeSet<u32> {
         let Some(op) = self.blocked(rank) else {
             return BTreeSet::new();
@@ -44,15 +44,15 @@ impl Reference<'_> {
         }
         let mut ranks = BTreeSet::new();
         for entry in entries.into_iter().filter(|&entry| !self.entries[entry].done) {
-            match &self.entries[entry].who {
-                Who::Nobody => {}
-                Who::Rank(rank) => drop(ranks.insert(*rank)),
-                Who::Any(members) => ranks.extend(members),
-                Who::Collective(at) => {
+            match &self.entries[entry].peers {
+                Peers::None => {}
+                Peers::Rank(rank) => drop(ranks.insert(*rank)),
+                Peers::Any(members) => ranks.extend(members),
+                Peers::Collective(at) => {
                     let (receive, send) = self.running[*at].step.expect("an unfinished collective is in a step");
                     ranks.extend(receive);
                     if let Some(send) = send.filter(|&send| !self.entries[send].done)
-                        && let Who::Rank(to) = self.entries[send].who
+                        && let Peers::Rank(to) = self.entries[send].peers
                     {
                         ranks.insert(to);
                     }
