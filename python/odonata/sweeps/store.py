@@ -123,10 +123,12 @@ class Store:
                 raise
             raise self._error(f"the folder cannot be read: {error.strerror}", "a folder, or none") from None
         if names - {LOCK} and JOURNAL_FILE not in names:
-            raise self._error("the folder is not a sweep", f"a folder that holds {JOURNAL_FILE}, or none")
+            expected = f"a folder that holds {JOURNAL_FILE}, or none"
+            hint = "choose another folder with " + option("out")
+            raise self._error("the folder is not a sweep", expected, hint)
 
-    def _error(self, problem: str, expected: str) -> InputError:
-        return InputError(problem, key=option("out"), value=str(self.folder), expected=expected)
+    def _error(self, problem: str, expected: str, hint: str | None = None) -> InputError:
+        return InputError(problem, key=option("out"), value=str(self.folder), expected=expected, hint=hint)
 
 
 def read(journal: Path) -> dict[str, dict[str, Any]]:
