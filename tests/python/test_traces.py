@@ -113,10 +113,10 @@ def test_a_trace_that_is_not_whole_is_used_by_nobody_who_does_not_ask_for_it(she
     shell.write(text + "incomplete_trace = true\n")
     checked = shell("check", "scenario.toml")
     assert checked.code == 0
-    assert "8 of 8 files are not whole" in checked.out + checked.err
+    assert "8 of 8 files are truncated" in checked.out + checked.err
     done = shell("run", "scenario.toml", "-o", str(tmp_path / "results"))
     assert done.code == 0
-    assert "8 of 8 files are not whole" in done.err
+    assert "8 of 8 files are truncated" in done.err
 
 
 def test_repeat_writes_a_trace_that_does_it_again(shell, ring, tmp_path):
