@@ -1,6 +1,6 @@
 //! Reading the servers: metrics, which writes are blocked, and whether everything came home.
 
-use crate::server::{DeviceQueue, DrainStage, Space};
+use crate::server::{DrainStage, Space};
 use crate::{DeviceMetrics, DeviceParams, FaultMetrics, Metrics, RequestHeader, ServerParams, Servers};
 use odonata_engine::{Digest, NIL};
 use odonata_units::Time;
@@ -101,7 +101,7 @@ impl Servers {
 
     /// Memory of `server` in use, in bytes (whole blocks).
     pub fn memory_in_use(&self, server: u32) -> u64 {
-        self.memories.get(server).blocks_taken * self.params[server as usize].block()
+        self.memories.bytes_in_use(server)
     }
 
     /// Length of the piece in `slot`, in bytes.
@@ -130,11 +130,11 @@ impl Servers {
         stage.fetching != NIL || stage.sending != NIL || self.blocks_leaving(server) > 0
     }
 
-    /// Blocks of `server` that leave for the tier below.
+    /// Blocks of `server` that leave for the lower tier.
     fn blocks_leaving(&self, server: u32) -> u32 {
         match self.params[server as usize].next {
-            Some(_) if self.ways.reserves.len() > server as usize => {
-                let reserve = self.ways.reserves.get(server);
+            Some(_) if self.lower_tiers.reserves.len() > server as usize => {
+                let reserve = self.lower_tiers.reserves.get(server);
                 reserve.fetching + reserve.sending
             }
             _ => 0,
@@ -145,7 +145,7 @@ impl Servers {
     pub fn accesses_in_service(&self, server: u32) -> u32 {
         self.devices
             .of(server)
-            .map(|device| self.queues.get(device).serving)
+            .map(|device| self.queues.in_service(device))
             .sum()
     }
 
@@ -196,17 +196,12 @@ impl Servers {
             } = *self.drains.get(server);
             let mut reading = u32::from(fetching != NIL && !fetched);
             draining += u32::from(fetching != NIL) + u32::from(sending != NIL);
-            if self.ways.reserves.len() > server as usize {
-                let reserve = self.ways.reserves.get(server);
+            if self.lower_tiers.reserves.len() > server as usize {
+                let reserve = self.lower_tiers.reserves.get(server);
                 reading += reserve.fetching + reserve.filling;
                 draining += reserve.fetching + reserve.sending + reserve.filling;
             }
-            let blocks_taken = self.memories.get(server).blocks_taken;
-            if blocks_taken != 0 || !self.memories.get(server).queue.is_empty() {
-                return Err(format!(
-                    "storage server {server}: {blocks_taken} blocks of memory are still taken"
-                ));
-            }
+            self.memories.audit(server)?;
             let mut accesses = 0;
             for device in self.devices.of(server) {
                 let Space {
@@ -218,8 +213,7 @@ impl Servers {
                         "storage server {server}: {used} B are in use, {written} B were written, {drained} B drained"
                     ));
                 }
-                let DeviceQueue { queued, handed, .. } = *self.queues.get(device);
-                accesses += queued + handed;
+                accesses += self.queues.accesses(device);
             }
             if accesses != reading {
                 return Err(format!("storage server {server}: the device still works for a request"));
@@ -233,7 +227,7 @@ impl Servers {
         }
         if self.syncs.live() != 0 {
             return Err(format!(
-                "storage: {} synchronisations are not answered",
+                "storage: {} synchronizations are not answered",
                 self.syncs.live()
             ));
         }

@@ -8,7 +8,7 @@
 //! | [`DEVICE`] | a piece of it is in the device's queue, none in service | the access in service; of several, the one that ends next |
 //! | [`MEMORY`] | all its pieces wait for memory | the piece that gives its memory back next |
 //!
-//! A synchronisation waits for what its file waits for, and beside that for a block of the [`RESERVE`] (`sync/waits.rs`).
+//! A synchronization waits for what its file waits for, and beside that for a block of the [`RESERVE`] (`sync/waits.rs`).
 //! A device that has nobody in service works off what it has put off: that is charged to the job whose turn came last.
 //! While the device has a fault ([`FaultClock`](crate::faults)), what its clock loses is charged to that ([`FAULT`]): of those who wait for the
 //! device, and of each access that is served for somebody who waits. Who waits for space or memory meanwhile does so for whom it
@@ -53,7 +53,7 @@ pub const FAULT: u8 = 6;
 /// The same of a metadata server.
 pub const METADATA_FAULT: u8 = 7;
 
-/// A block of the reserve, of those that a server hands down to the tier below.
+/// A block of the reserve, of those that a server hands down to the lower tier.
 pub const RESERVED: u8 = 8;
 
 /// Names of what is waited for at servers of all kinds, by number; the first are those of a storage manager.
@@ -69,7 +69,7 @@ pub const SERVER_RESOURCES: [&str; 9] = [
     "reserve",
 ];
 
-/// Who waits at a server, a request or a synchronisation, as long as somebody waits for its answer.
+/// Who waits at a server, a request or a synchronization, as long as somebody waits for its answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiter {
     /// Where it joined its line.
@@ -399,9 +399,10 @@ impl Servers {
     /// Books the waits in a line until `now`.
     pub(crate) fn book<M: Mode>(&mut self, now: Time, line: u32) {
         let cause = (line % LINES) as Cause;
-        let queue = self.queues.get(line / LINES);
-        // Of several in service it is known afterwards who makes room.
-        let holder = (cause == DEVICE && (queue.serving == 0 || queue.handed == 1)).then_some(queue.last);
+        let holder = match cause {
+            DEVICE => self.queues.holder(line / LINES),
+            _ => None,
+        };
         if cause == DEVICE && self.charges_faults {
             self.book_faults::<M>(now, line, holder);
         }
@@ -501,7 +502,7 @@ impl Servers {
 
     /// `device` fails: likewise, of those who wait for one of `causes`.
     pub(crate) fn settle_device_failure<M: Mode>(&mut self, now: Time, device: u32, causes: &[Cause]) {
-        let last = self.queues.get(device).last;
+        let last = self.queues.last_owner(device);
         for &cause in causes {
             self.settle::<M>(now, line(device, cause), cause, last);
         }

@@ -6,9 +6,9 @@
 //! | in memory | the arrival of its piece | taken |
 //! | on the device | the end of its access, the *commit* | taken |
 //! | leaving | the drain has chosen it | taken |
-//! | clean | it is below as well, and its copy stays (`below.rs`) | taken until somebody needs it |
-//! | filling | it was read from below, and its copy comes | taken |
-//! | below | the drain is done with it | free |
+//! | clean | the lower tier has it, and its copy stays (`lower_tier.rs`) | taken until somebody needs it |
+//! | filling | it was read from the lower tier, and its copy comes | taken |
+//! | in the lower tier | the drain is done with it | free |
 //! | lost | its server has failed (`failure.rs`) | free |
 //!
 //! What was removed (`remove.rs`) is no range any more.
@@ -69,7 +69,7 @@ fn take<M: Mode>(spaces: &mut Store<Space>, first: u32, place: Place, bytes: u64
         Place::Device(_) => space.dirty += bytes,
         Place::Leaving(_) => space.leaving += bytes,
         Place::Clean(_) | Place::Used(_) => space.clean += bytes,
-        Place::Reserved(_) | Place::Memory(_) | Place::Filling(_) | Place::Below | Place::Lost => {}
+        Place::Reserved(_) | Place::Memory(_) | Place::Filling(_) | Place::LowerTier | Place::Lost => {}
     }
 }
 
@@ -82,7 +82,7 @@ fn release<M: Mode>(spaces: &mut Store<Space>, first: u32, old: Extent) {
         Place::Device(_) => space.dirty -= bytes,
         Place::Leaving(_) => space.leaving -= bytes,
         Place::Clean(_) | Place::Used(_) => space.clean -= bytes,
-        Place::Reserved(_) | Place::Memory(_) | Place::Filling(_) | Place::Below | Place::Lost => {}
+        Place::Reserved(_) | Place::Memory(_) | Place::Filling(_) | Place::LowerTier | Place::Lost => {}
     }
 }
 
@@ -251,8 +251,8 @@ impl Servers {
         });
     }
 
-    /// A block of the drain is safe below.
-    pub(crate) fn store_below<M: Mode>(&mut self, slot: u32) {
+    /// A block of the drain is safe in the lower tier.
+    pub(crate) fn store_in_lower_tier<M: Mode>(&mut self, slot: u32) {
         let piece = *self.pieces.get(slot);
         if !self.is_indexed(piece.server) {
             let space = self.spaces.edit::<M>(piece.device);

@@ -80,7 +80,7 @@ impl Servers {
             let request = self.requests.get(slot);
             request.server == server && !request.dead
         };
-        self.synchronises(server)
+        self.synchronizes(server)
             || self.pieces.slots().into_iter().any(of_piece)
             || self.requests.slots().into_iter().any(of_request)
     }
@@ -161,9 +161,8 @@ impl Servers {
     fn fail_device<M: Mode>(&mut self, now: Time, device: u32, actions: &mut Actions) {
         let server = self.devices.server_of(device);
         self.settle_device_failure::<M>(now, device, &[SPACE, DEVICE]);
-        let mut queued: BTreeSet<u32> = self.queues.get(device).queue.iter(&self.pieces).collect();
-        let queue = self.queues.edit::<M>(device);
-        (queue.queue, queue.queued) = (List::EMPTY, 0);
+        let mut queued: BTreeSet<u32> = self.queues.waiting(device).iter(&self.pieces).collect();
+        self.queues.clear::<M>(device);
         self.spaces.edit::<M>(device).reservations = List::EMPTY;
         self.forget_clean_ranges::<M>(device);
 
@@ -261,14 +260,14 @@ impl Servers {
     /// Takes those of `dead` that wait for memory out of the line; which they are.
     fn leave_memory_queue<M: Mode>(&mut self, server: u32, dead: &[u32]) -> BTreeSet<u32> {
         let dead: BTreeSet<u32> = dead.iter().copied().collect();
-        let all: Vec<u32> = self.memories.get(server).queue.iter(&self.pieces).collect();
+        let all: Vec<u32> = self.memories.waiting(server).iter(&self.pieces).collect();
         let (leave, stay): (Vec<u32>, Vec<u32>) = all.into_iter().partition(|slot| dead.contains(slot));
         if !leave.is_empty() {
             let mut queue = List::EMPTY;
             for slot in stay {
                 queue.push::<M, _>(&mut self.pieces, slot);
             }
-            self.memories.edit::<M>(server).queue = queue;
+            self.memories.set_waiting::<M>(server, queue);
         }
         leave.into_iter().collect()
     }
@@ -277,7 +276,7 @@ impl Servers {
     fn leave_reserve<M: Mode>(&mut self, now: Time, slot: u32, piece: &Piece) -> bool {
         let server = piece.server;
         if self.params[server as usize].next.is_some() {
-            let reserve = self.ways.reserves.edit::<M>(server);
+            let reserve = self.lower_tiers.reserves.edit::<M>(server);
             match piece.kind {
                 PieceKind::Fill => reserve.filling -= 1,
                 _ => reserve.fetching -= 1,

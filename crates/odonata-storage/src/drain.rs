@@ -31,7 +31,7 @@ impl Servers {
         } = *self.pieces.get(slot);
         drain.sending = NIL;
         let link_next = drain.fetched;
-        self.store_below::<M>(slot);
+        self.store_in_lower_tier::<M>(slot);
         self.pieces.free::<M>(slot);
         self.spaces.edit::<M>(device).drained += bytes;
         self.metrics.edit::<M>(server).bytes_drained += bytes;
@@ -50,7 +50,7 @@ impl Servers {
     pub(crate) fn feed_drain<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
         let params = &self.params[server as usize];
         let Some(to) = params.drain else {
-            self.feed_below::<M>(now, server, actions);
+            self.feed_lower_tier::<M>(now, server, actions);
             return;
         };
         let DrainStage { fetching, turn, .. } = *self.drains.get(server);

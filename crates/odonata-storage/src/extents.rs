@@ -24,14 +24,14 @@ pub enum Place {
     Device(u8),
     /// On a device, and on their way down.
     Leaving(u8),
-    /// On a device and below: a clean copy.
+    /// On a device and in the lower tier: a clean copy.
     Clean(u8),
     /// The same, read since it became clean or was passed over.
     Used(u8),
-    /// Below, and a clean copy is on its way to a device.
+    /// In the lower tier, and a clean copy is on its way to a device.
     Filling(u8),
-    /// Below alone.
-    Below,
+    /// In the lower tier alone.
+    LowerTier,
     /// Nowhere any more: their server has failed.
     Lost,
 }
@@ -47,11 +47,11 @@ impl Place {
             | Place::Clean(device)
             | Place::Used(device)
             | Place::Filling(device) => Some(device),
-            Place::Below | Place::Lost => None,
+            Place::LowerTier | Place::Lost => None,
         }
     }
 
-    /// Whether there is a copy below of all of them, and space for another on a device.
+    /// Whether the lower tier has a copy of all of them, and space for another on a device.
     pub fn is_clean(self) -> bool {
         matches!(self, Place::Clean(_) | Place::Used(_))
     }

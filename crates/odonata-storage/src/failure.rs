@@ -7,14 +7,14 @@
 //! | bytes in memory, of writes that it has acknowledged | lost |
 //! | bytes of writes that it has not acknowledged | dropped: their clients write them again |
 //! | blocks on their way down | arrive: they have left |
-//! | what is below as well | is below |
+//! | copies of bytes that the lower tier has | stay there |
 //! | accesses that a device was handed | end, for nobody |
 //!
 //! **When.** Faults are known beforehand, so that a failure needs no event of its own: every input of a server is behind
 //! [`is_up`](Servers::is_up), which lets it fail as of the time at which it has. Between that time and the input nothing has
 //! happened to it.
 //!
-//! **What is under way.** Pieces, requests and synchronisations that somebody will still mention (a message, a device) are *dead*:
+//! **What is under way.** Pieces, requests and synchronizations that somebody will still mention (a message, a device) are *dead*:
 //! their slots are freed when that has happened. Whoever asks for data gets them in any case, clients answer every pull.
 //!
 //! **Conservation.** What a job has committed is stored, overwritten, lost or dropped ([`Servers::audit`]).
@@ -257,13 +257,11 @@ impl Servers {
 
     /// Empties all lists of `server`; the pieces that were in some, and are mentioned by them alone.
     fn empty_queues<M: Mode>(&mut self, server: u32) -> BTreeSet<u32> {
-        let memory = *self.memories.get(server);
-        let mut queued: BTreeSet<u32> = memory.queue.iter(&self.pieces).collect();
-        *self.memories.edit::<M>(server) = Default::default();
+        let mut queued: BTreeSet<u32> = self.memories.waiting(server).iter(&self.pieces).collect();
+        self.memories.clear::<M>(server);
         for device in self.devices.of(server) {
-            queued.extend(self.queues.get(device).queue.iter(&self.pieces));
-            let queue = self.queues.edit::<M>(device);
-            (queue.queue, queue.queued) = (List::EMPTY, 0);
+            queued.extend(self.queues.waiting(device).iter(&self.pieces));
+            self.queues.clear::<M>(device);
             self.spaces.edit::<M>(device).reservations = List::EMPTY;
             self.forget_clean_ranges::<M>(device);
         }
@@ -271,8 +269,8 @@ impl Servers {
         let drain = self.drains.edit::<M>(server);
         queued.extend(Some(drain.fetching).filter(|_| drain.fetched));
         (drain.fetching, drain.fetched) = (NIL, false);
-        if self.ways.reserves.len() > server as usize {
-            let reserve = self.ways.reserves.edit::<M>(server);
+        if self.lower_tiers.reserves.len() > server as usize {
+            let reserve = self.lower_tiers.reserves.edit::<M>(server);
             (reserve.fetching, reserve.filling) = (0, 0);
         }
         queued
@@ -288,8 +286,8 @@ impl Servers {
             }
         } else {
             let OpenRequest { what, answered, .. } = *self.requests.get(piece.request);
-            let is_below = piece.missing == 1 && !piece.down;
-            if is_below {
+            let is_in_lower_tier = piece.missing == 1 && !piece.down;
+            if is_in_lower_tier {
                 self.store_around::<M>(&piece);
             } else if what.operation.is_write() && answered && !piece.down && piece.removed {
                 self.removed_on_arrival::<M>(&piece);
@@ -325,9 +323,9 @@ impl Servers {
                     self.failures.edit::<M>(server, extent.owner).on_devices += extent.bytes();
                 }
                 Place::Clean(_) | Place::Used(_) | Place::Filling(_) => {
-                    self.shift::<M>(server, object, range, extent.owner, Place::Below);
+                    self.shift::<M>(server, object, range, extent.owner, Place::LowerTier);
                 }
-                Place::Leaving(_) | Place::Below | Place::Lost => {}
+                Place::Leaving(_) | Place::LowerTier | Place::Lost => {}
             }
         }
     }
@@ -347,7 +345,7 @@ impl Servers {
             *sum += extent.bytes();
         }
         if what.operation.is_rerouted() {
-            // Nobody here knows what the other server had; the tier below knows what it has from there, and says so to who is told.
+            // The other server's contents are unknown here. The lower tier knows what it has of them, and tells a reader that tolerates loss.
             lost = match what.operation.tolerates_loss() && self.params[server as usize].next.is_some() {
                 true => lost,
                 false => what.bytes - known,

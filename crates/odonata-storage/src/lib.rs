@@ -88,17 +88,17 @@
 //! creates and looks up files asks [`MetadataServers`], which are machines of their own.
 //!
 //! Devices are those of `odonata-device`. Read `params` for what can be set, `manager` for the life of a request, then
-//! `service` (the devices' queues), `sharing` (whose turn it is), `contents` and `extents` (what is where), `drain`, `below` (the
-//! tier below), `sync`, `remove`, `blame` and `audit`; `faults` for what makes devices and metadata servers slow for a while,
+//! `service` (the devices' queues), `sharing` (whose turn it is), `contents` and `extents` (what is where), `drain`, `lower_tier`,
+//! `sync`, `remove`, `blame` and `audit`; `faults` for what makes devices and metadata servers slow for a while,
 //! and `failure` for servers that fail.
 
 mod accesses;
 mod action;
 mod audit;
-mod below;
 mod blame;
 mod contents;
 mod device_failure;
+mod device_queues;
 mod devices;
 mod drain;
 mod extents;
@@ -106,7 +106,9 @@ mod failure;
 mod faults;
 mod layout;
 mod lock;
+mod lower_tier;
 mod manager;
+mod memory;
 mod metadata;
 mod observe;
 mod occupancy;
@@ -124,7 +126,6 @@ mod sync;
 pub use accesses::DeviceAccess;
 pub use action::{Action, Actions, Origin};
 pub use audit::BlockedWrite;
-pub use below::{TierContents, TierMetrics};
 pub use blame::{
     DIRECTORY, FAULT, LOCK, METADATA_FAULT, RESERVED, RESOURCES, RequestLoss, SERVER_RESOURCES, ServerCharge,
     ServerWaitSeries, THREAD,
@@ -134,6 +135,7 @@ pub use failure::Losses;
 pub use faults::{Fault, FaultKind, FaultMetrics, FaultPeriod, Outage};
 pub use layout::{FileLayout, FileName, Layout, Part, Parts, Start, StripeCount, Striped, Striping};
 pub use lock::{ExtentLocks, LockCharge, LockMetrics, Locks};
+pub use lower_tier::{TierContents, TierMetrics};
 pub use manager::Servers;
 pub use metadata::{
     Begun, CALLS as METADATA_CALLS, Distribution, Metadata, MetadataCall, MetadataCharge, MetadataMetrics,

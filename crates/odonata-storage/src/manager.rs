@@ -1,16 +1,18 @@
 //! The storage manager: space, memory and pipelining, after the burst-buffer server of the MFNetSim
 //! study. The devices' queues are in `service.rs`, the drain in `drain.rs`.
 
-use crate::below::Ways;
 use crate::blame::{Books, LINES, MEMORY, SPACE, line};
 use crate::contents::Contents;
 use crate::device_failure::DeviceFailures;
+use crate::device_queues::DeviceQueues;
 use crate::devices::Devices;
 use crate::failure::{Asked, Failures};
+use crate::lower_tier::LowerTiers;
+use crate::memory::MemoryPools;
 use crate::occupancy::OccupancySeries;
 use crate::open_request::{OpenRequest, Piece, Wait};
 use crate::remove::Removals;
-use crate::server::{DeviceQueue, DrainStage, Memory, Space};
+use crate::server::{DrainStage, Space};
 use crate::settings::Acknowledge;
 use crate::sharing::Turns;
 use crate::stage::Stages;
@@ -34,17 +36,17 @@ pub struct Servers {
     pub(crate) pieces: Pool<Piece>,
     /// Per device, as are its queue and what was measured there.
     pub(crate) spaces: Store<Space>,
-    pub(crate) queues: Store<DeviceQueue>,
+    pub(crate) queues: DeviceQueues,
     pub(crate) devices: Devices,
     pub(crate) device_metrics: Store<DeviceMetrics>,
-    pub(crate) memories: Store<Memory>,
+    pub(crate) memories: MemoryPools,
     pub(crate) drains: Store<DrainStage>,
     pub(crate) metrics: Store<Metrics>,
     /// When the last byte of a write of each job came to a device.
     pub(crate) committed: Store<Time>,
     pub(crate) turns: Turns,
     pub(crate) contents: Contents,
-    pub(crate) ways: Ways,
+    pub(crate) lower_tiers: LowerTiers,
     pub(crate) syncs: Syncs,
     pub(crate) removals: Removals,
     pub(crate) stages: Stages,
@@ -68,7 +70,7 @@ journalled!(Servers {
     committed,
     turns,
     contents,
-    ways,
+    lower_tiers,
     syncs,
     removals,
     stages,
@@ -88,7 +90,8 @@ impl Servers {
             params.check().map_err(|why| (server, why))?;
         }
         let n = params.len();
-        let (devices, ways) = (Devices::new(&params), Ways::new(&params));
+        let (devices, lower_tiers) = (Devices::new(&params), LowerTiers::new(&params));
+        let memories = MemoryPools::new(&params);
         let all = devices.len() as usize;
         Ok(Servers {
             params,
@@ -96,16 +99,16 @@ impl Servers {
             requests: Pool::new(),
             pieces: Pool::new(),
             spaces: Store::filled(all, Space::default()),
-            queues: Store::filled(all, DeviceQueue::default()),
+            queues: DeviceQueues::new(all),
             devices,
             device_metrics: Store::filled(all, DeviceMetrics::default()),
-            memories: Store::filled(n, Memory::default()),
+            memories,
             drains: Store::filled(n, DrainStage::default()),
             metrics: Store::filled(n, Metrics::default()),
             committed: Store::new(),
             turns: Turns::off(),
             contents: Contents::new(n, 0),
-            ways,
+            lower_tiers,
             syncs: Syncs::new(n),
             removals: Removals::new(),
             stages: Stages::off(),
@@ -389,16 +392,15 @@ impl Servers {
     }
 
     fn want_memory<M: Mode>(&mut self, now: Time, server: u32, piece: u32, actions: &mut Actions) {
-        // A block that comes back goes to the next in line at once: while one is free, nobody waits.
-        if self.memories.get(server).blocks_taken < self.params[server as usize].blocks() {
+        // A block that comes back goes to the next in line at once: no piece waits while one is free.
+        if self.memories.has_free_block(server) {
             let Piece { owner, bytes, .. } = *self.pieces.get(piece);
             let sharing = self.params[server as usize].manager.sharing;
             let line = line(self.devices.of(server).start, MEMORY);
             self.turns.charge::<M>(sharing, line, owner, bytes);
             self.grant_memory::<M>(now, server, piece, actions);
         } else {
-            let memory = self.memories.edit::<M>(server);
-            memory.queue.push::<M, _>(&mut self.pieces, piece);
+            self.memories.wait::<M>(server, piece, &mut self.pieces);
             let request = self.pieces.get(piece).request;
             self.requests.edit::<M>(request).at_memory += 1;
         }
@@ -408,9 +410,7 @@ impl Servers {
         let Piece {
             request, bytes, since, ..
         } = *self.pieces.get(slot);
-        let memory = self.memories.edit::<M>(server);
-        memory.blocks_taken += 1;
-        let in_use = memory.blocks_taken * self.params[server as usize].block();
+        let in_use = self.memories.take::<M>(server);
         let metrics = self.metrics.edit::<M>(server);
         metrics.memory_wait_ps += u128::from((now - since).0);
         metrics.peak_memory = metrics.peak_memory.max(in_use);
@@ -424,9 +424,9 @@ impl Servers {
             });
         } else if stages {
             self.fetch_stage::<M>(now, slot, actions);
-        } else if self.is_below(slot) {
+        } else if self.is_in_lower_tier(slot) {
             if !self.waits_for_stage::<M>(slot) {
-                self.ask_below::<M>(now, slot, false, actions);
+                self.ask_lower_tier::<M>(now, slot, false, actions);
             }
         } else {
             self.count_hit::<M>(slot);
@@ -512,11 +512,9 @@ impl Servers {
         self.settle_memory::<M>(now, server, owner);
         let sharing = self.params[server as usize].manager.sharing;
         let line = line(self.devices.of(server).start, MEMORY);
-        let mut waiting = self.memories.get(server).queue;
+        let mut waiting = self.memories.waiting(server);
         let next = self.turns.pop::<M, _>(sharing, line, &mut waiting, &mut self.pieces);
-        let memory = self.memories.edit::<M>(server);
-        memory.blocks_taken -= 1;
-        memory.queue = waiting;
+        self.memories.give_back::<M>(server, waiting);
         if let Some(piece) = next {
             let waiter = self.pieces.get(piece).request;
             self.requests.edit::<M>(waiter).at_memory -= 1;

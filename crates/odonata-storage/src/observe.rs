@@ -46,7 +46,7 @@ impl Servers {
     pub fn in_service(&self, slot: u32) -> (u32, ServerAccess) {
         let piece = self.pieces.get(slot);
         let (kind, client) = match piece.request {
-            // Of a copy from below, nobody is the client.
+            // Of a copy from the lower tier, nobody is the client.
             _ if piece.kind == PieceKind::Fill => (AccessKind::Write, NIL),
             NIL => (AccessKind::Fetch, NIL),
             request => {
@@ -84,7 +84,7 @@ impl Servers {
             joined,
             begin,
             used: self.spaces.get(piece.device).used,
-            memory: self.memories.get(piece.server).blocks_taken * self.params[piece.server as usize].block(),
+            memory: self.memories.bytes_in_use(piece.server),
         }
     }
 

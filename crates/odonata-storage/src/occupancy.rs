@@ -99,9 +99,10 @@ impl Servers {
         if self.occupancy.interval.is_none() {
             return;
         }
-        let queues = self.devices.of(server).map(|device| self.queues.get(device));
         let level = Occupancy {
-            accesses: queues.map(|queue| u128::from(queue.queued + queue.handed)).sum(),
+            accesses: (self.devices.of(server))
+                .map(|device| u128::from(self.queues.accesses(device)))
+                .sum(),
             memory: u128::from(self.memory_in_use(server)),
             used: u128::from(self.used(server)),
         };

@@ -24,7 +24,7 @@ pub(crate) struct OpenRequest {
     pub(crate) done: u64,
     /// Whether it is a write that is answered when it is in memory: its pieces are in flight until then.
     pub(crate) write_back: bool,
-    /// Whether it brings data from below to the device, for no receiver.
+    /// Whether it brings data from the lower tier to the device, for no receiver.
     pub(crate) stages: bool,
     /// Whether it was answered: nobody waits for the rest.
     pub(crate) answered: bool,
@@ -123,7 +123,7 @@ pub(crate) struct Piece {
     /// The job that it belongs to.
     pub(crate) owner: u16,
     pub(crate) kind: PieceKind,
-    /// Of a write-through: how many of device and tier below do not have it yet.
+    /// Of a write-through: how many of device and lower tier do not have it yet.
     pub(crate) missing: u8,
     /// Whether it is on its way down.
     pub(crate) down: bool,
@@ -131,7 +131,7 @@ pub(crate) struct Piece {
     pub(crate) dead: bool,
     /// Whether its file was removed since.
     pub(crate) removed: bool,
-    /// Whether the tier below has lost some of it.
+    /// Whether the lower tier has lost some of it.
     pub(crate) lost: bool,
     /// Of a dead one, whether it has a block of memory of a server that is there.
     pub(crate) has_block: bool,
@@ -149,11 +149,11 @@ pub(crate) struct Piece {
 pub(crate) enum PieceKind {
     /// A request.
     Request,
-    /// A read whose data have come from below.
+    /// A read whose data have come from the lower tier.
     Fetched,
     /// On its way down.
     Drain,
-    /// A clean copy of what was read from below, on its way to the device.
+    /// A clean copy of what was read from the lower tier, on its way to the device.
     Fill,
 }
 

@@ -31,7 +31,7 @@ pub struct ServerParams {
     /// How the server drains; `None`: what is written stays. It drains below the threshold as well while a reservation waits
     /// for space: otherwise a request larger than `capacity - threshold` could wait for ever.
     pub drain: Option<Drain>,
-    /// What the server does with the tier below it, to which its caller carries what it says ([`Action::AskLowerTier`](crate::Action::AskLowerTier));
+    /// What the server does with its lower tier, to which its caller carries what it says ([`Action::AskLowerTier`](crate::Action::AskLowerTier));
     /// `None`: there is none. Needs an index, unless it is write-around.
     pub next: Option<Policy>,
     /// Its tier, counted from the one that clients use.

@@ -1,15 +1,15 @@
-//! Removal of a file (`unlink`): what a server holds of an object is free at once, then what is below.
+//! Removal of a file (`unlink`): what a server holds of an object is free at once, then what lower tiers hold.
 //!
 //! | what there is of the object when a removal arrives | what becomes of it |
 //! |---|---|
-//! | on a device, leaving, clean, filling, below | removed: its space is free now |
+//! | on a device, leaving, clean, filling, in the lower tier | removed: its space is free now |
 //! | writes that have their space | are answered as ever; what they bring to a device is removed when it comes there |
 //! | writes that still wait for space, and all that comes later | come behind the removal: they write a new file |
 //! | reads under way | are answered; what they have not fetched yet nobody has written |
 //! | blocks that the drain reads | do not leave |
 //! | blocks on their way down | arrive, and are removed there |
 //!
-//! A server asks the tier below at once, so that full servers there have space again, and once more when nothing of the object is
+//! A server asks the lower tier at once, so that full servers there have space again, and once more when nothing of the object is
 //! on its way down any longer, if there was something. It answers after that. A server without an index
 //! (`storage.manager.extents`) does not know which bytes are whose, frees nothing and only passes the removal on.
 //!
@@ -24,7 +24,7 @@ use crate::open_request::{Piece, PieceKind};
 use crate::settings::WritePolicy;
 use crate::{Action, Actions, Origin, RequestHeader, Servers, StorageRequest};
 
-/// A removal that waits for the tier below.
+/// A removal that waits for the lower tier.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Removal {
     what: StorageRequest,

@@ -17,7 +17,7 @@ pub(crate) struct Space {
     pub(crate) dirty: u64,
     /// Bytes of those in use that are on their way out.
     pub(crate) leaving: u64,
-    /// Bytes of those in use that are below as well, and need not stay.
+    /// Bytes of those in use that the lower tier has as well, and that need not stay.
     pub(crate) clean: u64,
     /// Ranges that have become clean, oldest first.
     pub(crate) ranges: List,
@@ -28,32 +28,6 @@ pub(crate) struct Space {
     pub(crate) fetched: u64,
     /// Requests that wait for space, first come first served.
     pub(crate) reservations: List,
-}
-
-/// The memory of a server.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Memory {
-    /// Blocks taken from the pool.
-    pub(crate) blocks_taken: u64,
-    /// Pieces that wait for a block, first come first served.
-    pub(crate) queue: List,
-}
-
-/// A device's accesses.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(crate) struct DeviceQueue {
-    /// Pieces that have not been handed to it.
-    pub(crate) queue: List,
-    /// How many those are.
-    pub(crate) queued: u32,
-    /// Accesses that have been handed to it and have not ended.
-    pub(crate) handed: u32,
-    /// Those among them whose turn has come.
-    pub(crate) serving: u32,
-    /// Since when there are such.
-    pub(crate) busy_since: Time,
-    /// The job of the access whose turn has come last.
-    pub(crate) last: u16,
 }
 
 /// The drain: a two-stage pipeline with one buffer per stage.

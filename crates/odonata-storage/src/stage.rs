@@ -1,12 +1,12 @@
-//! Stage-in and read-ahead: what will be read is brought from the tier below to the devices before anybody asks for it.
+//! Stage-in and read-ahead: what will be read is brought from the lower tier to the devices before anybody asks for it.
 //!
 //! ```text
-//!   stage-in    a job's client: range -> blocks that are not here: memory -> below -> memory -> device, clean -> answered when all are here
+//!   stage-in    a job's client: range -> blocks that are not here: memory -> lower tier -> memory -> device, clean -> answered when all are here
 //!   read-ahead  a reader goes on where it has ended: the next `read_ahead` bytes likewise, for nobody in particular
 //! ```
 //!
 //! It is a read without a receiver: it takes memory and its turn at the device as requests do, on the account of its job. A block for
-//! which there is no room beside what is not clean stays below. A read of a block that is on its way here waits for it instead of
+//! which there is no room beside what is not clean stays in the lower tier. A read of a block that is on its way here waits for it instead of
 //! fetching it again.
 //!
 //! Sequential readers are known by where they have ended: a table of 64 places per server, by a hash of object and byte; who
@@ -34,7 +34,7 @@ struct Reader {
     input: bool,
 }
 
-/// Blocks on their way here from below, and reads that wait for them.
+/// Blocks on their way here from the lower tier, and reads that wait for them.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Coming {
     staged: List,
@@ -70,7 +70,7 @@ impl StageMetrics {
     }
 }
 
-/// The stages of a set of servers; empty where there is no tier below.
+/// The stages of a set of servers; empty where there is no lower tier.
 #[derive(Debug)]
 pub(crate) struct Stages {
     coming: Store<Coming>,
@@ -138,7 +138,7 @@ impl Servers {
         self
     }
 
-    /// What was brought for each job here, and what it took away; nothing where there is no tier below.
+    /// What was brought for each job here, and what it took away; nothing where there is no lower tier.
     pub fn stage_metrics(&self) -> impl Iterator<Item = (u16, StageMetrics)> + '_ {
         (0..).zip(self.stages.metrics.iter().copied())
     }
@@ -161,7 +161,7 @@ impl Servers {
         self.begin_stage::<M>(now, server, what, false, actions);
     }
 
-    /// Whether `server` can keep copies of what is below.
+    /// Whether `server` can keep copies of what the lower tier has.
     fn caches(&self, server: u32) -> bool {
         self.is_indexed(server) && self.params[server as usize].next.is_some() && !self.stages.coming.is_empty()
     }
@@ -256,13 +256,13 @@ impl Servers {
         readers
     }
 
-    /// Asks the tier below for a piece of a stage.
+    /// Asks the lower tier for a piece of a stage.
     pub(crate) fn fetch_stage<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let server = self.pieces.get(slot).server;
         let mut staged = self.stages.coming.get(server).staged;
         staged.push::<M, _>(&mut self.pieces, slot);
         self.stages.coming.edit::<M>(server).staged = staged;
-        self.ask_below::<M>(now, slot, false, actions);
+        self.ask_lower_tier::<M>(now, slot, false, actions);
     }
 
     /// Until where byte `offset` of an object, which is not here, is on its way here in one block.
@@ -299,7 +299,7 @@ impl Servers {
         true
     }
 
-    /// A piece of a stage has come from below: reads that wait for it go on, and it goes to its device if there is room.
+    /// A piece of a stage has come from the lower tier: reads that wait for it go on, and it goes to its device if there is room.
     pub(crate) fn stage_arrived<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let piece = *self.pieces.get(slot);
         self.readers_go_on::<M>(now, &piece, actions);
@@ -326,7 +326,7 @@ impl Servers {
         self.join_device::<M>(now, slot, actions);
     }
 
-    /// What was staged with `piece` is in memory: reads that wait for it are served from there. Of what is lost below, each asks itself.
+    /// What was staged with `piece` is in memory: reads that wait for it are served from there. Of what is lost in the lower tier, each asks itself.
     pub(crate) fn readers_go_on<M: Mode>(&mut self, now: Time, piece: &Piece, actions: &mut Actions) {
         if self.stages.coming.is_empty() {
             return;
@@ -351,7 +351,7 @@ impl Servers {
         *self.stages.coming.edit::<M>(server) = coming;
         for slot in go_on {
             match piece.lost {
-                true => self.ask_below::<M>(now, slot, false, actions),
+                true => self.ask_lower_tier::<M>(now, slot, false, actions),
                 false => self.push_piece(slot, actions),
             }
         }
@@ -380,6 +380,6 @@ impl Servers {
         self.finish_piece::<M>(now, slot, actions);
         self.settle_space::<M>(now, piece.device, piece.owner);
         self.reserve::<M>(now, piece.device, actions);
-        self.feed_below::<M>(now, piece.server, actions);
+        self.feed_lower_tier::<M>(now, piece.server, actions);
     }
 }

@@ -1,16 +1,16 @@
-//! Synchronisation of a file (`fsync`): waits until what was acknowledged of an object is committed.
+//! Synchronization of a file (`fsync`): waits until what was acknowledged of an object is committed.
 //!
 //! ```text
-//!   arrives -> acknowledged writes of the object     -> volatile caches   -> what is here alone  -> the tier below -> answer
+//!   arrives -> acknowledged writes of the object     -> volatile caches   -> what is here alone  -> the lower tier -> answer
 //!              have come to their devices                of the devices       has gone down          does the same
-//!              (acknowledge = "memory")                  are written out      (only with `below`)
+//!              (acknowledge = "memory")                  are written out      (only to the last tier)
 //! ```
 //!
 //! It waits for writes that were acknowledged before it came: with `acknowledge = "device"` there are none under way, and it takes
-//! its two messages and the devices' caches. With `below`, the object's blocks that are on devices of the server alone leave
+//! its two messages and the devices' caches. To the last tier, the object's blocks that are on devices of the server alone leave
 //! before others, whatever the policy says, from its first byte to its last; what is written behind that line meanwhile is a
-//! matter of the next synchronisation, so that a file which is written on and on holds nobody up for ever. A server that passes
-//! its devices by asks the tier below in any case.
+//! matter of the next synchronization, so that a file which is written on and on holds nobody up for ever. A server that passes
+//! its devices by asks the lower tier in any case.
 
 mod waits;
 
@@ -25,15 +25,15 @@ use waits::{Blocks, SyncWait};
 /// What it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 enum Phase {
-    /// Writes that were acknowledged, so many, of those with numbers below that of the synchronisation.
+    /// Writes that were acknowledged, so many, of those before the synchronization.
     Writes(u32),
-    /// The caches of devices, or the tier below: its caller says when they are done.
-    Elsewhere,
+    /// The caches of devices, or the lower tier: its caller says when they are done.
+    Passed,
     /// Bytes that have to go down, from the first to the last.
     Drain { from: u64, end: u64 },
 }
 
-/// A synchronisation under way.
+/// A synchronization under way.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Sync {
     what: StorageRequest,
@@ -55,18 +55,18 @@ struct Sync {
 }
 odonata_engine::slots!(Sync);
 
-/// What synchronisations of a server have to know.
+/// What synchronizations of a server have to know.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Acknowledged {
     /// Writes that were acknowledged before all of them was on a device.
     writes: u64,
     /// Those of them that are not on a device yet, oldest first.
     uncommitted: List,
-    /// Synchronisations under way.
+    /// Synchronizations under way.
     open: List,
 }
 
-/// The synchronisations of a set of servers.
+/// The synchronizations of a set of servers.
 #[derive(Debug)]
 pub(crate) struct Syncs {
     cells: Pool<Sync>,
@@ -82,24 +82,24 @@ impl Syncs {
         }
     }
 
-    /// Synchronisations under way.
+    /// Synchronizations under way.
     pub(crate) fn live(&self) -> u32 {
         self.cells.live()
     }
 
-    /// The synchronisations under way at `server`, in the order of their arrival.
+    /// The synchronizations under way at `server`, in the order of their arrival.
     fn open(&self, server: u32) -> Vec<u32> {
         self.servers.get(server).open.iter(&self.cells).collect()
     }
 }
 
 impl Servers {
-    /// Whether a synchronisation is under way at `server`.
-    pub(crate) fn synchronises(&self, server: u32) -> bool {
+    /// Whether a synchronization is under way at `server`.
+    pub(crate) fn synchronizes(&self, server: u32) -> bool {
         !self.syncs.servers.get(server).open.is_empty()
     }
 
-    /// A synchronisation arrives at `server`.
+    /// A synchronization arrives at `server`.
     pub(crate) fn sync<M: Mode>(&mut self, now: Time, server: u32, what: StorageRequest, actions: &mut Actions) {
         let cell = *self.syncs.servers.get(server);
         let before = cell.uncommitted.iter(&self.requests);
@@ -129,7 +129,7 @@ impl Servers {
         }
     }
 
-    /// The caches that synchronisation `slot` waits for are written out, as announced by [`Action::CachesWritten`].
+    /// The caches that synchronization `slot` waits for are written out, as announced by [`Action::CachesWritten`].
     pub fn caches_written<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         if !self.sync_died::<M>(now, slot) {
             self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
@@ -150,7 +150,7 @@ impl Servers {
         }
     }
 
-    /// Whether the server of synchronisation `slot` has failed meanwhile; forgets it then.
+    /// Whether the server of synchronization `slot` has failed meanwhile; forgets it then.
     fn sync_died<M: Mode>(&mut self, now: Time, slot: u32) -> bool {
         self.is_up::<M>(now, self.syncs.cells.get(slot).server);
         let dead = self.syncs.cells.get(slot).dead;
@@ -165,7 +165,7 @@ impl Servers {
         for slot in self.syncs.open(server) {
             self.set_sync_wait::<M>(at, slot, SyncWait::Nothing);
             match self.syncs.cells.get(slot).phase {
-                Phase::Elsewhere => self.syncs.cells.edit::<M>(slot).dead = true,
+                Phase::Passed => self.syncs.cells.edit::<M>(slot).dead = true,
                 Phase::Writes(_) | Phase::Drain { .. } => self.syncs.cells.free::<M>(slot),
             }
         }
@@ -224,7 +224,7 @@ impl Servers {
             }
         }
         if at > now {
-            self.syncs.cells.edit::<M>(slot).phase = Phase::Elsewhere;
+            self.syncs.cells.edit::<M>(slot).phase = Phase::Passed;
             self.waits_for_cache::<M>(now, slot, last);
             actions.push(Action::CachesWritten { server, slot, at });
         } else {
@@ -237,14 +237,14 @@ impl Servers {
         let Sync { what, server, .. } = *self.syncs.cells.get(slot);
         let leads_down = self.params[server as usize].next.is_some();
         if !(leads_down && what.goes_to_last_tier() && self.is_indexed(server)) {
-            self.sync_below::<M>(now, slot, actions);
+            self.pass_sync_on::<M>(now, slot, actions);
             return;
         }
         let end = self.contents.extents.end_of(server, what.object);
-        let first = self.ways.reserves.get(server).left;
+        let first = self.lower_tiers.reserves.get(server).left;
         let sync = self.syncs.cells.edit::<M>(slot);
         (sync.phase, sync.first) = (Phase::Drain { from: 0, end }, first);
-        self.feed_below::<M>(now, server, actions);
+        self.feed_lower_tier::<M>(now, server, actions);
     }
 
     /// Something may have gone down from `server`: ends the waits for it.
@@ -271,12 +271,12 @@ impl Servers {
                         end,
                     }
                 }
-                None => self.sync_below::<M>(now, slot, actions),
+                None => self.pass_sync_on::<M>(now, slot, actions),
             }
         }
     }
 
-    /// Takes the next block that a synchronisation of `server` wants below: its device, and owner, object, offset, length.
+    /// Takes the next block that a synchronization of `server` wants in the lower tier: its device, and owner, object, offset, length.
     pub(crate) fn leave_for_sync<M: Mode>(&mut self, server: u32) -> Option<(u32, (u16, u64, u64, u64))> {
         if self.syncs.servers.get(server).open.is_empty() {
             return None;
@@ -302,20 +302,20 @@ impl Servers {
         None
     }
 
-    /// Nothing that it waits for is here alone: asks the tier below, or ends.
-    fn sync_below<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+    /// Nothing that it waits for is here alone: asks the lower tier, or ends.
+    fn pass_sync_on<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
         let Sync { what, server, .. } = *self.syncs.cells.get(slot);
         let leads_down = self.params[server as usize].next.is_some();
         if leads_down && (what.goes_to_last_tier() || self.passes_by(server)) {
-            self.syncs.cells.edit::<M>(slot).phase = Phase::Elsewhere;
+            self.syncs.cells.edit::<M>(slot).phase = Phase::Passed;
             actions.push(Action::pass_on(server, Origin::Sync(slot), &what));
         } else {
             self.end_sync::<M>(now, slot, actions);
         }
     }
 
-    /// Answers synchronisation `slot`, and forgets it.
+    /// Answers synchronization `slot`, and forgets it.
     fn end_sync<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
         let Sync { what, server, .. } = *self.syncs.cells.get(slot);

@@ -33,7 +33,7 @@ fn operation(random: &mut Stream) -> Operation {
         Place::Device(0),
         Place::Leaving(1),
         Place::Reserved(1),
-        Place::Below,
+        Place::LowerTier,
     ];
     Operation {
         server: random.below(SERVERS),
@@ -204,7 +204,7 @@ fn ranges_at_the_end_of_all_numbers_are_ranges_like_others() {
     let mut extents = Extents::new(1);
     extents.put::<Plain>(0, u64::MAX, (u64::MAX - 4..u64::MAX, 0, Place::Memory(0)), |_| {});
     extents.put::<Plain>(0, u64::MAX, (5..5, 0, Place::Memory(0)), |_| unreachable!("nothing"));
-    extents.put::<Plain>(0, u64::MAX, (u64::MAX - 2..u64::MAX, 1, Place::Below), |_| {});
+    extents.put::<Plain>(0, u64::MAX, (u64::MAX - 2..u64::MAX, 1, Place::LowerTier), |_| {});
     let found: Vec<_> = extents
         .find(0, u64::MAX, 0..u64::MAX)
         .map(|e| (e.bytes(), e.owner))

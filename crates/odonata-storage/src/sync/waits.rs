@@ -1,13 +1,13 @@
-//! Whom synchronisations wait for, in the books of their server.
+//! Whom synchronizations wait for, in the books of their server.
 //!
-//! | a synchronisation waits for | while | charged to the owner of |
+//! | a synchronization waits for | while | charged to the owner of |
 //! |---|---|---|
 //! | [`DEVICE`] | the oldest acknowledged write of its file is in the device's queue, none of its pieces in service | as of requests |
 //! | [`DEVICE`] | a device writes its volatile cache out | the access whose turn there came last |
 //! | [`DEVICE`] | a block of its file that goes down is in the device's queue, and none in service | as of requests |
 //! | [`RESERVE`] | no block of its file is on its way down, and one should be | the block that leaves the reserve next |
 //!
-//! In all other time its own data are served, or it waits for the tier below, whose books have that. Of several devices a block of the
+//! In all other time its own data are served, or it waits for the lower tier, whose books have that. Of several devices a block of the
 //! file waits for, it is the one that came last. Blocks that were on their way down when it came count for nothing.
 
 use odonata_blame::{Owner, Place as Joined};
@@ -20,7 +20,7 @@ use crate::blame::{DEVICE, LOST, RESERVE, Waiter, line};
 use crate::extents::Place;
 use crate::open_request::{OpenRequest, Piece};
 
-/// What a synchronisation waits for; only where waits are booked.
+/// What a synchronization waits for; only where waits are booked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum SyncWait {
     /// Nothing that its server has and others use.
@@ -41,7 +41,7 @@ pub(crate) enum Block {
     /// Served by it.
     Served,
     /// On its way.
-    Below,
+    LowerTier,
 }
 
 /// How many blocks of its file that leave behind it are where.
@@ -49,7 +49,7 @@ pub(crate) enum Block {
 pub(super) struct Blocks {
     queued: u32,
     served: u32,
-    below: u32,
+    lower_tier: u32,
     /// The device that the last of them waits for.
     device: u32,
 }
@@ -59,13 +59,13 @@ impl Blocks {
         match block {
             Block::Queued => &mut self.queued,
             Block::Served => &mut self.served,
-            Block::Below => &mut self.below,
+            Block::LowerTier => &mut self.lower_tier,
         }
     }
 }
 
 impl Servers {
-    /// What synchronisation `slot` waits for now.
+    /// What synchronization `slot` waits for now.
     fn sync_waits_for(&self, slot: u32) -> SyncWait {
         let sync = self.syncs.cells.get(slot);
         match sync.phase {
@@ -83,19 +83,19 @@ impl Servers {
                 }
             }
             Phase::Writes(_) => SyncWait::Nothing,
-            Phase::Elsewhere => sync.wait,
+            Phase::Passed => sync.wait,
             Phase::Drain { from, end } => {
                 let Blocks {
                     queued,
                     served,
-                    below,
+                    lower_tier,
                     device,
                 } = sync.blocks;
                 let stays = || {
                     let first = self.contents.extents.first(sync.server, sync.what.object, from..end);
                     first.is_some_and(|extent| matches!(extent.place, Place::Device(_)))
                 };
-                match (served, queued, below) {
+                match (served, queued, lower_tier) {
                     (0, 0, 0) if stays() => SyncWait::Reserve,
                     (0, 1.., _) => SyncWait::Device(device),
                     _ => SyncWait::Nothing,
@@ -104,7 +104,7 @@ impl Servers {
         }
     }
 
-    /// Finds out anew what synchronisation `slot` waits for.
+    /// Finds out anew what synchronization `slot` waits for.
     pub(super) fn reconsider_sync<M: Mode>(&mut self, now: Time, slot: u32) {
         if self.books.is_on() {
             let wait = self.sync_waits_for(slot);
@@ -117,7 +117,7 @@ impl Servers {
         self.for_syncs(server, |servers, slot| servers.reconsider_sync::<M>(now, slot));
     }
 
-    /// Does something for each synchronisation under way at `server`, where waits are booked.
+    /// Does something for each synchronization under way at `server`, where waits are booked.
     fn for_syncs(&mut self, server: u32, mut what: impl FnMut(&mut Servers, u32)) {
         if !self.books.is_on() {
             return;
@@ -130,7 +130,7 @@ impl Servers {
         }
     }
 
-    /// Synchronisation `slot` waits for `wait` from now on.
+    /// Synchronization `slot` waits for `wait` from now on.
     pub(super) fn set_sync_wait<M: Mode>(&mut self, now: Time, slot: u32, wait: SyncWait) {
         let sync = *self.syncs.cells.get(slot);
         if !self.books.is_on() || sync.wait == wait {
@@ -194,9 +194,9 @@ impl Servers {
         ledger.charge_time::<M>(line, now, owner, now - since - lost, (by, DEVICE));
     }
 
-    /// Synchronisation `slot` waits until `device` has written its cache out.
+    /// Synchronization `slot` waits until `device` has written its cache out.
     pub(super) fn waits_for_cache<M: Mode>(&mut self, now: Time, slot: u32, device: u32) {
-        let by = self.queues.get(device).last;
+        let by = self.queues.last_owner(device);
         self.set_sync_wait::<M>(now, slot, SyncWait::Cache(device, now, by));
     }
 

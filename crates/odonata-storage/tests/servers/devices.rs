@@ -3,7 +3,7 @@
 use crate::rig::{MB, Rig, delay, drain, for_job, ms, plain_device, transfer};
 use odonata_device::{DeviceModel, Hdd, Nvme, Rules, Ssd};
 use odonata_engine::Plain;
-use odonata_storage::{DeviceParams, RESOURCES, ServerParams, StorageRequest};
+use odonata_storage::{DeviceParams, RESOURCES, ServerParams};
 use odonata_units::{Bandwidth, Bytes, Time};
 
 const MIB: u64 = 1 << 20;

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::rig::{MB, Network, Rig, delay, for_job, header, ms, pipelined, plain_device, removal, transfer};
+use crate::rig::{
+    LOWER_TIER, MB, Network, Rig, delay, for_job, header, ms, pipelined, plain_device, removal, transfer,
+};
 use odonata_engine::{Plain, Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, DrainPolicy, Policy, ReadPolicy, Unwritten, WritePolicy};
 use odonata_storage::{Action, Place, ServerParams, StorageRequest};
 use odonata_units::Time;
 
-/// A network that takes no time, and a tier below that takes so long.
-fn below(time: Time) -> Network {
-    Box::new(move |now, _, client, _| if client == u32::MAX { now + time } else { now })
+/// A network that takes no time, and a lower tier that takes so long.
+fn slow_lower_tier(time: Time) -> Network {
+    Box::new(move |now, _, client, _| if client == LOWER_TIER { now + time } else { now })
 }
 
 /// A server of `megabytes` whose device takes 1 ms per MB, one piece after the other.
@@ -129,7 +131,7 @@ fn a_read_of_what_was_removed_is_one_of_what_nobody_has_written() {
 }
 
 /// 8 blocks on the device, which leave from 50 ms on: 1 ms to read, 20 ms on the way. What has not left at the removal stays here; a
-/// block on its way arrives, and the tier below is asked again behind it.
+/// block on its way arrives, and the lower tier is asked again behind it.
 #[test]
 fn what_has_not_left_does_not_leave_any_more() {
     let policy = Policy {
@@ -138,7 +140,7 @@ fn what_has_not_left_does_not_leave_any_more() {
         ..Policy::default()
     };
     for (at, sent, answered) in [(50_500_000, 0, 70_500_000), (60_000_000, MB, 91_000_000)] {
-        let mut rig = Rig::new(vec![above(100, policy)], below(ms(20)));
+        let mut rig = Rig::new(vec![above(100, policy)], slow_lower_tier(ms(20)));
         rig.request(ms(0), 0, write(1, 1, (0, 8 * MB)));
         rig.job_ends(ms(50), 0, 0);
         rig.remove(Time::from_ns(at), 0, (0, 1));
@@ -164,7 +166,7 @@ fn a_block_that_was_read_for_the_drain_is_not_sent() {
     answers(&mut rig);
     assert_eq!(rig.servers.metrics(0).bytes_drained, 3 * MB);
     assert_eq!((removed(&rig), rig.servers.used(0)), (3 * MB, 0));
-    assert_eq!(places(&rig), [(2, 0, MB, Place::Below)]);
+    assert_eq!(places(&rig), [(2, 0, MB, Place::LowerTier)]);
 }
 
 /// Whatever the policy, a file is in no place after its removal: on devices, as a clean copy, as an input that was kept, below.
@@ -184,7 +186,7 @@ fn a_removed_file_is_nowhere() {
         };
         // While it goes down, and long after.
         for at in [ms(7), ms(500)] {
-            let mut rig = Rig::new(vec![above(100, policy)], below(ms(4)));
+            let mut rig = Rig::new(vec![above(100, policy)], slow_lower_tier(ms(4)));
             rig.request(ms(0), 0, write(1, 1, (0, 4 * MB)));
             rig.request(
                 ms(300),
@@ -207,7 +209,7 @@ fn a_removed_file_is_nowhere() {
     }
 }
 
-/// A full tier below takes a block of the file on its way only when it was asked to remove what it has of the file: it is asked at
+/// A full lower tier takes a block of the file on its way only when it was asked to remove what it has of the file: it is asked at
 /// once, and again when the block has come.
 #[test]
 fn the_tier_below_is_asked_at_once_and_again_behind_blocks_on_their_way() {
@@ -215,7 +217,7 @@ fn the_tier_below_is_asked_at_once_and_again_behind_blocks_on_their_way() {
         write: WritePolicy::Through,
         ..Policy::default()
     };
-    let mut rig = Rig::new(vec![above(100, policy)], below(ms(20)));
+    let mut rig = Rig::new(vec![above(100, policy)], slow_lower_tier(ms(20)));
     rig.request(ms(0), 0, write(1, 1, (0, MB)));
     rig.remove(ms(5), 0, (0, 1));
     rig.remove(ms(6), 0, (1, 2));

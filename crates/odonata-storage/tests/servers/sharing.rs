@@ -3,8 +3,8 @@
 use crate::rig::{MB, Rig, delay, for_job, ms, pipelined, plain_device, transfer};
 use odonata_device::{DeviceModel, Rate};
 use odonata_engine::Plain;
+use odonata_storage::ServerParams;
 use odonata_storage::settings::{Acknowledge, Sharing};
-use odonata_storage::{ServerParams, StorageRequest};
 use odonata_units::Time;
 
 fn shared(sharing: Sharing, mut params: ServerParams) -> ServerParams {

@@ -1,15 +1,15 @@
-//! Synchronisation of files: closed forms of what it waits for.
+//! Synchronization of files: closed forms of what it waits for.
 
-use crate::rig::{MB, Network, Rig, delay, for_job, ms, pipelined, plain_device, transfer};
+use crate::rig::{LOWER_TIER, MB, Network, Rig, delay, for_job, ms, pipelined, plain_device, transfer};
 use odonata_device::{Device, DeviceModel, Hdd, HddState};
 use odonata_engine::{Plain, Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, DrainPolicy, Policy, WritePolicy};
 use odonata_storage::{Place, SERVER_RESOURCES, ServerParams, StorageRequest};
 use odonata_units::Time;
 
-/// A network that takes no time, and a tier below that takes so long.
-fn below(time: Time) -> Network {
-    Box::new(move |now, _, client, _| if client == u32::MAX { now + time } else { now })
+/// A network that takes no time, and a lower tier that takes so long.
+fn slow_lower_tier(time: Time) -> Network {
+    Box::new(move |now, _, client, _| if client == LOWER_TIER { now + time } else { now })
 }
 
 fn early(mut params: ServerParams) -> ServerParams {
@@ -90,7 +90,7 @@ fn a_sync_writes_out_the_volatile_caches_of_devices() {
 }
 
 /// 8 MB on the device at 8 ms, which would stay there until the job ends. Down to the last tier, two blocks at once: the first is
-/// read in 1 ms and takes 9 ms, as does each later one, and the tier below takes 9 ms for its own sync.
+/// read in 1 ms and takes 9 ms, as does each later one, and the lower tier takes 9 ms for its own sync.
 #[test]
 fn a_sync_to_the_last_tier_drains_the_file_whatever_the_policy_says() {
     let policy = Policy {
@@ -102,7 +102,7 @@ fn a_sync_to_the_last_tier_drains_the_file_whatever_the_policy_says() {
     params.manager.extents = true;
     params.next = Some(policy);
     for deep in [false, true] {
-        let mut rig = Rig::new(vec![params.clone()], below(ms(9)));
+        let mut rig = Rig::new(vec![params.clone()], slow_lower_tier(ms(9)));
         rig.request(Time::ZERO, 0, transfer(true, 1, 8 * MB));
         rig.request(Time::ZERO, 0, transfer(true, 2, 2 * MB));
         rig.sync(ms(50), 0, (11, 1), deep);
@@ -114,13 +114,13 @@ fn a_sync_to_the_last_tier_drains_the_file_whatever_the_policy_says() {
         let below = rig
             .servers
             .contents(0)
-            .filter(|(_, extent)| extent.place == Place::Below);
+            .filter(|(_, extent)| extent.place == Place::LowerTier);
         let files: Vec<u64> = below.map(|(file, _)| file).collect();
         assert_eq!(files, if deep { vec![1] } else { vec![] });
     }
 }
 
-/// Of what passes the devices by, the tier below is asked in any case.
+/// Of what passes the devices by, the lower tier is asked in any case.
 #[test]
 fn a_sync_of_servers_that_pass_on_is_one_of_the_tier_below() {
     let mut params = early(pipelined(1, plain_device(0, 10 * MB)));
@@ -129,13 +129,13 @@ fn a_sync_of_servers_that_pass_on_is_one_of_the_tier_below() {
         ..Policy::default()
     });
     for (deep, at) in [(false, 27), (true, 27), (false, 100)] {
-        let mut rig = Rig::new(vec![params.clone()], below(ms(9)));
+        let mut rig = Rig::new(vec![params.clone()], slow_lower_tier(ms(9)));
         rig.request(Time::ZERO, 0, transfer(true, 1, 2 * MB));
         let comes = if at == 100 { ms(91) } else { ms(10) };
         rig.sync(comes, 0, (11, 1), deep);
-        // Its two pieces are below at 9 ms each, memory for one at once or not; then 9 ms for the tier below.
+        // Its two pieces are below at 9 ms each, memory for one at once or not; then 9 ms for the lower tier.
         let ends = answers(&mut rig);
-        let written = rig.below.iter().map(|&(when, ..)| when + ms(9)).max().unwrap();
+        let written = rig.lower_tier.iter().map(|&(when, ..)| when + ms(9)).max().unwrap();
         assert_eq!(ends[1], comes.max(written) + ms(9));
     }
 }
@@ -151,7 +151,7 @@ fn a_sync_ends_though_the_file_is_written_on() {
     let mut params = plain_device(1_000 * MB, 100 * MB);
     params.manager.extents = true;
     params.next = Some(policy);
-    let mut rig = Rig::new(vec![params], below(ms(9)));
+    let mut rig = Rig::new(vec![params], slow_lower_tier(ms(9)));
     for part in 0..60 {
         let what = StorageRequest {
             object: 7,
@@ -166,7 +166,7 @@ fn a_sync_ends_though_the_file_is_written_on() {
     assert!(ends[60] > ms(35 + 40) && ends[60] < ms(35 + 4 * 12 + 9), "{}", ends[60]);
 }
 
-/// What synchronisations have waited for: (resource, victim, culprit, microseconds).
+/// What synchronizations have waited for: (resource, victim, culprit, microseconds).
 fn waits(rig: &Rig) -> Vec<(&'static str, u16, u16, u64)> {
     let charges = rig.servers.blame().map(|charge| {
         (
@@ -184,7 +184,7 @@ fn of(owner: u16, token: u64, bytes: u64) -> StorageRequest {
     for_job(owner, transfer(true, token, bytes))
 }
 
-/// Jobs 1 and 2 write 4 MB each, which are acknowledged in memory at once. Job 1's go to the device first: who synchronises job 2's
+/// Jobs 1 and 2 write 4 MB each, which are acknowledged in memory at once. Job 1's go to the device first: who synchronizes job 2's
 /// file from 1 ms on waits 3 ms for job 1, and then for nobody, while its own data are written.
 #[test]
 fn a_sync_waits_for_the_job_whose_writes_the_device_serves_first() {
@@ -194,7 +194,7 @@ fn a_sync_waits_for_the_job_whose_writes_the_device_serves_first() {
     rig.sync_of(2, ms(1), 0, (12, 2), false);
     assert_eq!(answers(&mut rig)[2], ms(8));
     assert_eq!(waits(&rig), [("device", 2, 1, 3_000)]);
-    // Job 1 synchronises its own file, whose data are served at that time.
+    // Job 1 synchronizes its own file, whose data are served at that time.
     let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
     rig.request(Time::ZERO, 0, of(1, 1, 4 * MB));
     rig.request(Time::ZERO, 0, of(2, 2, 4 * MB));
@@ -221,7 +221,7 @@ fn a_sync_follows_one_write_after_the_other() {
     assert_eq!(waits(&rig), [("device", 2, 1, 3_000)]);
 }
 
-/// A disk has job 1's write in its cache; job 2, which has written nothing, synchronises: all of its wait is for job 1.
+/// A disk has job 1's write in its cache; job 2, which has written nothing, synchronizes: all of its wait is for job 1.
 #[test]
 fn a_sync_waits_for_the_job_whose_data_a_cache_writes_out() {
     let params = ServerParams::new(DeviceModel::Hdd(Hdd::default()), 1_000 * MB, 100 * MB);
@@ -247,9 +247,9 @@ fn a_sync_waits_for_the_job_whose_data_a_cache_writes_out() {
     assert_eq!(charges, [(2, 2, Some(1), waited)]);
 }
 
-/// One block at a time goes down, in 1 ms from the device and 9 ms to the tier below. Job 1's is on its way from 3 ms (behind its
-/// writes) to 13 ms: job 2, which synchronises its file from 7 ms on, waits 6 ms for the block of the reserve. Its own is then behind
-/// job 3's write, of which the device has 1.5 ms to do; the tier below has the rest of its time.
+/// One block at a time goes down, in 1 ms from the device and 9 ms to the lower tier. Job 1's is on its way from 3 ms (behind its
+/// writes) to 13 ms: job 2, which synchronizes its file from 7 ms on, waits 6 ms for the block of the reserve. Its own is then behind
+/// job 3's write, of which the device has 1.5 ms to do; the lower tier has the rest of its time.
 #[test]
 fn a_sync_to_the_last_tier_waits_for_blocks_of_others_on_their_way_down() {
     let mut params = plain_device(1_000 * MB, 100 * MB);
@@ -259,7 +259,7 @@ fn a_sync_to_the_last_tier_waits_for_blocks_of_others_on_their_way_down() {
         blocks_in_flight: 1,
         ..Policy::default()
     });
-    let mut rig = Rig::new(vec![params], below(ms(9)));
+    let mut rig = Rig::new(vec![params], slow_lower_tier(ms(9)));
     rig.request(Time::ZERO, 0, of(1, 1, 3 * MB));
     rig.request(ms(5), 0, of(2, 2, MB));
     rig.sync_of(2, ms(7), 0, (12, 2), true);

@@ -1,18 +1,18 @@
-//! The tier below: what a server hands down to it, and what it gets from there.
+//! The lower tier: what a server writes to it, and what it reads from there.
 //!
 //! ```text
-//!   write = "back"     client -> memory -> device -> acknowledged;   device -> reserve -> below -> its space is free, or clean
-//!   write = "through"  client -> memory -> device and below -> acknowledged, clean
-//!   write = "around"   client -> memory -> below -> acknowledged
-//!   read, not here     below -> memory -> client (-> reserve -> device, clean)
+//!   write = "back"     client -> memory -> device -> acknowledged;   device -> reserve -> lower tier -> its space is free, or clean
+//!   write = "through"  client -> memory -> device and lower tier -> acknowledged, clean
+//!   write = "around"   client -> memory -> lower tier -> acknowledged
+//!   read, not here     lower tier -> memory -> client (-> reserve -> device, clean)
 //! ```
 //!
-//! A server is an ordinary client of the tier below: the caller carries [`Action::AskLowerTier`] there as a request of the server for the
+//! A server is an ordinary client of the lower tier: the caller carries [`Action::AskLowerTier`] there as a request of the server for the
 //! job whose data they are, and says when it has ended ([`Servers::lower_tier_answered`]).
 //!
 //! **Waits go downwards only.** What leaves a server, or is copied to its device, lies in a reserve of
 //! [`blocks_in_flight`](crate::settings::Policy::blocks_in_flight) blocks beside the memory pool, so that making room never waits for those
-//! who need room. A piece that waits for the tier below holds memory of its own server alone, and the tier below waits for
+//! who need room. A piece that waits for the lower tier holds memory of its own server alone, and the lower tier waits for
 //! nobody above: pulls are answered from memory that is taken already. The last tier waits for its devices only.
 //!
 //! What stays as a clean copy, and what makes room, is in [`copies`].
@@ -40,7 +40,7 @@ pub(crate) struct Reserve {
     pub(crate) fetching: u32,
     /// Blocks on their way down.
     pub(crate) sending: u32,
-    /// Blocks that a device writes, from below.
+    /// Blocks that a device writes, from the lower tier.
     pub(crate) filling: u32,
     /// The device, counted within the server, that is asked first for the next block.
     turn: u32,
@@ -57,16 +57,16 @@ impl Reserve {
 }
 
 /// What the servers of a tier did for a job. Times are those of the first block that has begun to leave, and of the last that was
-/// safe below.
+/// safe in the lower tier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TierMetrics {
     /// Bytes written to the tier: to its devices, or through it.
     pub received: u64,
-    /// Bytes that the tier below has acknowledged.
+    /// Bytes that the lower tier has acknowledged.
     pub sent: u64,
     /// Bytes of inputs, which nobody has written, that were kept.
     pub inputs: u64,
-    /// Bytes read from the tier below.
+    /// Bytes read from the lower tier.
     pub fetched: u64,
     /// Bytes of reads that were here.
     pub hits: u64,
@@ -76,7 +76,7 @@ pub struct TierMetrics {
     pub evicted: u64,
     /// When the first block began to leave.
     pub first_left: Option<Time>,
-    /// When the last one was safe below.
+    /// When the last one was safe in the lower tier.
     pub last_safe: Option<Time>,
 }
 
@@ -101,13 +101,13 @@ impl TierMetrics {
 pub struct TierContents {
     /// On no device yet.
     pub arriving: u64,
-    /// On a device of the tier, and not below.
+    /// On a device of the tier, and not in the lower tier.
     pub alone: u64,
     /// The same, on their way down.
     pub leaving: u64,
-    /// On a device of the tier, and below.
+    /// On a device of the tier, and in the lower tier.
     pub clean: u64,
-    /// Below.
+    /// In the lower tier alone.
     pub below: u64,
 }
 
@@ -127,9 +127,9 @@ impl TierContents {
     }
 }
 
-/// The ways down of a set of servers; empty where there are none.
+/// What a set of servers has to do with lower tiers; empty where there are none.
 #[derive(Debug)]
-pub(crate) struct Ways {
+pub(crate) struct LowerTiers {
     pub(crate) reserves: Store<Reserve>,
     ranges: Pool<CleanRange>,
     /// Jobs, and what each tier did for each.
@@ -138,18 +138,18 @@ pub(crate) struct Ways {
     /// Whether a job has ended, as each server knows; empty where it does not matter.
     ended: Store<bool>,
 }
-journalled!(Ways {
+journalled!(LowerTiers {
     reserves,
     ranges,
     metrics,
     ended
 });
 
-impl Ways {
+impl LowerTiers {
     /// For these servers, which nobody counts.
-    pub(crate) fn new(servers: &[ServerParams]) -> Ways {
+    pub(crate) fn new(servers: &[ServerParams]) -> LowerTiers {
         let lead_down = servers.iter().any(|server| server.next.is_some());
-        Ways {
+        LowerTiers {
             reserves: Store::filled(if lead_down { servers.len() } else { 0 }, Reserve::default()),
             ranges: Pool::new(),
             jobs: 0,
@@ -171,13 +171,13 @@ impl Servers {
         self.tiers = tiers.clamp(1, 255) as u8;
         if tiers > 1 {
             let to_job_end = |policy: Policy| policy.drain == DrainPolicy::JobEnd;
-            let told = self.params.iter().any(|server| server.next.is_some_and(to_job_end));
-            self.ways.jobs = jobs;
-            self.ways.metrics = Store::filled(tiers * jobs, TierMetrics::default());
+            let at_job_end = self.params.iter().any(|server| server.next.is_some_and(to_job_end));
+            self.lower_tiers.jobs = jobs;
+            self.lower_tiers.metrics = Store::filled(tiers * jobs, TierMetrics::default());
             let ahead = |server: &ServerParams| server.next.is_some_and(|policy| policy.read_ahead.0 > 0);
             let ahead = self.params.iter().any(ahead);
             self.stages = Stages::new(self.params.len(), ahead, jobs);
-            if told {
+            if at_job_end {
                 self.remember_ends(jobs);
             }
         }
@@ -186,13 +186,13 @@ impl Servers {
 
     /// Servers are told when one of `jobs` jobs ends.
     pub(crate) fn remember_ends(&mut self, jobs: usize) {
-        self.ways.ended = Store::filled(self.params.len() * jobs, false);
+        self.lower_tiers.ended = Store::filled(self.params.len() * jobs, false);
     }
 
     /// Whether `server` was told that `owner` has ended.
     fn has_ended(&self, server: u32, owner: u16) -> bool {
-        let cell = server as usize * self.ways.jobs + usize::from(owner);
-        cell < self.ways.ended.len() && *self.ways.ended.get(cell as u32)
+        let cell = server as usize * self.lower_tiers.jobs + usize::from(owner);
+        cell < self.lower_tiers.ended.len() && *self.lower_tiers.ended.get(cell as u32)
     }
 
     /// A piece of a read is served from here.
@@ -202,7 +202,7 @@ impl Servers {
         } = *self.pieces.get(slot);
         let params = &self.params[server as usize];
         if params.next.is_some()
-            && let Some(metrics) = self.ways.edit::<M>(params.tier, owner)
+            && let Some(metrics) = self.lower_tiers.edit::<M>(params.tier, owner)
         {
             metrics.hits += bytes;
         }
@@ -211,22 +211,22 @@ impl Servers {
     /// So many bytes of `piece` come to a device as a clean copy.
     pub(crate) fn count_filled<M: Mode>(&mut self, piece: &Piece, bytes: u64) {
         let tier = self.params[piece.server as usize].tier;
-        if let Some(metrics) = self.ways.edit::<M>(tier, piece.owner) {
+        if let Some(metrics) = self.lower_tiers.edit::<M>(tier, piece.owner) {
             metrics.filled += bytes;
         }
     }
 
     /// What each tier did here for each job: tier, job; nothing where there is one tier.
     pub fn tier_metrics(&self) -> impl Iterator<Item = (u8, u16, TierMetrics)> + '_ {
-        let jobs = self.ways.jobs.max(1);
-        let cells = self.ways.metrics.iter().enumerate();
+        let jobs = self.lower_tiers.jobs.max(1);
+        let cells = self.lower_tiers.metrics.iter().enumerate();
         cells.map(move |(cell, &metrics)| ((cell / jobs) as u8, (cell % jobs) as u16, metrics))
     }
 
     /// Where the bytes are that each tier has got for each job, of the servers that keep an index.
     pub fn tier_contents(&self) -> BTreeMap<(u8, u16), TierContents> {
         let mut all = BTreeMap::new();
-        if self.ways.metrics.is_empty() {
+        if self.lower_tiers.metrics.is_empty() {
             return all;
         }
         for server in (0..self.len()).filter(|&server| self.is_indexed(server)) {
@@ -238,7 +238,7 @@ impl Servers {
                     Place::Device(_) => &mut of.alone,
                     Place::Leaving(_) => &mut of.leaving,
                     Place::Clean(_) | Place::Used(_) | Place::Filling(_) => &mut of.clean,
-                    Place::Below => &mut of.below,
+                    Place::LowerTier => &mut of.below,
                     Place::Lost => continue,
                 };
                 *sum += extent.bytes();
@@ -256,13 +256,13 @@ impl Servers {
     /// Counts bytes written to a tier.
     pub(crate) fn count_received<M: Mode>(&mut self, piece: &Piece) {
         let tier = self.params[piece.server as usize].tier;
-        if let Some(metrics) = self.ways.edit::<M>(tier, piece.owner) {
+        if let Some(metrics) = self.lower_tiers.edit::<M>(tier, piece.owner) {
             metrics.received += piece.bytes;
         }
     }
 
-    /// Asks the tier below for the piece in `slot`, or hands it down.
-    pub(crate) fn ask_below<M: Mode>(&mut self, now: Time, slot: u32, write: bool, actions: &mut Actions) {
+    /// Asks the lower tier for the piece in `slot`, or hands it down.
+    pub(crate) fn ask_lower_tier<M: Mode>(&mut self, now: Time, slot: u32, write: bool, actions: &mut Actions) {
         let Piece {
             server,
             owner,
@@ -274,7 +274,7 @@ impl Servers {
         let tier = self.params[server as usize].tier;
         if write {
             self.pieces.edit::<M>(slot).down = true;
-            if let Some(metrics) = self.ways.edit::<M>(tier, owner) {
+            if let Some(metrics) = self.lower_tiers.edit::<M>(tier, owner) {
                 // Within a part of the machine, servers are not at the same time.
                 metrics.first_left = Some(metrics.first_left.map_or(now, |first| first.min(now)));
             }
@@ -308,11 +308,11 @@ impl Servers {
         let server = self.pieces.get(slot).server;
         match self.params[server as usize].next.map(|policy| policy.write) {
             None | Some(WritePolicy::Back) => self.join_device::<M>(now, slot, actions),
-            Some(WritePolicy::Around) => self.ask_below::<M>(now, slot, true, actions),
+            Some(WritePolicy::Around) => self.ask_lower_tier::<M>(now, slot, true, actions),
             Some(WritePolicy::Through) => {
                 self.pieces.edit::<M>(slot).missing = 2;
                 self.join_device::<M>(now, slot, actions);
-                self.ask_below::<M>(now, slot, true, actions);
+                self.ask_lower_tier::<M>(now, slot, true, actions);
             }
         }
     }
@@ -354,7 +354,7 @@ impl Servers {
             NIL => true,
             request => self.requests.get(request).what.operation.is_write(),
         };
-        if let Some(metrics) = self.ways.edit::<M>(tier, owner) {
+        if let Some(metrics) = self.lower_tiers.edit::<M>(tier, owner) {
             if write {
                 metrics.sent += bytes;
                 metrics.last_safe = metrics.last_safe.max(Some(now));
@@ -371,7 +371,7 @@ impl Servers {
             stage.out_until = stage.out_until.max(Some(now));
         }
         match (piece.request, write) {
-            (NIL, _) => self.drained_below::<M>(now, slot, actions),
+            (NIL, _) => self.drained_to_lower_tier::<M>(now, slot, actions),
             (_, write) if dead => {
                 if write {
                     self.metrics.edit::<M>(server).bytes_drained += bytes;
@@ -403,8 +403,8 @@ impl Servers {
         self.note_occupancy::<M>(now, server);
     }
 
-    /// A block of the reserve is safe below.
-    fn drained_below<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+    /// A block of the reserve is safe in the lower tier.
+    fn drained_to_lower_tier<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let Piece {
             server,
             owner,
@@ -413,19 +413,19 @@ impl Servers {
             ..
         } = *self.pieces.get(slot);
         let piece = *self.pieces.get(slot);
-        self.block_moves::<M>(now, &piece, Some(Block::Below), None);
+        self.block_moves::<M>(now, &piece, Some(Block::LowerTier), None);
         self.settle_reserve::<M>(now, server, owner);
-        self.store_below::<M>(slot);
+        self.store_in_lower_tier::<M>(slot);
         self.pieces.free::<M>(slot);
-        self.ways.reserves.edit::<M>(server).sending -= 1;
+        self.lower_tiers.reserves.edit::<M>(server).sending -= 1;
         self.spaces.edit::<M>(device).drained += bytes;
         self.metrics.edit::<M>(server).bytes_drained += bytes;
         self.settle_space::<M>(now, device, owner);
         self.reserve::<M>(now, device, actions);
-        self.feed_below::<M>(now, server, actions);
+        self.feed_lower_tier::<M>(now, server, actions);
     }
 
-    /// A piece of a write-through has come to its device, or is safe below; ends it if it is both.
+    /// A piece of a write-through has come to its device, or is safe in the lower tier; ends it if it is both.
     pub(crate) fn end_write_through<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let piece = *self.pieces.get(slot);
         if piece.missing > 0 {
@@ -447,19 +447,19 @@ impl Servers {
         self.reserve::<M>(now, piece.device, actions);
     }
 
-    /// `piece` is stored here or below, of which `moved` bytes count: the rest was written anew meanwhile.
+    /// `piece` is stored here or in the lower tier, of which `moved` bytes count: the rest was written anew meanwhile.
     fn count_committed<M: Mode>(&mut self, piece: &Piece, moved: u64) {
         self.count_received::<M>(piece);
         count::<M>(&mut self.contents.committed, piece.owner, piece.bytes);
         count::<M>(&mut self.contents.overwritten, piece.owner, piece.bytes - moved);
     }
 
-    /// A piece that has passed the devices by is safe below.
+    /// A piece that has passed the devices by is safe in the lower tier.
     pub(crate) fn store_around<M: Mode>(&mut self, piece: &Piece) {
         if self.is_indexed(piece.server) && piece.removed {
             self.removed_on_arrival::<M>(piece);
         } else if self.is_indexed(piece.server) {
-            let what = (piece.range(), piece.owner, Place::Below);
+            let what = (piece.range(), piece.owner, Place::LowerTier);
             self.put::<M>(piece.server, piece.object, what);
             self.count_committed::<M>(piece, piece.bytes);
         } else {
@@ -474,26 +474,26 @@ impl Servers {
 
     /// `job` has ended, as `server` is told: what is its alone may go down (`drain = "job-end"`).
     pub fn job_ended<M: Mode>(&mut self, now: Time, server: u32, job: u16, actions: &mut Actions) {
-        let cell = server as usize * self.ways.jobs + usize::from(job);
-        if cell < self.ways.ended.len() {
+        let cell = server as usize * self.lower_tiers.jobs + usize::from(job);
+        if cell < self.lower_tiers.ended.len() {
             // Kept for one that is away: what comes of the job when it is back shall go down, too.
             self.is_up::<M>(now, server);
             self.notice_devices::<M>(now, server);
-            *self.ways.ended.edit::<M>(cell as u32) = true;
-            self.ways.reserves.edit::<M>(server).ended = true;
-            self.feed_below::<M>(now, server, actions);
+            *self.lower_tiers.ended.edit::<M>(cell as u32) = true;
+            self.lower_tiers.reserves.edit::<M>(server).ended = true;
+            self.feed_lower_tier::<M>(now, server, actions);
         }
     }
 
     /// Something of `owner` has come to a device of `server`.
     pub(crate) fn note_ended<M: Mode>(&mut self, server: u32, owner: u16) {
         if self.has_ended(server, owner) {
-            self.ways.reserves.edit::<M>(server).ended = true;
+            self.lower_tiers.reserves.edit::<M>(server).ended = true;
         }
     }
 
     /// Starts to read blocks that shall go down, if there is a reason to, as many as the reserve holds.
-    pub(crate) fn feed_below<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
+    pub(crate) fn feed_lower_tier<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
         let Some(policy) = self.params[server as usize].next else {
             return;
         };
@@ -501,7 +501,7 @@ impl Servers {
             return;
         }
         self.advance_syncs::<M>(now, server, actions);
-        while self.ways.reserves.get(server).taken() < policy.blocks_in_flight {
+        while self.lower_tiers.reserves.get(server).taken() < policy.blocks_in_flight {
             let Some((device, chosen)) = self.leave_next::<M>(server, policy) else {
                 break;
             };
@@ -509,7 +509,7 @@ impl Servers {
             self.spaces.edit::<M>(device).fetched += bytes;
             let mut piece = Piece::new(now, (server, device), (NIL, owner), object, offset, bytes);
             let devices = self.devices.of(server);
-            let reserve = self.ways.reserves.edit::<M>(server);
+            let reserve = self.lower_tiers.reserves.edit::<M>(server);
             piece.number = reserve.left;
             reserve.left += 1;
             reserve.fetching += 1;
@@ -521,13 +521,13 @@ impl Servers {
         self.reconsider_syncs::<M>(now, server);
     }
 
-    /// Takes the next block that shall go down, first for who synchronises a file: device, and owner, object, offset, length. Devices take turns; one for whose
+    /// Takes the next block that shall go down, first for who synchronizes a file: device, and owner, object, offset, length. Devices take turns; one for whose
     /// space a request waits comes first.
     fn leave_next<M: Mode>(&mut self, server: u32, policy: Policy) -> Option<(u32, (u16, u64, u64, u64))> {
         if let Some(wanted) = self.leave_for_sync::<M>(server) {
             return Some(wanted);
         }
-        let (devices, turn) = (self.devices.of(server), self.ways.reserves.get(server).turn);
+        let (devices, turn) = (self.devices.of(server), self.lower_tiers.reserves.get(server).turn);
         let (block, count) = (self.params[server as usize].block(), devices.len() as u32);
         let in_turn = |n: u32| devices.start + (turn + n) % count;
         let (mut alone, mut first, mut urgent) = (0, None, None);
@@ -548,9 +548,9 @@ impl Servers {
             let chosen = self.choose_to_leave::<M>(device, block, |_| true)?;
             return Some((device, chosen));
         }
-        if self.ways.reserves.get(server).ended {
+        if self.lower_tiers.reserves.get(server).ended {
             let all = policy.drain == DrainPolicy::JobEnd;
-            let ended: Vec<bool> = (0..self.ways.jobs as u16)
+            let ended: Vec<bool> = (0..self.lower_tiers.jobs as u16)
                 .map(|job| self.has_ended(server, job) && (all || self.stages.takes_out(job)))
                 .collect();
             let has_ended = |owner: u16| ended.get(usize::from(owner)) == Some(&true);
@@ -561,7 +561,7 @@ impl Servers {
                     return Some((device, chosen));
                 }
             }
-            self.ways.reserves.edit::<M>(server).ended = false;
+            self.lower_tiers.reserves.edit::<M>(server).ended = false;
         }
         None
     }
@@ -580,16 +580,16 @@ impl Servers {
     pub(crate) fn fetched_to_leave<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let piece = *self.pieces.get(slot);
         let Piece { server, removed, .. } = piece;
-        self.ways.reserves.edit::<M>(server).fetching -= 1;
-        let to = (!removed).then_some(Block::Below);
+        self.lower_tiers.reserves.edit::<M>(server).fetching -= 1;
+        let to = (!removed).then_some(Block::LowerTier);
         self.block_moves::<M>(now, &piece, Some(Block::Served), to);
         if removed {
             self.settle_reserve::<M>(now, server, piece.owner);
             self.pieces.free::<M>(slot);
-            self.feed_below::<M>(now, server, actions);
+            self.feed_lower_tier::<M>(now, server, actions);
             return;
         }
-        self.ways.reserves.edit::<M>(server).sending += 1;
-        self.ask_below::<M>(now, slot, true, actions);
+        self.lower_tiers.reserves.edit::<M>(server).sending += 1;
+        self.ask_lower_tier::<M>(now, slot, true, actions);
     }
 }
