@@ -189,7 +189,7 @@ sdist: $(VENV)/.wheel-tools ## Make the source archive in dist/, and hold it to 
 	$(BIN)/python tests/sdist.py dist/*.tar.gz
 
 docs: setup ## Write anew what is made from the types: reference pages, odonata.scenario, what commands print on pages
-	$(ODONATA) schema --python > scenario.py.new && mv scenario.py.new python/odonata/scenario.py
+	$(ODONATA) schema --python > objects.py.new && mv objects.py.new python/odonata/scenario/objects.py
 	$(ODONATA) schema --markdown > docs/scenario.md.new && mv docs/scenario.md.new docs/scenario.md
 	$(ODONATA) schema --tables --markdown > docs/results.md.new && mv docs/results.md.new docs/results.md
 	$(BIN)/python docs/site/reference.py

@@ -220,7 +220,7 @@ def lines_of(rows: list[dict[str, Any]], commit: str) -> list[str]:
     >>> row = {"case": "a", "then": cost, "now": cost, "ratio": 1.0, "interval": [0.9, 1.2], "coverage": 0.75}
     >>> row["without"] = ["run.blame"]
     >>> print(*lines_of([row, {"case": "b", "cannot_run": "error: unknown key"}], "abc")[2:], sep="\\n")
-    | a | 2.00 s, 4.00 M, 500 ns (without run.blame) | 2.00 s, 4.00 M, 500 ns | 1.00 | 0.90 to 1.20 (75 %) |
+    | a | 2.00 s, 4.00 M, 500 ns (without run.blame) | 2.00 s, 4.00 M, 500 ns | 1.00 | 0.90 to 1.20 (75%) |
     | b | error: unknown key | | | |
     """
     lines = [
@@ -238,7 +238,7 @@ def lines_of(rows: list[dict[str, Any]], commit: str) -> list[str]:
         if row["without"]:
             sides[0] += f" (without {', '.join(row['without'])})"
         least, most = row["interval"]
-        span = f"{least:.2f} to {most:.2f} ({row['coverage']:.0%})".replace("%", " %")
+        span = f"{least:.2f} to {most:.2f} ({row['coverage']:.0%})"
         lines.append(f"| {row['case']} | {sides[0]} | {sides[1]} | {row['ratio']:.2f} | {span} |")
     return lines
 

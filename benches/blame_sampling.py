@@ -3,7 +3,7 @@
     .venv/bin/python benches/blame_sampling.py [--one-in N] [--seeds N] [SCENARIO]
 
 Runs the scenario with all packets charged and with one in N, and compares what jobs waited for each other at
-routers, of the pairs that have 1 % of all waits there or more.
+routers, of the pairs that have 1% of all waits there or more.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def main() -> None:
             if seconds >= LEAST * all_waits:
                 off.append(abs(estimate.get(pair, 0.0) / seconds - 1))
                 names = " for ".join(pair)
-                print(f"seed {seed}: {names:30} {seconds:9.4f} s {100 * off[-1]:6.2f} % off", flush=True)
+                print(f"seed {seed}: {names:30} {seconds:9.4f} s {100 * off[-1]:6.2f}% off", flush=True)
     mean, most = 100 * statistics.fmean(off), 100 * max(off)
-    print(f"{len(off)} pairs: {mean:.2f} % in the mean, {most:.2f} % at most")
+    print(f"{len(off)} pairs: {mean:.2f}% in the mean, {most:.2f}% at most")
 
 
 if __name__ == "__main__":

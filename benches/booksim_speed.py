@@ -29,7 +29,7 @@ SCENARIOS = Path(__file__).parents[1] / "studies" / "booksim" / "scenarios"
 CYCLES = 30_000
 #: Routing -> load -> cycles of BookSim per second of CPU time, where no binary is at hand: measured once, in
 #: November 2026, short runs of 750 to 1,460 cycles, commit 28f43299 built with g++ 12.2 -O3, on two shared
-#: x86-64 cores, to 25 % each way.
+#: x86-64 cores, to 25% each way.
 RECORDED = {
     "min": {0.1: 211.0, 0.3: 135.0, 0.5: 83.0, 0.7: 65.0},
     "ugal": {0.1: 269.0, 0.3: 120.0, 0.5: 86.0, 0.7: 63.0},

@@ -2,7 +2,8 @@
 
 Each scenario of `benches/estimates/` is checked and then run in a process of its own, sequentially. Memory
 is the highest resident size of that process, tables included; time is CPU time. The time that `check` says
-depends on earlier runs on the same computer (`odonata.speed`), so there are two rounds, with a cache folder
+depends on earlier runs on the same computer (`odonata.running.speed`), so there are two rounds, with a cache
+folder
 of their own: the first teaches, the second is held against what it taught.
 
     .venv/bin/python benches/estimates.py [NAME ...] [--threads N]

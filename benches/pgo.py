@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import odonata
-from odonata import bench
+from odonata.benchmarks import bench
 
 ROOT = Path(__file__).parents[1]
 

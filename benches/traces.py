@@ -23,7 +23,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests/traces"))
 import reference
 
 import odonata
-from odonata import trace_report
+from odonata.traces import report as trace_report
 
 MEMORY = Path("/dev/shm")
 #: Traces, and how often they are repeated.

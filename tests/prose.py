@@ -1,9 +1,9 @@
-"""Holds hand-written pages to plain English: `python tests/prose.py [--statistics] [PAGE...]`.
+"""Checks that pages and comments are plain English: `python tests/prose.py [--statistics] [FILE...]`.
 
 A sentence has at most 35 words. Packets, ranks and jobs are named, not called "who" or "nobody". A heading
 is a noun phrase or a task, no question. Spelling is American. Blocks of code, and the length of table cells,
-are left out. The README has at most 120 lines, a guide 1,500 words. Exit code: 0, or 1 with a line
-`PAGE:LINE: fault` for each.
+are left out. The README has at most 120 lines, a guide 1,500 words. The comments of the crates in `CRATES`
+follow the rules for names and spelling. Exit code: 0, or 1 with a line `FILE:LINE: fault` for each.
 
 `--statistics` prints the words of each page, and the median and the 90th percentile of its sentences.
 """
@@ -31,9 +31,17 @@ GENERATED = {
 
 #: Pages that are not yet written by these rules. A page that has no fault left goes from here.
 PENDING = {
-    "ARCHITECTURE.md",
     "studies/booksim/reference/README.md",
 }
+
+#: Crates whose comments are checked.
+CRATES = (
+    *("blame", "conceptual", "device", "dumpi", "engine", "goal", "program-file", "py", "system", "topology"),
+    *("trace-format", "units", "workload"),
+)
+
+#: Sources in these crates whose comments are not yet written by these rules.
+PENDING_SOURCES = tuple(f"crates/odonata-system/src/{name}" for name in ("estimate", "memory", "schedule"))
 
 #: Most words of a sentence, of a guide, of the changelog; most lines of the README.
 LONGEST = 35
@@ -73,6 +81,23 @@ def pages() -> list[str]:
         found += sorted((ROOT / folder).rglob("*.md"))
     names = [str(page.relative_to(ROOT)) for page in found]
     return [name for name in names if name not in GENERATED | PENDING]
+
+
+def sources() -> list[str]:
+    """All Rust sources whose comments are checked."""
+    found = [path for name in CRATES for path in sorted((ROOT / f"crates/odonata-{name}").rglob("*.rs"))]
+    names = [str(path.relative_to(ROOT)) for path in found]
+    return [name for name in names if not name.startswith(PENDING_SOURCES)]
+
+
+def comments(code: str) -> str:
+    """The comments of Rust code as Markdown, each on its line.
+
+    >>> comments("/// The wait.\\nlet a = 0; // not read\\n    // A `b`.")
+    'The wait.\\n\\nA `b`.'
+    """
+    found = [re.match(r"\s*//[/!]? ?(.*)", line) for line in code.splitlines()]
+    return "\n".join(line[1] if line else "" for line in found)
 
 
 def plain(text: str) -> str:
@@ -152,6 +177,20 @@ def faults(text: str) -> Iterator[tuple[int, str]]:
                 yield line, f'a sentence of {count} words, more than {LONGEST}: "{start} ..."'
 
 
+def comment_faults(code: str) -> Iterator[tuple[int, str]]:
+    """Line and fault of comments that break a rule for names or spelling; their sentences may be longer.
+
+    >>> list(comment_faults("// " + "word " * 36 + "\\n\\n/// Nobody's."))
+    [(3, 'name the thing, not "Nobody"')]
+    """
+    for line, kind, paragraph in paragraphs(comments(code)):
+        if kind == "heading":
+            continue
+        said = PEOPLE.sub("", plain(paragraph))
+        yield from ((line, f'name the thing, not "{found}"') for found in PERSONS.findall(said))
+        yield from ((line, f'American spelling: "{found}"') for found in BRITISH.findall(said))
+
+
 def statistics(text: str) -> tuple[int, int, int]:
     """Words of a page outside of blocks of code, median and 90th percentile of its sentences."""
     total, lengths = 0, []
@@ -183,16 +222,20 @@ def size_fault(name: str, text: str) -> str | None:
 
 def main(arguments: list[str]) -> int:
     """Prints what is asked for."""
-    chosen = [name for name in arguments if not name.startswith("--")] or pages()
+    chosen = [name for name in arguments if not name.startswith("--")] or pages() + sources()
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in chosen}
+    codes = {name: texts.pop(name) for name in chosen if name.endswith(".rs")}
     if "--statistics" in arguments:
         for name, text in texts.items():
             total, median, most = statistics(text)
             print(f"{name}: {total} words, sentences of {median} words in the median, {most} at 90 %")
         return 0
     found = [f"{name}:{line}: {fault}" for name, text in texts.items() for line, fault in faults(text)]
+    found += [
+        f"{name}:{line}: {fault}" for name, code in codes.items() for line, fault in comment_faults(code)
+    ]
     found += [f"{name}:1: {fault}" for name, text in texts.items() if (fault := size_fault(name, text))]
-    print("\n".join(found) or f"{len(texts)} pages are plain")
+    print("\n".join(found) or f"{len(texts)} pages and the comments of {len(codes)} sources are plain")
     for name in sorted(PENDING) if texts.keys() == set(pages()) else ():
         text = (ROOT / name).read_text(encoding="utf-8")
         if not (size_fault(name, text) or any(faults(text))):

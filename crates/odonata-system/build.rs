@@ -1,5 +1,5 @@
-//! Names the sources of the simulator by a hash, which stands in every snapshot: only the program that saved a run can
-//! go on with it, and the version alone does not tell two builds of a working copy apart.
+//! Identifies the sources of the simulator by a hash, stored in every snapshot: only the program that saved a run can
+//! resume it, and the version does not distinguish builds of a working copy.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -46,7 +46,7 @@ fn main() -> io::Result<()> {
         files.sort_unstable();
         for file in files {
             let path = file.strip_prefix(crates).expect("it lies below").to_string_lossy();
-            // FNV-1a; the order of directories and line ends are the same everywhere.
+            // FNV-1a; independent of the order of directories and of line ends.
             for byte in path.bytes().map(|byte| if byte == b'\\' { b'/' } else { byte }) {
                 hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
             }

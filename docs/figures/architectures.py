@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import odonata
-from odonata.wording import duration
+from odonata.base.wording import duration
 
 ROOT = Path(__file__).parents[2]
 SCENARIO = ROOT / "examples/tiers.toml"

@@ -28,39 +28,25 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 if _TYPE_CHECKING:
     from odonata import operations, plot, scenario
     from odonata._core import __version__
-    from odonata.api import check, compare, describe, html_report, load, run
-    from odonata.commands_api import (
-        benchmark,
-        benchmark_parallel,
-        calibrate,
-        device_bench,
-        device_fit,
-        device_preset,
-        device_presets,
-        import_scenario,
-        init,
-        preset,
-        presets,
-        trace_convert,
-        trace_info,
-        trace_lint,
-        trace_merge,
-        trace_repeat,
-        workload_check,
-        workload_compile,
-        workload_format,
-    )
+    from odonata.analysis.slowdown import Slowdown
+    from odonata.commands.device import device_bench, device_fit, device_preset, device_presets
+    from odonata.commands.known import check, describe
+    from odonata.commands.measurements import benchmark, benchmark_parallel, calibrate
+    from odonata.commands.report import html_report
+    from odonata.commands.results import compare, load
+    from odonata.commands.runs import run
+    from odonata.commands.scenario import import_scenario, init, preset, presets
+    from odonata.commands.tiers import extrapolate, fidelity
+    from odonata.commands.trace import trace_convert, trace_info, trace_lint, trace_merge, trace_repeat
+    from odonata.commands.workload import workload_check, workload_compile, workload_format
     from odonata.errors import InputError, RunFailed, RunSuspended
-    from odonata.extrapolation import extrapolate
-    from odonata.latency_load import LoadSweep, load_sweep
-    from odonata.results import Results
-    from odonata.runner import Progress
+    from odonata.load_curves.load_sweep import LoadSweep, load_sweep
+    from odonata.results.results import Results
+    from odonata.running.runner import Progress
     from odonata.scenario import Scenario
-    from odonata.slowdown import Slowdown
     from odonata.sweeps.result import Sweep
     from odonata.sweeps.run import sweep
     from odonata.sweeps.spec import Slurm
-    from odonata.tiers import fidelity
 
 __all__ = [
     "InputError",
@@ -111,21 +97,30 @@ __all__ = [
 #: Where each name is from. They are imported when they are asked for: the command has something to do before.
 _MODULES = {
     "InputError": "errors",
-    "LoadSweep": "latency_load",
-    "Progress": "runner",
-    "Results": "results",
+    "LoadSweep": "load_curves.load_sweep",
+    "Progress": "running.runner",
+    "Results": "results.results",
     "RunFailed": "errors",
     "RunSuspended": "errors",
     "Scenario": "scenario",
-    "Slowdown": "slowdown",
+    "Slowdown": "analysis.slowdown",
     "Slurm": "sweeps.spec",
     "Sweep": "sweeps.result",
     "__version__": "_core",
-    **dict.fromkeys(("check", "compare", "describe", "html_report", "load", "run"), "api"),
-    "load_sweep": "latency_load",
+    "run": "commands.runs",
+    **dict.fromkeys(("check", "describe"), "commands.known"),
+    **dict.fromkeys(("compare", "load"), "commands.results"),
+    "html_report": "commands.report",
+    **dict.fromkeys(("extrapolate", "fidelity"), "commands.tiers"),
+    "load_sweep": "load_curves.load_sweep",
+    **dict.fromkeys(("benchmark", "benchmark_parallel", "calibrate"), "commands.measurements"),
+    **dict.fromkeys(("import_scenario", "init", "preset", "presets"), "commands.scenario"),
+    **dict.fromkeys(("device_bench", "device_fit", "device_preset", "device_presets"), "commands.device"),
+    **dict.fromkeys(
+        ("trace_convert", "trace_info", "trace_lint", "trace_merge", "trace_repeat"), "commands.trace"
+    ),
+    **dict.fromkeys(("workload_check", "workload_compile", "workload_format"), "commands.workload"),
     **dict.fromkeys(("operations", "plot", "scenario"), ""),
-    "extrapolate": "extrapolation",
-    "fidelity": "tiers",
     "sweep": "sweeps.run",
 }
 
@@ -135,7 +130,7 @@ def __getattr__(name: str) -> object:
 
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    place = _MODULES.get(name, "commands_api")
+    place = _MODULES[name]
     if not place:
         return importlib.import_module(f"{__name__}.{name}")
     found = getattr(importlib.import_module(f"{__name__}.{place}"), name)

@@ -3,7 +3,7 @@
 It imports next to nothing before it has said what Ctrl-C does meanwhile.
 """
 
-from odonata import interrupts
+from odonata.base import interrupts
 
 
 def main() -> None:

@@ -15,9 +15,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from odonata import _core
-from odonata.extrapolation_answer import ExtrapolationAnswer
-from odonata.fidelity_answer import FidelityAnswer
-from odonata.json_types import Count, Number, declared
+from odonata.base.json_types import Count, Number, declared
 from odonata.tool_answers import TOOL_ANSWERS, TOOL_COMMANDS
 
 
@@ -899,6 +897,118 @@ class TimelineAnswer(TypedDict):
     """End of the period; null: of the run."""
     left_out: list[str]
     """What was recorded and wanted and did not fit, in words."""
+
+
+class ExtrapolatedJob(TypedDict):
+    """A job, from a part of its iterations."""
+
+    job: Annotated[str, Field(description="The job.")]
+    iterations: Annotated[
+        Count | None, Field(description="All of them; null: it ends with others (`until`).")
+    ]
+    simulated: Annotated[Count | None, Field(description="Those of the last run.")]
+    iteration_s: Annotated[
+        Number | None,
+        Field(description="Time of one, mean over the second and third quarter of the last run."),
+    ]
+    spread_s: Annotated[Number | None, Field(description="Standard deviation of these times.")]
+    unsteady: Annotated[
+        Number | None,
+        Field(description="How far the means of the second and third quarter are apart, as a part of both."),
+    ]
+    end_off: Annotated[
+        Number | None,
+        Field(
+            description="How far the iterations of the last quarter are off `iteration_s`, as a part of it."
+        ),
+    ]
+    elapsed_s: Annotated[
+        Number | None, Field(description="Time of the whole job; null: there is no steady phase to go by.")
+    ]
+    error: Annotated[
+        Number | None,
+        Field(
+            description="How far `elapsed_s` may be off, as a part: what is skipped times `end_off`, and "
+            "twice the standard error of `iteration_s`."
+        ),
+    ]
+    mpi_s: Annotated[
+        Number | None,
+        Field(
+            description="Time blocked in MPI calls, mean over ranks; by the difference of the last two runs."
+        ),
+    ]
+    io_s: Annotated[Number | None, Field(description="The same of I/O.")]
+
+
+@declared
+class ExtrapolationAnswer(TypedDict):
+    """What all iterations of a scenario's jobs would take, from some of them."""
+
+    scenario: str
+    """Its name."""
+    seed: Count
+    """The seed of all runs."""
+    tolerance: Number
+    """How far quarters of a run may be apart, as a part."""
+    steady: bool
+    """Whether all jobs are within that, the iterations at their end included."""
+    skipped: Number
+    """Part of the iterations that were not simulated; 0: the scenario was run in full."""
+    outcome: str
+    """How the last run ended."""
+    runs: list[Number]
+    """Part of the iterations that each run had, in their order."""
+    cpu_s: Number
+    """CPU seconds of all runs."""
+    jobs: list[ExtrapolatedJob]
+    """The jobs."""
+
+
+class TierJob(TypedDict):
+    """A job under one tier."""
+
+    job: Annotated[str, Field(description="The job.")]
+    elapsed_s: Annotated[Number | None, Field(description="Its time; null: it did not end.")]
+    mpi_s: Annotated[Number | None, Field(description="Time blocked in MPI calls, mean over ranks.")]
+    io_s: Annotated[Number | None, Field(description="Time blocked in I/O, mean over ranks.")]
+    message_latency_p99_s: Annotated[
+        Number | None, Field(description="99th percentile of the latency of its MPI messages.")
+    ]
+    slowdown: Annotated[
+        Number | None, Field(description="Its time over that alone; null without run.baselines.")
+    ]
+    off: Annotated[
+        dict[str, float],
+        Field(description="By metric: how far it is off that in packets, as a part of that."),
+    ]
+
+
+class Tier(TypedDict):
+    """The scenario under one tier."""
+
+    tier: Annotated[str, Field(description="packet, mixed, flow or analytic.")]
+    refused: Annotated[str | None, Field(description="Why the tier cannot run it; null: it can.")]
+    left_out: Annotated[
+        list[str],
+        Field(description="Keys of the scenario that ask for what the tier cannot tell, as run.lost_time."),
+    ]
+    outcome: Annotated[str | None, Field(description="How the run ended; null if it was refused.")]
+    cpu_s: Annotated[Number, Field(description="CPU seconds, those of baselines included.")]
+    simulated_s: Annotated[Number | None, Field(description="Time simulated.")]
+    jobs: Annotated[list[TierJob], Field(description="Its jobs; none if it was refused.")]
+
+
+@declared
+class FidelityAnswer(TypedDict):
+    """One scenario under several tiers of fidelity."""
+
+    scenario: str
+    """Its name."""
+    tiers: list[Tier]
+    """In the order in which they were run."""
+    seed: Count
+    """The seed of all of them."""
 
 
 #: The commands whose answers go by another name than theirs.

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from odonata.operations import allgather, irecv, isend, read_file, wait_all, write_file
-from odonata.rank_programs import Operation
+from odonata.programs.rank_programs import Operation
 
 __all__ = ["read_file_all", "write_file_all"]
 

@@ -1,8 +1,11 @@
 """Errors that a user can mend, and how they are shown.
 
-An `InputError` says where the input is wrong (file, line, key), what was seen, what was expected and what to
-do. It is raised before anything is created. A `RunFailed` holds the results of a run that ended otherwise
-than completed; a `RunSuspended` says that it can be resumed.
+An `InputError` names the place (file, line, key), what was found, what was expected and what to
+do. It is raised before anything is created. Its texts name options as `Words`, which have two renderings: as
+arguments of Python (`str(error)`, `force=True`) and as options of the command (`in_terminal`,
+`--force`).
+
+A `RunFailed` holds the results of a run that did not complete. A `RunSuspended` says that it can be resumed.
 """
 
 from __future__ import annotations
@@ -12,13 +15,14 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odonata import _core
 
 if TYPE_CHECKING:
-    from odonata.results import Results
+    from odonata.results.results import Results
 
 #: Exit codes of the command: see `cli`.
 COMPLETED, HOST_FAILED, INPUT_WRONG, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -27,7 +31,209 @@ TRACE_WRONG = 1
 #: That of `odonata workload format --check` for a program in another layout.
 FORMAT_DIFFERS = 1
 
+_PARTS = ("message", "file", "line", "column", "key", "value", "expected", "hint")
 _LABELS = {"key": "key", "value": "found", "expected": "expected", "hint": "hint"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a command, which is an argument of its function."""
+
+    #: The argument, as `queue_depth`.
+    name: str
+    #: Its value; True and False: a switch; None: only the name.
+    value: object = None
+    #: The name in the command, if that is not `--queue-depth`.
+    flag: str | None = None
+
+    def python(self) -> str:
+        """As an argument."""
+        return self.name if self.value is None else f"{self.name}={self.value}"
+
+    def terminal(self) -> str:
+        """As an option."""
+        flag = self.name.replace("_", "-")
+        if self.value is False:
+            return self.flag or f"--no-{flag}"
+        flag = self.flag or f"--{flag}"
+        return flag if self.value is None or self.value is True else f"{flag} {self.value}"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A command, which is a function of the package."""
+
+    #: The command, as `trace lint`.
+    name: str
+    #: Its options.
+    options: tuple[Option, ...] = ()
+    #: First argument: a name or file; `...`: left open.
+    first: str | None = None
+
+    def python(self) -> str:
+        """As a call, or the function's name if nothing is given."""
+        function = f"odonata.{self.name.replace(' ', '_').replace('-', '_')}"
+        given = [] if self.first is None else [self.first if self.first == "..." else f'"{self.first}"']
+        given += [
+            f'{one.name}="{one.value}"' if isinstance(one.value, str) else one.python()
+            for one in self.options
+        ]
+        return f"{function}({', '.join(given)})" if given else function
+
+    def terminal(self) -> str:
+        """As a command line."""
+        first = [] if self.first in (None, "...") else [str(self.first)]
+        return " ".join(["odonata", self.name, *first, *(one.terminal() for one in self.options)])
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting KEY=VALUE that replaces one of the scenario."""
+
+    text: str
+
+    def python(self) -> str:
+        """As an entry of the argument `overrides`."""
+        key, _, value = self.text.partition("=")
+        return f'overrides={{"{key}": {value}}}'
+
+    def terminal(self) -> str:
+        """As an option."""
+        return f"--set {self.text}"
+
+
+@dataclass(frozen=True)
+class Said:
+    """A text whose two renderings follow no rule."""
+
+    in_python: str
+    in_terminal: str
+
+    def python(self) -> str:
+        """To a caller of the package."""
+        return self.in_python
+
+    def terminal(self) -> str:
+        """To the user of the command."""
+        return self.in_terminal
+
+
+#: A part of a text.
+Part = str | Option | Call | Setting | Said
+
+
+class Words(str):
+    """A text that names options and commands: as itself in Python's words, as `terminal` in the command's.
+
+    >>> hint = "replace it with " + given("force") + ", or ask " + call("trace lint")
+    >>> print(hint)
+    replace it with force=True, or ask odonata.trace_lint
+    >>> terminal(hint)
+    'replace it with --force, or ask odonata trace lint'
+    """
+
+    parts: tuple[Part, ...]
+
+    def __new__(cls, *parts: Part) -> Words:
+        """Puts the parts together."""
+        made = super().__new__(
+            cls, "".join(part if isinstance(part, str) else part.python() for part in parts)
+        )
+        made.parts = parts
+        return made
+
+    @property
+    def terminal(self) -> str:
+        """The text in the words of the command."""
+        return "".join(part if isinstance(part, str) else part.terminal() for part in self.parts)
+
+    def __add__(self, other: str) -> Words:
+        return Words(*self.parts, *_parts(other))
+
+    def __radd__(self, other: str) -> Words:
+        return Words(*_parts(other), *self.parts)
+
+
+def _parts(text: str) -> tuple[Part, ...]:
+    return text.parts if isinstance(text, Words) else (text,)
+
+
+def terminal(text: str) -> str:
+    """A text in the words of the command."""
+    return text.terminal if isinstance(text, Words) else text
+
+
+def option(name: str, flag: str | None = None) -> Words:
+    """The name of an option: `--queue-depth`, or an argument of the command where `flag` says so.
+
+    >>> option("queue_depth"), terminal(option("queue_depth")), terminal(option("scenario", "SCENARIO"))
+    ('queue_depth', '--queue-depth', 'SCENARIO')
+    """
+    return Words(Option(name, None, flag))
+
+
+def given(name: str, value: object = True, flag: str | None = None) -> Words:
+    """An option with what it is given.
+
+    >>> given("method", "steady"), terminal(given("method", "steady")), terminal(given("storage", False))
+    ('method=steady', '--method steady', '--no-storage')
+    """
+    return Words(Option(name, value, flag))
+
+
+def call(name: str, first: str | None = None, **options: object) -> Words:
+    """A command, or what is called instead of it.
+
+    >>> call("init", preset="theta"), terminal(call("init", preset="theta"))
+    ('odonata.init(preset="theta")', 'odonata init --preset theta')
+    """
+    return Words(Call(name, tuple(Option(key, value) for key, value in options.items()), first))
+
+
+def setting(text: str) -> Words:
+    """A setting KEY=VALUE.
+
+    >>> setting("network.routing.bias=3.0"), terminal(setting("seed=x"))
+    ('overrides={"network.routing.bias": 3.0}', '--set seed=x')
+    """
+    return Words(Setting(text))
+
+
+#: Options and commands that texts of the core name: it does not know whether Python or the command asks.
+_OF_THE_CORE: dict[str, Words] = {
+    "odonata trace convert --repeat": Words(
+        Said("odonata.trace_convert(..., repeat=2)", "odonata trace convert --repeat")
+    ),
+    "odonata trace convert": call("trace convert"),
+    "odonata trace lint": call("trace lint"),
+    "odonata workload check": call("workload check"),
+    "odonata describe": call("describe"),
+    "odonata check": call("check"),
+    "--ignore-unknown-backend": given("ignore_unknown_backend"),
+    "--incomplete": given("incomplete"),
+    "--job NAME": given("job", "NAME"),
+    "--job": option("job"),
+}
+
+
+def _option_of_the_core(place: str | None) -> str | None:
+    """Returns a file or key of the core, or the option that it names."""
+    name = (place or "").removeprefix("--")
+    if place is None or name == place:
+        return place
+    if name.startswith("set "):
+        return setting(name.removeprefix("set "))
+    return option(name.replace("-", "_"))
+
+
+def _of_the_core(text: str) -> str:
+    """Returns a text of the core with its options as data."""
+    # Of two names that begin alike the longer one comes first.
+    for name, words in _OF_THE_CORE.items():
+        before, found, after = text.partition(name)
+        if found:
+            return _of_the_core(before) + words + _of_the_core(after)
+    return text
 
 
 class InputError(ValueError):
@@ -59,15 +265,18 @@ class InputError(ValueError):
         self.file = file
         self.line = line
         self.column = column
-        self.key = key
+        self.key = key or None
         self.value = value
         self.expected = expected
         self.hint = hint
+        #: Whether the place of it is an option: to the user of the command that is where else a file is.
+        self._is_option = isinstance(file, Words) and not key and isinstance(file.parts[0], Option)
+        if self._is_option:
+            self.key, self.file = file, None
 
     def as_dict(self) -> dict[str, Any]:
         """All parts, for machines."""
-        names = ("message", "file", "line", "column", "key", "value", "expected", "hint")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in _PARTS}
 
     def __str__(self) -> str:
         lines = [self.message]
@@ -93,6 +302,16 @@ class InputError(ValueError):
         if self.column is not None:
             shown.append(" " * (len(number) - 2) + "| " + " " * (self.column - 1) + "^")
         return shown
+
+
+def in_terminal(error: InputError) -> InputError:
+    """The same error in the words of the command."""
+    said: dict[str, Any] = {
+        name: terminal(part) if isinstance(part, str) else part for name, part in error.as_dict().items()
+    }
+    if error._is_option:
+        said |= {"file": said["key"], "key": None}
+    return InputError(**said)
 
 
 class NoResult(InputError, FileNotFoundError):
@@ -136,10 +355,15 @@ def input_errors() -> Iterator[None]:
         yield
     except _core.InputError as error:
         parts = json.loads(error.args[0])
+        for name in ("message", "expected", "hint"):
+            if parts.get(name):
+                parts[name] = _of_the_core(parts[name])
+        for name in ("file", "key"):
+            parts[name] = _option_of_the_core(parts.get(name))
         # The one key that every sweep file has, and no scenario.
         misplaced = parts.get("key") == "scenario" and parts["message"].startswith("unknown key")
         if misplaced and parts.get("file"):
-            parts["hint"] = f"it is a sweep: odonata sweep {parts['file']} runs it"
+            parts["hint"] = "it is a sweep: " + call("sweep", parts["file"]) + " runs it"
         raise InputError(parts.pop("message"), **parts) from None
     except UnicodeEncodeError as error:
         raise _no_text(error.object) from None
@@ -176,11 +400,11 @@ def is_mistake(error: OSError) -> bool:
 def check_text(text: str | os.PathLike[str], key: str) -> None:
     r"""Refuses, with an `InputError`, a name that is not UTF-8 text: neither results nor JSON could hold it.
 
-    >>> check_text(os.fsdecode(b"caf\xe9"), "--out")
+    >>> check_text(os.fsdecode(b"caf\xe9"), option("out"))
     Traceback (most recent call last):
     ...
     odonata.errors.InputError: not UTF-8 text
-      key       --out
+      key       out
       found     'caf\udce9'
       expected  text in UTF-8
     """

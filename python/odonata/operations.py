@@ -40,9 +40,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odonata import _core
+from odonata.analysis import parquet
+from odonata.analysis.measured import file_of
+from odonata.base.folder import ResultFolder
 from odonata.errors import InputError, input_errors
-from odonata.folder import ResultFolder
-from odonata.rank_programs import Operation, RankFunction, communicators, register
+from odonata.programs.rank_programs import Operation, RankFunction, communicators, register
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -443,9 +445,7 @@ class Program:
 
     def _table(self, name: str) -> pa.Table:
         if name not in self._open:
-            from odonata import tables
-
-            self._open[name] = tables.read(tables.file_of(self.path, name))
+            self._open[name] = parquet.read(file_of(self.path, name))
         return self._open[name]
 
     @property

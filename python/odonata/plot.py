@@ -12,16 +12,26 @@ draws into those of a figure of yours. For pages with hover and filters: `Result
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from odonata.analysis.measured import needed
+from odonata.analysis.slowdown import METRICS as KNOWN
+from odonata.base.pictures import figure
 from odonata.errors import InputError
-from odonata.pictures import figure
-from odonata.results import Results, needed
+from odonata.load_curves import figure as load_figure
+from odonata.report.contents import Contents
+from odonata.report.latency import values
+from odonata.report.network import group_sums
+from odonata.report.quantiles import cumulative
+from odonata.results.results import Results
+from odonata.sweeps.result import Sweep
+from odonata.sweeps.statistics import interval
 
 if TYPE_CHECKING:
-    from odonata.latency_load import LoadSweep
+    from odonata.load_curves.load_sweep import LoadSweep
     from odonata.sweeps.result import Sweep
 
 __all__ = ["latency_cdf", "link_map", "load_curve", "slowdown"]
@@ -70,10 +80,6 @@ def slowdown(
         KeyError: A run had no baselines.
         MissingPackage: matplotlib is not installed.
     """
-    from odonata.slowdown import METRICS as KNOWN
-    from odonata.sweeps.result import Sweep
-    from odonata.sweeps.statistics import interval
-
     if isinstance(results, Sweep):
         return results.plot(f"{metrics[0]}_ratio" if metrics else "elapsed_ratio")
     runs = [results] if isinstance(results, Results) else list(results)
@@ -134,9 +140,6 @@ def latency_cdf(
         InputError: Nothing of it was measured, or there is no such job.
         MissingPackage: matplotlib is not installed.
     """
-    from odonata.report.latency import values
-    from odonata.report.quantiles import cumulative
-
     _refuse_unknown("of", [of], list(LATENCIES))
     names = needed(results, "jobs", ["job"])["job"].to_pylist()
     _refuse_unknown("jobs", jobs or [], names)
@@ -194,9 +197,6 @@ def link_map(results: Results, measure: str = "busy", *, axes: Any = None) -> An
         InputError: There is no such measure, or the machine has no links between routers.
         MissingPackage: matplotlib is not installed.
     """
-    from odonata.report.contents import Contents
-    from odonata.report.network import group_sums
-
     _refuse_unknown("measure", [measure], list(MEASURES))
     contents = Contents(results)
     names = "group"
@@ -224,41 +224,10 @@ def load_curve(sweep: LoadSweep | Mapping[str, Any]) -> Any:
     Raises:
         MissingPackage: matplotlib is not installed.
     """
-    from odonata.load_curve import unit
-
-    report = sweep if isinstance(sweep, Mapping) else sweep.description
-    points = report["points"]
-    name = unit(points)
-    made = figure(7.0, 6.0)
-    upper, lower = made.subplots(2, 1, sharex=True, height_ratios=[2, 1])
-    stable = [point for point in points if not point["saturated"] and point[f"latency_{name}"]]
-    for key, label in (("mean", "mean"), ("p99", "99th percentile"), ("network_mean", "mean in the network")):
-        drawn = [(p["offered"], p[f"latency_{name}"][key]) for p in stable]
-        drawn = [(x, y) for x, y in drawn if y is not None]
-        upper.plot([x for x, _ in drawn], [y for _, y in drawn], marker="o", markersize=3, label=label)
-    high = report["saturation"]["first_saturated"]
-    for axes in (upper, lower):
-        axes.grid(alpha=0.3)
-        if high is not None:
-            axes.axvline(high, color="tab:red", linestyle=":", label="saturated")
-    upper.set_ylim(bottom=0)
-    upper.set_ylabel(f"latency [{name}]")
-    # A name is no formula.
-    upper.set_title(f"{report['name'] or 'sweep'}: {report['job']}", parse_math=False)
-    if points:
-        offered = [point["offered"] for point in points]
-        lower.plot(offered, [p["accepted"] for p in points], marker="o", markersize=3, label="accepted")
-        lower.plot([0, max(offered)], [0, max(offered)], color="grey", linewidth=0.8, label="offered")
-    lower.set_xlabel("offered load [fraction of the terminal link's bandwidth per sending rank]")
-    lower.set_ylabel("accepted")
-    for axes in (upper, lower):
-        axes.legend(loc="upper left", fontsize="small")
-    return made
+    return load_figure.of(sweep if isinstance(sweep, Mapping) else sweep.description)
 
 
 def _refuse_unknown(key: str, given: Sequence[str], known: Sequence[str]) -> None:
-    import difflib
-
     for name in given:
         if name not in known:
             alike = difflib.get_close_matches(name, known, n=1)

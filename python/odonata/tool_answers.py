@@ -8,7 +8,7 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from odonata.json_types import Count, Number, declared
+from odonata.base.json_types import Count, Number, declared
 
 #: Calls or operations by their names.
 Counts = dict[str, Count]

@@ -20,13 +20,13 @@ sys.path.append(str(Path(__file__).parents[2] / "tests/traces"))
 import reference
 
 import odonata
-from odonata.wording import duration
+from odonata.base.wording import duration
 
 ROUTINGS = ("minimal", "valiant", "progressive-adaptive")
 
 HEAD = (
     "| computation | routing | communication time, mean of ranks | hops, mean | not minimal "
-    "| packet latency, mean | 99 % | largest |\n|---|---|---:|---:|---:|---:|---:|---:|"
+    "| packet latency, mean | 99% | largest |\n|---|---|---:|---:|---:|---:|---:|---:|"
 )
 
 

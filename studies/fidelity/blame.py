@@ -24,7 +24,7 @@ from study_tools.passage import Passage  # noqa: E402
 from study_tools.table import Table  # noqa: E402
 
 import odonata  # noqa: E402
-from odonata.blame import ROUTER_PLACES  # noqa: E402
+from odonata.analysis.blame import ROUTER_PLACES  # noqa: E402
 
 STORED = HERE / "data" / "blame.json"
 PASSAGE = Passage("fidelity.md", "<!-- blame: studies/fidelity/blame.py page -->", "<!-- end of blame -->")
@@ -84,14 +84,14 @@ def text() -> str:
         for victim in found["packet"]:
             (_, packets), (_, flows) = (first_of_others(found[of][victim], victim) for of in FIDELITIES)
             off.append(abs(flows - packets))
-            row.append(f"{100 * packets:.0f} / {100 * flows:.0f} %")
+            row.append(f"{100 * packets:.0f} / {100 * flows:.0f}%")
             for fidelity in FIDELITIES:
                 own[fidelity].append(found[fidelity][victim][victim])
         rows.append([*row, f"{100 * max(off[-3:]):.0f}"])
     found = next(iter(stored.values()))["packet"]
     header = [f"{victim}, for {first_of_others(of, victim)[0]}" for victim, of in found.items()]
     table = Table("", ["scenario", *header, "points off, at most"], rows).markdown()
-    packets, flows = (f"{100 * fmean(own[fidelity]):.0f} %" for fidelity in FIDELITIES)
+    packets, flows = (f"{100 * fmean(own[fidelity]):.0f}%" for fidelity in FIDELITIES)
     return (
         f"{table}\nIn the mean they are {100 * fmean(off):.1f} points off. For themselves jobs wait "
         f"{packets} of all waits in packets, and {flows} as flows.\n"

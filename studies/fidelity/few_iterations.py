@@ -110,14 +110,14 @@ def text() -> str:
         own, (few, all_) = row["own"], row["cpu_s"]
 
         def off(key: str, row: Any = row, own: Any = own) -> str:
-            return f"{100 * (own[key] / row[key] - 1):+.2f} %" if row[key] and own[key] is not None else "-"
+            return f"{100 * (own[key] / row[key] - 1):+.2f}%" if row[key] and own[key] is not None else "-"
 
         rows.append(
             [
                 name,
                 f"{own['simulated']:,} of {own['iterations']:,}",
                 off("elapsed_s"),
-                "-" if own["error"] is None else f"{100 * own['error']:.2f} %",
+                "-" if own["error"] is None else f"{100 * own['error']:.2f}%",
                 off("mpi_s"),
                 off("io_s"),
                 f"{all_:.1f} s",

@@ -43,14 +43,14 @@ def show(name: str, content: dict[str, Any]) -> None:
 
 
 def short() -> None:
-    """64 B at 5 % of the links of 1,000 nodes, by D-mod-K."""
+    """64 B at 5% of the links of 1,000 nodes, by D-mod-K."""
     for fidelity in ("packet", "flow", "analytic"):
         network = {"fidelity": fidelity}
         show(fidelity, scenario(10, 1000, network, bytes="64 B", load=0.05, messages=1000))
 
 
 def many() -> None:
-    """1 MiB at 90 % of the links of 10,000 nodes, up by D-mod-K and at random."""
+    """1 MiB at 90% of the links of 10,000 nodes, up by D-mod-K and at random."""
     for up in ("d-mod-k", "random"):
         network = {"fidelity": "flow", "routing": {"up": up}}
         show(up, scenario(22, 10_000, network, bytes="1 MiB", load=0.9, messages=10))

@@ -164,7 +164,7 @@ def text() -> str:
             cells = [part.strip(": ")]
             for tier in ("flow", "analytic"):
                 off = errors(stored, tier, part)
-                cells += [f"{100 * fmean(off):.1f} %", f"{100 * max(off):.1f} %"]
+                cells += [f"{100 * fmean(off):.1f}%", f"{100 * max(off):.1f}%"]
             found.append(cells)
         return found
 

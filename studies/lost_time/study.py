@@ -39,8 +39,7 @@ def main() -> int:
         found = measure.run(case)
         for one in found:
             print(
-                f"{one.case}, {one.job}: slower by {100 * one.slowdown:+.1f} %, "
-                f"error {100 * one.error:+.1f} %",
+                f"{one.case}, {one.job}: slower by {100 * one.slowdown:+.1f}%, error {100 * one.error:+.1f}%",
                 flush=True,
             )
         kept = [one for one in kept if one.case != case.name] + found

@@ -139,10 +139,10 @@ def number(value: float, unit: str) -> str:
     """A number as the tables show it.
 
     >>> number(0.0123, "%"), number(1.5, "x"), number(750.3, "ms")
-    ('1.2 %', '1.50x', '750 ms')
+    ('1.2%', '1.50x', '750 ms')
     """
     if unit == "%":
-        return f"{100 * value:.1f} %" if abs(value) < 0.1 else f"{100 * value:.0f} %"
+        return f"{100 * value:.1f}%" if abs(value) < 0.1 else f"{100 * value:.0f}%"
     if unit == "x":
         return f"{value:.2f}x" if abs(value) < 10 else f"{value:,.0f}x"
     if unit == "ks":

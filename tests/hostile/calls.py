@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from hostile.oracle import CODES, Finding, text_rules
-from odonata import _core, runner
-from odonata.results_reference import OUTCOMES
+from odonata import _core
+from odonata.analysis.reference import OUTCOMES
+from odonata.running import runner
+from odonata.scenario import reading
 
 #: Wall time of a slice, in seconds.
 SLICE_S = 0.02
@@ -54,10 +56,10 @@ def simulate(
     tables: Sequence[str] | None = (),
 ) -> Simulated:
     """Runs the scenario at `path` for about so many events at most; with these tables, or all (None)."""
-    simulation = runner.Task(runner.read_scenario(path), str(path), list(overrides), None).build()
+    simulation = runner.Task(reading.read_scenario(path), str(path), list(overrides), None).build()
     finished, seen = drive(simulation, events)
     simulation.finish(interrupted=not finished)
-    from odonata.tables import from_core
+    from odonata.analysis.tables import from_core
 
     names = simulation.table_names() if tables is None else tables
     made = {name: from_core(simulation, name) for name in names}

@@ -20,7 +20,9 @@ from hostile import calls, networks, oracle, rank_program, toml_writer
 from hostile.campaign import Campaign, Tell, Trial, Verdict
 from hostile.networks import one_of
 from hostile.oracle import Finding
-from odonata import _core, checkpoint, runner
+from odonata import _core
+from odonata.running import checkpoint, runner
+from odonata.scenario import reading
 
 NAME = "scenario.toml"
 PROGRAM = "rank_program.py"
@@ -111,7 +113,7 @@ def _run(folder: Path, settings: list[str], most: int | None, saved: Path | None
     With `saved`, it is saved in that folder as soon as there is something, and another simulation goes on.
     """
     path = folder / NAME
-    text = runner.read_scenario(path)
+    text = reading.read_scenario(path)
     simulation = runner.Task(text, str(path), settings, None).build()
     if saved is not None:
         state = simulation.advance(MOMENT_S)

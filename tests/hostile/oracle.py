@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import odonata
-from odonata.results_reference import OUTCOMES
+from odonata.analysis.reference import OUTCOMES
 
 T = TypeVar("T")
 

@@ -88,8 +88,6 @@ def main() -> None:
 
     which = campaign(name, Path(fixtures))
     # All that the trials import, before memory is short.
-    import odonata.cli
-    import odonata.tables  # noqa: F401
 
     limit_memory(which.memory)
     answer({"ready": True})

@@ -36,7 +36,7 @@ from pathlib import Path
 import launcher
 import surroundings
 
-from odonata import bench
+from odonata.benchmarks import bench
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,7 +12,7 @@ from launcher import PATIENCE_S
 from waiting import await_that
 
 import odonata
-from odonata.checkpoint import Checkpoints
+from odonata.running.checkpoint import Checkpoints
 
 
 def lasting(sweeps: int, steps: int) -> str:

@@ -62,23 +62,24 @@ def serve() -> None:
     import pydantic
     import typer._adapters  # noqa: F401
 
+    import odonata.analysis.comparison
+    import odonata.analysis.comparison_page
+    import odonata.analysis.explain_page
+    import odonata.analysis.reference
+    import odonata.analysis.summary_page
+    import odonata.analysis.tables
     import odonata.answers
-    import odonata.check_report
     import odonata.cli
-    import odonata.comparison
-    import odonata.comparison_page
-    import odonata.execute
-    import odonata.explain_page
-    import odonata.load_sweep_page
+    import odonata.load_curves.page
     import odonata.report
-    import odonata.results_reference
-    import odonata.summary_page
-    import odonata.tables
+    import odonata.running.execute
+    import odonata.scenario.check_report
     import odonata.timeline.links
-    import odonata.trace_report
+    import odonata.traces.report
 
     # With the first of its types, pydantic looks for its plugins.
     pydantic.TypeAdapter(int)
+    odonata.cli.application()
     # What is never looked at is never copied.
     gc.freeze()
     for line in sys.stdin:

@@ -18,7 +18,9 @@ from long_runs import LONG, await_snapshot, newest_snapshot, place
 from test_resume import start
 
 import odonata
-from odonata import InputError, comparison, comparison_page, json_types, run_record, summary, summary_page
+from odonata import InputError
+from odonata.analysis import comparison, comparison_page, run_record, summary, summary_page
+from odonata.base import json_types
 
 #: The commands that read results.
 READING = (["summary", "altered"], ["compare", "out", "altered"], ["compare", "altered", "out"])
@@ -364,7 +366,7 @@ def test_whatever_about_json_has_become_another_scenario_is_refused(killed, serv
             "run", "scenario.toml", "-o", "out", "--baselines", "--resume", "--seed", "4"
         )
         assert refused.code == 2, refused
-        assert "the scenario is not the one that was saved" in refused.err
+        assert "the scenario differs from the saved one" in refused.err
 
 
 @pytest.mark.slow

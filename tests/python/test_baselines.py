@@ -16,8 +16,8 @@ from conftest import ENDLESS, ODONATA, ROOT, SMALL
 from waiting import await_that, await_work
 
 import odonata
-from odonata import baselines, runner
-from odonata.slowdown import METRICS
+from odonata.analysis.slowdown import METRICS
+from odonata.running import baselines, runner
 
 JOBS = ["halo", "training", "saver"]
 

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 import odonata
-from odonata import Results, blame, summary_page
+from odonata import Results
+from odonata.analysis import blame, summary_page
 
 COLUMNS = (
     "victim",

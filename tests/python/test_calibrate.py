@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from odonata import calibration
+from odonata.calibration import machine as calibration
 
 MACHINE = """\
 [machine.dragonfly]

@@ -13,8 +13,8 @@ from chakra_writer import COLL, COMP, LOAD, METADATA, RECV, SEND, node
 
 import odonata
 from odonata import operations
-from odonata.chakra import files, order, reader, survey
 from odonata.errors import InputError
+from odonata.traces.chakra import files, order, reader, survey
 
 MACHINE = "[machine.torus]\ndims = [4, 2]\n[[jobs]]\ntrace = 'x.program'\n"
 

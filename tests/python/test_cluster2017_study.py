@@ -18,7 +18,7 @@ from study_tools import verdicts  # noqa: E402
 from study_tools.claims import Verdict  # noqa: E402
 
 import odonata  # noqa: E402
-from odonata import toml_text  # noqa: E402
+from odonata.base import toml_text  # noqa: E402
 from odonata.sweeps import points, spec  # noqa: E402
 
 CLAIMS = {claim.key: claim for claim in page.CLAIMS}

@@ -6,7 +6,7 @@ import pytest
 from conftest import SMALL, Shell
 
 import odonata
-from odonata.comparison import differences
+from odonata.analysis.comparison import differences
 
 
 @pytest.fixture(scope="module")

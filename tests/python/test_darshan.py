@@ -14,7 +14,7 @@ from darshan_writer import Writer, in_ranges
 
 import odonata
 from odonata import operations
-from odonata.darshan_log import accesses, reader
+from odonata.traces.darshan_log import accesses, reader
 
 KIB, MIB = 1 << 10, 1 << 20
 

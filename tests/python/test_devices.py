@@ -154,5 +154,5 @@ def test_a_hard_disk_is_not_derived(shell):
     shell.write(TABLE_ONE, "table.csv")
     done = shell("device", "fit", "table.csv", "--model", "hdd")
     assert done.code == 2
-    assert "cannot be told apart" in done.err
+    assert "cannot separate" in done.err
     assert shell("device", "fit", "table.csv", "--model", "rate", "--page", "4 KiB").code == 2

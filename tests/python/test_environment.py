@@ -227,7 +227,7 @@ def test_what_is_an_error_of_odonata_is_told_in_a_line(results):
     """And in full to whoever asks the interpreter to be talkative."""
     script = (
         "import sys\n"
-        "from odonata import cli, summary\n"
+        "from odonata import cli; from odonata.analysis import summary\n"
         "def fail(results): raise TypeError('no such\\nthing')\n"
         "summary.collect = fail\n"
         "sys.argv = ['odonata', 'summary', 'out']\n"

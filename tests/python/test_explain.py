@@ -10,8 +10,10 @@ import pytest
 from conftest import ODONATA, SMALL
 
 import odonata
-from odonata import Results, explain, json_types, lost_time
+from odonata import Results
+from odonata.analysis import explain, lost_time
 from odonata.answers import ANSWERS
+from odonata.base import json_types
 from odonata.errors import InputError
 
 

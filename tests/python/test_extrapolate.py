@@ -7,8 +7,8 @@ import pytest
 from conftest import ODONATA
 
 import odonata
-from odonata import json_types
 from odonata.answers import ANSWERS
+from odonata.base import json_types
 
 MACHINE = {
     "dragonfly": {"groups": 3, "routers_per_group": 4, "nodes_per_router": 2, "global_ports_per_router": 1}

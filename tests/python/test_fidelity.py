@@ -14,11 +14,12 @@ from conftest import ODONATA
 from waiting import await_work
 
 import odonata
-from odonata import json_types, runner
-from odonata import tiers as sides
 from odonata.answers import ANSWERS
-from odonata.api import text_and_path
-from odonata.progress import ProgressLine
+from odonata.base import json_types
+from odonata.running import runner
+from odonata.running import tiers as sides
+from odonata.running.progress import ProgressLine
+from odonata.scenario.given import text_and_path
 
 SCENARIO = {
     "machine": {

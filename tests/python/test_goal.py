@@ -67,7 +67,7 @@ def test_lint_tells_right_wrong_and_unreadable_apart(shell, schedule):
     said = " ".join(refused.err.split())
     assert "ring.goal" in said
     assert "line 2" in said
-    assert 'there is no label "q"' in said
+    assert 'label "q" is not defined' in said
 
 
 def test_a_converted_schedule_sends_the_same_and_runs(shell, schedule):

@@ -76,7 +76,7 @@ def test_the_summary_has_iors_table_and_names_flags_without_effect(shell):
     shell.write(SCENARIO.replace("LINE", "-w -t 64k -b 128k -v"), "ior.toml")
     run = shell("run", "ior.toml", "-o", "out")
     assert run.code == 0
-    assert "-v (verbose: it is about IOR's output)" in run.err
+    assert "-v (verbose: it concerns IOR's output only)" in run.err
     assert "bw(MiB/s)" in run.out
     (write,) = shell("summary", "out", "--json").json["ior"]
     assert write["transfer_bytes"] == 65536

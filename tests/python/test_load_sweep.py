@@ -12,7 +12,7 @@ from conftest import ODONATA
 from launcher import PATIENCE_S
 from waiting import await_work
 
-from odonata import load_request
+from odonata.load_curves import request as load_request
 
 #: A switch of 16 nodes: one flit per nanosecond, 15 cycles from node to node without a queue.
 SWITCH = """\

@@ -9,7 +9,8 @@ import pytest
 from conftest import ODONATA, SMALL
 
 import odonata
-from odonata import Results, lost_time, summary
+from odonata import Results
+from odonata.analysis import lost_time, summary
 
 COLUMNS = ("victim", "culprit", "culprit_class", "kind", "lost_s")
 

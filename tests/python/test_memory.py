@@ -149,7 +149,7 @@ def test_a_run_that_will_hardly_fit_is_warned_of(shell):
 
 
 def test_check_knows_how_fast_the_last_runs_were(tmp_path, monkeypatch):
-    from odonata import speed
+    from odonata.running import speed
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(speed, "place", lambda: tmp_path / "cache" / "odonata" / "speed.json")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from odonata import mpi
 from odonata.errors import InputError
+from odonata.running import mpi
 
 #: Variables that launchers set, and who that was: rank, size, a word of its name. From runs under MPICH 4.0
 #: and Open MPI 4.1, and from the sources of Slurm (src/plugins/mpi) and its manual page of srun.

@@ -80,7 +80,7 @@ def test_error_of_one_process_ends_those_that_wait_for_it(mpi, error, code, said
 def test_error_after_the_block_ends_those_that_wait_in_another(mpi):
     done = mpi.python(
         2,
-        "from odonata import mpi\n"
+        "from odonata.running import mpi\n"
         "with mpi.processes() as group:\n    group.least(1)\n"
         "if group.rank == 1:\n    raise LookupError('of the script')\n"
         "with mpi.processes() as group:\n    group.least(1)\n",
@@ -113,7 +113,7 @@ def test_build_for_another_library_says_so(started, built):
 
 def test_build_with_mpi_runs_alone_without_starting_it(mpi):
     code = (
-        "from odonata import mpi, _core\n"
+        "from odonata import _core\nfrom odonata.running import mpi\n"
         "with mpi.processes() as group:\n    print(group, _core.mpi_library())"
     )
     environment = {

@@ -128,7 +128,7 @@ def test_more_processes_than_parts_are_refused(mpi, shell):
     refused = run(mpi, shell, 3, "--resume")
     assert (refused.code, refused.out) == (2, "")
     assert refused.err.count("error: ") == 1
-    assert "the run was saved in 2 parts, and 3 processes would go on with it" in refused.err
+    assert "the run was saved in 2 parts, and 3 processes would resume it" in refused.err
     assert "2 processes at most" in refused.err
     assert shell.files() == before
 
@@ -139,7 +139,7 @@ def test_a_run_in_one_piece_is_not_resumed_by_several(mpi, shell):
     refused = run(mpi, shell, 2, "--resume")
     assert refused.code == 2
     assert refused.err.count("error: ") == 1
-    assert "the run was saved in one piece, and 2 processes would go on with it" in refused.err
+    assert "the run was saved in one piece, and 2 processes would resume it" in refused.err
     assert shell.files() == before
 
 

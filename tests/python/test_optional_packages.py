@@ -7,8 +7,9 @@ import pytest
 from conftest import ROOT
 
 import odonata
-from odonata import optional_packages, pictures, plot
-from odonata.optional_packages import MissingPackage
+from odonata import plot
+from odonata.base import optional_packages, pictures
+from odonata.base.optional_packages import MissingPackage
 
 sys.path.insert(0, str(ROOT / "tests/traces"))
 

@@ -11,8 +11,9 @@ import pytest
 import reference_traces
 
 import odonata
-from odonata import operations, trace_report
+from odonata import operations
 from odonata.errors import InputError
+from odonata.traces import report as trace_report
 
 MACHINE = "[machine.torus]\ndims = [4, 4]\n[[jobs]]\ntrace = 'x.program'\n"
 RANKS = 4

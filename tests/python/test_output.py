@@ -12,8 +12,9 @@ from rich.console import Console
 from test_load_sweep import SWITCH
 
 import odonata
-from odonata import json_reference, json_types, terminal
+from odonata.analysis import json_reference
 from odonata.answers import ANSWERS
+from odonata.base import json_types, terminal
 
 
 @pytest.fixture(scope="module")

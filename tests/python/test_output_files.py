@@ -16,8 +16,9 @@ from test_resume import killed, place
 from test_traces import SCRIPT
 from waiting import await_that
 
-from odonata import InputError, operations, output_file, partial
-from odonata.partial import LOCK, clear, hidden, make_file, make_folder
+from odonata import InputError, operations
+from odonata.base import output_file, partial
+from odonata.base.partial import LOCK, clear, hidden, make_file, make_folder
 
 #: Larger than 2 KiB as text, and as anything that is made of it.
 PROGRAM = "FOR 3 Repetitions { all tasks SYNCHRONIZE }\n# " + "long " * 500 + "\n"
@@ -352,7 +353,7 @@ def test_a_file_that_a_killed_command_was_writing_is_removed(shell, tmp_path):
     shell.write(SMALL, "small.toml")
     script = (
         "import os, signal, pathlib\n"
-        "from odonata.output_file import whole_file\n"
+        "from odonata.base.output_file import whole_file\n"
         "with whole_file(pathlib.Path('m.graphml')) as file:\n"
         "    file.write(b'half')\n"
         "    file.flush()\n"

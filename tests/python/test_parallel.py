@@ -8,9 +8,9 @@ import pytest
 from conftest import ROOT, SMALL
 
 import odonata
-from odonata import bench_parallel
-from odonata.baselines import cores
+from odonata.benchmarks import parallel as bench_parallel
 from odonata.report import origin
+from odonata.running.baselines import cores
 
 SCHEDULERS = ["sequential", "conservative", "optimistic"]
 

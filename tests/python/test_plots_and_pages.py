@@ -9,7 +9,7 @@ from conftest import SMALL
 
 import odonata
 from odonata import plot
-from odonata.html_page import HtmlPage
+from odonata.base.html_page import HtmlPage
 from odonata.sweeps.statistics import interval
 
 TRAFFIC = {

@@ -6,7 +6,7 @@ import pytest
 
 from odonata import operations
 from odonata.errors import InputError
-from odonata.program_tables import LARGEST, ProgramTables
+from odonata.programs.program_tables import LARGEST, ProgramTables
 
 
 def test_operations_and_lists_of_sizes_are_read_as_they_were_written(tmp_path):

@@ -332,7 +332,7 @@ def test_a_program_that_depends_on_the_time_of_the_run_is_not_converted(shell, t
     ncptl(shell, tmp_path, f"All tasks synchronize.\n{statement}.")
     refused = shell("trace", "convert", "scenario.toml", "job.program")
     assert refused.code == 2
-    assert "follow from the time of a run" in refused.err
+    assert "operations depend on simulated time" in refused.err
     assert "job.ncptl:2:" in refused.err
     assert what in refused.err
     assert not (tmp_path / "job.program").exists()

@@ -2,8 +2,8 @@
 
 import io
 
-from odonata.progress import ProgressLine
-from odonata.runner import Progress
+from odonata.running.progress import ProgressLine
+from odonata.running.runner import Progress
 
 
 def at(wall_s, fraction=None):

@@ -21,6 +21,17 @@ def test_a_page_is_plain(name):
     assert prose.size_fault(name, text) is None
 
 
+def test_comments_of_rust_sources_are_plain():
+    names = prose.sources()
+    assert len(names) > 300
+    faults = [
+        f"{name}:{line}: {fault}"
+        for name in names
+        for line, fault in prose.comment_faults((ROOT / name).read_text(encoding="utf-8"))
+    ]
+    assert faults == []
+
+
 def test_pages_left_out_are_there():
     """A page that is renamed or removed goes from the lists too."""
     for name in prose.GENERATED | prose.PENDING:

@@ -11,9 +11,11 @@ from conftest import ROOT, SMALL
 from test_devices import TABLE_ONE
 
 import odonata
-from odonata import answers, json_types, python_errors, tool_answers
-from odonata.cli import app
-from odonata.errors import InputError
+from odonata import _core, answers, tool_answers
+from odonata.base import json_types
+from odonata.cli import app, application
+from odonata.commands.declared import COMMANDS
+from odonata.errors import InputError, given, in_terminal, input_errors, option
 
 TORUS = {"machine": {"torus": {"dims": [4, 4]}}}
 TRAFFIC = {**TORUS, "jobs": [{"ranks": 16, "workload": {"uniform": {"load": 0.1, "messages": 100}}}]}
@@ -184,19 +186,33 @@ def test_mistakes_are_told_in_the_words_of_python(call, key, said, tmp_path, mon
     assert list(tmp_path.iterdir()) == []
 
 
-def test_texts_of_the_command_become_those_of_python():
-    spoken = python_errors.spoken
-    assert spoken("continue with --resume, or start again with --force") == (
-        "continue with resume=True, or start again with force=True"
+def test_errors_are_told_in_the_words_of_the_command_and_of_python():
+    hint = "continue with " + given("resume") + ", or start again with " + given("force")
+    error = InputError("no", key=option("latency_threshold"), hint=hint)
+    assert (error.key, error.hint) == (
+        "latency_threshold",
+        "continue with resume=True, or start again with force=True",
     )
-    assert spoken("--latency-threshold") == "latency_threshold"
-    assert spoken("--incomplete reads what there is of it; odonata trace lint says what is wrong") == (
-        "incomplete=True reads what there is of it; odonata.trace_lint says what is wrong"
+    said = in_terminal(error)
+    assert (said.key, said.hint) == (
+        "--latency-threshold",
+        "continue with --resume, or start again with --force",
     )
-    assert (
-        spoken('--set jobs.0.ranks=4 and --set KEY="x"')
-        == 'overrides={"jobs.0.ranks": 4 and overrides KEY="x"}'
-    )
+
+
+def test_an_option_is_the_place_of_an_error_of_the_command_alone():
+    error = InputError("not a list of loads", file=option("loads"), value="x")
+    assert (error.file, error.key) == (None, "loads")
+    assert "--> --loads" in str(in_terminal(error))
+
+
+def test_the_core_names_options_that_python_has_not():
+    core = json.dumps({"message": "no", "hint": "--job with one of a, b", "file": "--set seed=x"})
+    with pytest.raises(InputError) as raised, input_errors():
+        raise _core.InputError(core)
+    assert (raised.value.hint, raised.value.file) == ("job with one of a, b", 'overrides={"seed": x}')
+    said = in_terminal(raised.value)
+    assert (said.hint, said.file) == ("--job with one of a, b", "--set seed=x")
 
 
 def test_other_commands_answer_as_declared(tmp_path):
@@ -243,6 +259,21 @@ def test_other_commands_answer_as_declared(tmp_path):
         odonata.workload_compile(wrong, 2)
     whole(odonata.presets(), list[answers.PresetSummary])
     whole(odonata.preset("trinity"), answers.Preset)
+
+
+def test_the_answer_of_a_command_is_what_its_function_returns():
+    """Under the command's name; two commands answer more than their function, or with it as text."""
+    application()
+    types = vars(answers) | vars(tool_answers)
+    compared = 0
+    for name, command in COMMANDS.items():
+        declared = answers.ANSWERS.get(name.replace(" ", "-"))
+        returned = inspect.signature(command.function).return_annotation
+        if declared is None or name in ("presets", "trace repeat", "device show", "check", "describe"):
+            continue
+        assert eval(returned, types) == declared, name
+        compared += 1
+    assert compared > 10
 
 
 @pytest.mark.slow

@@ -11,11 +11,14 @@ import typer
 from conftest import ROOT, SMALL
 
 import odonata
-from odonata import _core, json_reference, json_types, run_record, slowdown
+from odonata import _core
+from odonata.analysis import json_reference, run_record, slowdown
+from odonata.analysis.parquet import documentation
+from odonata.analysis.reference import OUTCOMES, tables_page
+from odonata.base import json_types
 from odonata.cli import app
 from odonata.cli.run import exit_code
-from odonata.results_reference import OUTCOMES, documentation, tables_page
-from odonata.scenario_reference import scenario_page
+from odonata.scenario.reference import scenario_page
 
 
 def test_the_page_of_the_scenario_is_current():

@@ -18,9 +18,10 @@ from conftest import ROOT, SMALL, Shell
 
 import odonata
 from odonata import InputError, Results
-from odonata.report import jobs, latency, network, page, several, single, sweep, verdict, waits
+from odonata.base.wording import duration
+from odonata.report import jobs, latency, network, page, several, single, verdict, waits
 from odonata.report.contents import Contents
-from odonata.wording import duration
+from odonata.sweeps import report as sweep
 
 #: With blame and time series, and a job whose name would be trouble if it were taken for HTML or a template.
 TROUBLE = "<script>alert(1)</script>{{7*7}}"

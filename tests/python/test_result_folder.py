@@ -5,7 +5,7 @@ import os
 import pytest
 
 from odonata import InputError
-from odonata.folder import ResultFolder
+from odonata.base.folder import ResultFolder
 
 
 def write_result(target, text, **options):

@@ -18,11 +18,12 @@ from long_runs import LONG, LONGER, await_fate, await_snapshot, newest_snapshot,
 from waiting import await_that, await_work
 
 import odonata
-from odonata import InputError, RunSuspended, runner
-from odonata.checkpoint import Checkpoints
-from odonata.lock import hold
-from odonata.mpi import Processes
-from odonata.unfinished import place_of, prepare
+from odonata import InputError, RunSuspended
+from odonata.base.lock import hold
+from odonata.running import runner
+from odonata.running.checkpoint import Checkpoints
+from odonata.running.mpi import Processes
+from odonata.running.unfinished import place_of, prepare
 
 
 def start(shell, *arguments, **options):
@@ -105,7 +106,7 @@ def test_another_scenario_seed_or_setting_is_refused_by_name(shell):
     ]:
         refused = shell("run", "scenario.toml", "-o", "out", "--resume", *arguments)
         assert refused.code == 2
-        assert "the run cannot be resumed: the scenario is not the one that was saved" in refused.err
+        assert "the run cannot be resumed: the scenario differs from the saved one" in refused.err
         assert changed in refused.err
         assert "--force" in refused.err
     assert shell.files() == before
@@ -247,7 +248,7 @@ def test_in_python_a_run_is_resumed_too(tmp_path, whole):
 
     with pytest.raises(Killed) as raised:
         odonata.run(scenario, tmp_path / "out", progress=kill)
-    assert "continue with --resume" in raised.value.__notes__[0]
+    assert "continue with resume=True" in raised.value.__notes__[0]
     with pytest.raises(InputError, match="unfinished"):
         odonata.run(scenario, tmp_path / "out")
     walls = []

@@ -171,9 +171,9 @@ def test_a_run_that_passes_the_end_of_simulated_time_is_a_named_failure_with_res
     assert (run["outcome"], run["simulated_s"]) == ("time-overflow", pytest.approx(2**62 * 1e-12))
     assert f"time-overflow: {run['detail']}" in done.err
     # What there is to say is said once.
-    assert "simulated time ends" not in done.out
+    assert "the end of simulated time" not in done.out
     assert re.search(r"waiting longest: stencil rank \d: Compute 4600000 s \(operation 13\)", run["detail"])
-    assert "simulated time ends at 4611686" in shell("summary", "out").out
+    assert "after the end of simulated time, 4611686" in shell("summary", "out").out
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

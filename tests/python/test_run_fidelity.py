@@ -5,8 +5,9 @@ import re
 import pytest
 
 import odonata
-from odonata import run_fidelity, summary
+from odonata.analysis import summary
 from odonata.report import several
+from odonata.scenario import run_fidelity
 
 MACHINE = {
     "dragonfly": {
@@ -37,7 +38,7 @@ def runs():
 
 
 def text(results, capsys):
-    from odonata import summary_page
+    from odonata.analysis import summary_page
 
     summary_page.show(summary.collect(results))
     return " ".join(capsys.readouterr().out.split())
@@ -91,7 +92,7 @@ def test_reports_of_several_runs_say_which_tier_each_is(runs):
 
 
 def test_the_speed_of_flows_is_not_taken_for_that_of_packets(runs, monkeypatch):
-    from odonata import speed
+    from odonata.running import speed
 
     kept = []
     monkeypatch.setattr(speed, "_write", kept.append)

@@ -9,8 +9,9 @@ import pytest
 from conftest import ROOT, SMALL
 
 import odonata
-from odonata import _core, model_source, scenario
-from odonata.scenario_table import Table
+from odonata import _core, scenario
+from odonata.scenario import model_source
+from odonata.scenario.table import Table
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
 #: Sweeps are no scenarios.
@@ -19,7 +20,7 @@ STUDIES = sorted(path for path in (ROOT / "studies").rglob("*.toml") if path.par
 
 def test_the_classes_are_current():
     """If not: `make docs`."""
-    assert (ROOT / "python/odonata/scenario.py").read_text() == model_source.module(
+    assert (ROOT / "python/odonata/scenario/objects.py").read_text() == model_source.module(
         json.loads(_core.schema())
     )
 
@@ -74,7 +75,7 @@ def _same(made, said):
 
 def test_all_that_a_key_means_stands_in_the_module():
     """What editors show: the first words of every description, below its field."""
-    text = " ".join((ROOT / "python/odonata/scenario.py").read_text().split())
+    text = " ".join((ROOT / "python/odonata/scenario/objects.py").read_text().split())
     schema = json.loads(_core.schema())
     for definition in [schema, *schema["$defs"].values()]:
         for inner in definition.get("properties", {}).values():

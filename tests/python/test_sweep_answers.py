@@ -6,8 +6,7 @@ import re
 import pytest
 
 import odonata
-from odonata.report import sweep as report
-from odonata.sweeps import labels
+from odonata.sweeps import labels, report
 
 BASE = """\
 name = "base"

@@ -457,7 +457,7 @@ def test_names_beyond_those_that_are_interned_stand_in_their_packets(monkeypatch
 def test_what_was_cut_while_it_was_recorded_is_said_and_not_compared(shell):
     folder = run(shell, RECORDED, "--set", "run.timeline.rows=100")
     detail = json.loads((folder / "run.json").read_text())["detail"]
-    assert detail.startswith("run.timeline.rows is small: the timeline has 100 of "), detail
+    assert detail.startswith("run.timeline.rows is too small: the timeline has 100 of "), detail
     done = shell("timeline", "out", "--check")
     assert done.code == 0
     assert "nothing compared" in done.err

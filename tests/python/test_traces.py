@@ -242,8 +242,8 @@ def test_what_is_of_no_format_is_named_with_those_that_there_are(shell, tmp_path
     )
     for name, seen in [
         ("empty", "the folder is empty"),
-        ("app.trc", "a file ending in .trc is of no format that is known"),
-        ("app.prv", "a Paraver trace (Extrae), a format that is not read yet"),
+        ("app.trc", "a file ending in .trc is not in a known format"),
+        ("app.prv", "a Paraver trace (Extrae), an unsupported format"),
         ("nowhere", "cannot be read: No such file"),
     ]:
         for command in (["info", name], ["lint", name], ["repeat", name, "-n", "2", "-o", "again"]):
@@ -253,8 +253,8 @@ def test_what_is_of_no_format_is_named_with_those_that_there_are(shell, tmp_path
             assert expected in " ".join(refused.err.split())
     # What is no trace and not TOML either is said to be no trace, not to be bad TOML.
     for name, seen in [
-        ("app.trc", "a file ending in .trc is of no format that is known"),
-        ("app.prv", "a format that is not read yet"),
+        ("app.trc", "a file ending in .trc is not in a known format"),
+        ("app.prv", "an unsupported format"),
     ]:
         refused = shell("trace", "convert", name, "x.program")
         assert refused.code == 2

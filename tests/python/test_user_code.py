@@ -8,7 +8,7 @@ import time
 import pytest
 from launcher import PATIENCE_S
 
-from odonata import user_code
+from odonata.programs import user_code
 
 
 @pytest.fixture(autouse=True)

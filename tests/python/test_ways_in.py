@@ -12,7 +12,8 @@ from conftest import ODONATA
 from launcher import PATIENCE_S
 
 import odonata
-from odonata import _core, starter
+from odonata import _core
+from odonata.scenario import starter
 
 
 def told(text):

@@ -1,14 +1,14 @@
-//! What one owner has waited for in one line; a cache line.
+//! The waits of one owner in one line; a cache line.
 //!
-//! Who waits now is counted in the line itself where there is room, see `line.rs`.
+//! The line itself counts the current waiters if it has room, see `line.rs`.
 
 use crate::{Cause, Owner};
 use odonata_engine::{NIL, Time};
 
-/// Culprits per claim; further ones are in continuations.
+/// Culprits per claim; continuations hold more.
 const CULPRITS: usize = 3;
 
-/// For whom, and for which kind of thing: the culprit above the cause.
+/// Culprit (upper bits) and cause (lower bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct Name(u32);
 
@@ -29,15 +29,15 @@ impl Name {
 #[repr(align(64))]
 pub(crate) struct Claim {
     times: [Time; CULPRITS],
-    /// Waited for somebody who is not known yet, in ps modulo 2^64: who comes while a held resource is idle begins
-    /// with a debt.
+    /// Time waited for a culprit not known yet, in ps modulo 2^64. A waiter that joins while a held resource is idle
+    /// begins with a debt.
     pub(crate) deferred: u64,
     names: [Name; CULPRITS],
-    /// Waiters of the owner, where the line has no room to count them.
+    /// Current waiters of the owner, if the line has no room to count them.
     pub(crate) waiting: u32,
-    /// The claim of a further owner.
+    /// The claim of the next owner.
     pub(crate) next: u32,
-    /// The claim of the same owner that has its further culprits.
+    /// The continuation of this claim, with more culprits.
     pub(crate) more: u32,
     pub(crate) owner: Owner,
 }
@@ -55,18 +55,18 @@ impl Claim {
         }
     }
 
-    /// Adds `time` (ps modulo 2^64) to what is deferred.
+    /// Adds `time` (ps modulo 2^64) to the deferred time.
     #[inline]
     pub(crate) fn defer(&mut self, time: u64) {
         self.deferred = self.deferred.wrapping_add(time);
     }
 
-    /// Adds `time` (ps modulo 2^64) to what is booked for `culprit`, if that is here or there is room for it.
+    /// Adds `time` (ps modulo 2^64) to the charge of `culprit`; false if the claim has no room for it.
     #[inline(always)]
     pub(crate) fn add(&mut self, culprit: Owner, cause: Cause, time: u64) -> bool {
         let name = Name::of(culprit, cause);
         let is_his = |known: Name| known == name || known == Name::NONE;
-        // By number: two arrays zipped cost a call, which is more than all of this.
+        // By index: zipping two arrays costs a function call.
         let Some(place) = (0..CULPRITS).find(|&place| is_his(self.names[place])) else {
             return false;
         };
@@ -75,7 +75,7 @@ impl Claim {
         true
     }
 
-    /// What is booked here; without a culprit what is deferred.
+    /// The charges of this claim; deferred time has no culprit.
     pub(crate) fn charges(&self) -> impl Iterator<Item = (Option<Owner>, Cause, Time)> + use<> {
         let Claim {
             names, times, deferred, ..

@@ -1,37 +1,37 @@
-//! Lines of a resource that is held for times known in advance: a link sends a packet for so long.
+//! Lines of a resource that is held for times known in advance, such as a link that sends a packet.
 //!
-//! Nobody leaves such a line before the resource is free. So when somebody takes it, all who wait can be charged for
-//! the whole time at once, and who comes later for what is left of it: one change per waiter and holder, where
-//! the general way ([`Ledger::charge`]) books every line up to the moment before anything changes in it.
+//! No waiter leaves such a line before the resource is free. So a new holder charges all waiters at once for its whole
+//! time, and a later waiter for the rest of it: one update per waiter and holder. The general way ([`Ledger::charge`])
+//! updates every line before each change.
 //!
-//! In between the resource may be *idle*, though somebody waits: all lack something else, such as room behind a link.
-//! When one of them has got it, he takes the resource and says who had it before him; all idle time since the
-//! resource was free is charged to that one. Idle time counts from the moment at which the resource was free,
-//! `free_at`, which is the same for all: who comes later starts with the time before as a debt.
+//! The resource can be *idle* with waiters in line, if all of them lack something else, such as room behind a link. The
+//! first waiter that no longer lacks it takes the resource and names the owner that held the missing thing. That owner
+//! is charged for all idle time since `free_at`. A waiter that joins during idle time starts with the time since
+//! `free_at` as a debt.
 
 use crate::line::{INLINE, Waiters};
 use crate::{Cause, Ledger, Owner};
 use odonata_engine::{Mode, Time};
 
-/// Who holds a resource, and what kind of resource it is.
+/// The holder of a resource, and the kind of resource.
 #[derive(Clone, Copy, Debug)]
 pub struct Hold {
-    /// When the resource is free, or has been since.
+    /// When the resource becomes, or became, free.
     pub free_at: Time,
-    /// Who holds it until then.
+    /// The holder until then.
     pub holder: Owner,
     /// The kind of resource.
     pub cause: Cause,
 }
 
-/// A waiter that takes the resource that he has waited for.
+/// A waiter that takes the resource.
 #[derive(Clone, Copy, Debug)]
 pub struct Taker<L: Fn() -> (Owner, Cause)> {
-    /// Whether he is in the line. One that is not in the books has waited, too, and what he lacked the others have lacked.
+    /// Whether the waiter is in the line. A waiter outside the ledger lacked the same thing as the others.
     pub joined: bool,
-    /// Whether he waits again when he has had the resource; if not, he leaves.
+    /// Whether the waiter queues again after its turn; otherwise it leaves.
     pub returns: bool,
-    /// Says who had what he lacked while the resource was idle, and what kind of thing that is; asked only if it was.
+    /// The owner and kind of the thing that the waiter lacked while the resource was idle; called only if it was idle.
     pub lacked: L,
 }
 
@@ -48,8 +48,8 @@ impl Ledger {
         }
     }
 
-    /// At `now` somebody takes the resource of `line` until `next.free_at`, after it was free since `free_at`: a `taker`
-    /// from the line, or somebody who has not waited and passes by those who lack something.
+    /// At `now`, a taker holds the resource of `line` until `next.free_at`; the resource was free since `free_at`. The
+    /// taker is from the line, or arrives without waiting and passes the waiters that lack something.
     #[inline]
     pub fn pass<M: Mode, L: Fn() -> (Owner, Cause)>(
         &mut self,
@@ -85,7 +85,7 @@ impl Ledger {
         }
     }
 
-    /// The same for the waiters of one owner, of whom there are some.
+    /// The same for the current waiters of one owner.
     #[inline(always)]
     fn pass_by<M: Mode, L: Fn() -> (Owner, Cause)>(
         &mut self,
@@ -121,7 +121,7 @@ impl Ledger {
         }
     }
 
-    /// The same for those who have no place in the line itself.
+    /// The same for owners without a place in the line itself.
     #[inline(never)]
     fn pass_by_further<M: Mode, L: Fn() -> (Owner, Cause)>(
         &mut self,
@@ -138,8 +138,8 @@ impl Ledger {
         }
     }
 
-    /// A waiter of `owner` leaves `line` at `now` without the resource, which was free since `free_at`: he goes to wait
-    /// elsewhere. `lacked` is who has what he lacked, and what kind of thing that is.
+    /// A waiter of `owner` leaves `line` at `now` without taking the resource, which was free since `free_at`, and
+    /// waits for something else. `lacked` returns the owner and kind of the thing it lacked.
     pub fn leave_held<M: Mode>(
         &mut self,
         line: u32,
@@ -150,7 +150,7 @@ impl Ledger {
         if let Some(waiters) = self.find(line, owner) {
             let idle = now.saturating_sub(free_at).0;
             self.claims.edit::<M>(waiters.claim).defer(idle);
-            // Others of the same owner settle the account for him.
+            // Other waiters of the same owner settle the debt later.
             if waiters.count == 1 {
                 self.clear::<M>(line, waiters, now, lacked.0, lacked.1);
             }
@@ -159,8 +159,8 @@ impl Ledger {
         self.waited.edit::<M>(u32::from(owner)).end(now);
     }
 
-    /// Ends the books of `line` at `now`, in the middle of waits: what was charged in advance for later is taken back,
-    /// and idle time is deferred.
+    /// Closes the accounts of `line` at `now`, with waits in progress: takes back charges for times after `now`, and
+    /// defers idle time.
     pub fn close_held(&mut self, line: u32, now: Time, hold: Hold) {
         use odonata_engine::Plain;
         let mut walk = self.walk(line);

@@ -1,24 +1,25 @@
-//! Who had the resource of a line when: what one waiter, and not all of an owner together, has waited for.
+//! The holders of the resource of a line over time: the waits of a single waiter, where the ledger has those of an
+//! owner.
 //!
 //! ```text
 //!  line     0 us     4 us   6 us            11 us
 //!  spans    | job B  | B    | job C          |         one that waits from 2 us to 11 us has waited 4 us for B, 5 us for C
 //! ```
 //!
-//! A history goes back to when the first of those who wait now joined: each waiter keeps a [`Place`] there until it leaves.
+//! A history starts when the earliest current waiter joined. Each waiter keeps a [`Place`] in it until it leaves.
 
 use crate::{Cause, Owner};
 use odonata_engine::{GrowableStore, Mode, NIL, Pool, Time};
 
-/// The holder of a span of whom it is not known yet whose it is.
+/// The holder of a span whose culprit is not known yet.
 const UNKNOWN: Owner = Owner::MAX;
 
-/// A time during which somebody had a resource.
+/// A time span with one holder.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Span {
     from: Time,
     to: Time,
-    /// Waiters whose place it is.
+    /// Waiters whose place is this span.
     places: u32,
     next: u32,
     holder: Owner,
@@ -27,7 +28,7 @@ struct Span {
 
 odonata_engine::slots!(Span);
 
-/// The spans of a line, oldest first; none while nobody waits.
+/// The spans of a line, oldest first; empty without waiters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct History {
     head: u32,
@@ -47,7 +48,7 @@ impl Default for History {
     }
 }
 
-/// Since when somebody waits, and where in the history of the line that is.
+/// The start of a wait, and its position in the history of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Place {
     /// The beginning of the wait.
@@ -56,13 +57,13 @@ pub struct Place {
 }
 
 impl Place {
-    /// Of somebody who does not wait.
+    /// The place of no waiter.
     pub const NONE: Place = Place {
         since: Time::ZERO,
         span: NIL,
     };
 
-    /// Whether it is that of somebody who waits.
+    /// Whether a waiter holds this place.
     pub fn is_taken(self) -> bool {
         self.span != NIL
     }
@@ -84,7 +85,7 @@ pub struct Histories {
 odonata_engine::journalled!(Histories { lines, spans });
 
 impl Histories {
-    /// Of as many lines as there turn out to be, if they are kept.
+    /// Histories for a number of lines that grows on demand; none if not `kept`.
     pub fn new(kept: bool) -> Histories {
         Histories {
             kept,
@@ -103,13 +104,13 @@ impl Histories {
         self.kept
     }
 
-    /// Whether somebody waits in `line`.
+    /// Whether `line` has waiters.
     #[inline]
     pub fn is_waited_for(&self, line: u32) -> bool {
         self.lines.get(line as usize).waiters > 0
     }
 
-    /// Somebody waits in `line` from `since` on. If he is the first, `held` is who has the resource, and until when.
+    /// A waiter joins `line` at `since`. For the first waiter, `held` is the current holder and the end of its hold.
     pub fn join<M: Mode>(&mut self, line: u32, since: Time, held: Option<(Time, Owner, Cause)>) -> Place {
         if self.lines.get(line as usize).waiters == 0 {
             let (until, holder, cause) = held.unwrap_or((since, UNKNOWN - 1, 0));
@@ -123,14 +124,13 @@ impl Histories {
         Place { since, span }
     }
 
-    /// Until when it is known who had `line`, if somebody waits there.
+    /// Until when the holders of `line` are known, if it has waiters.
     pub fn known_until(&self, line: u32) -> Option<Time> {
         let History { tail, .. } = self.lines.get(line as usize);
         (tail != NIL).then(|| self.spans.get(tail).to)
     }
 
-    /// `holder` has `line` in a span that comes after all that are known; without one, somebody of whom it is told
-    /// [later](Self::settle).
+    /// `by` holds `line` in a span after all known ones; `None` is [settled](Self::settle) later.
     pub fn held<M: Mode>(&mut self, line: u32, (from, to): (Time, Time), by: Option<(Owner, Cause)>) {
         if self.lines.get(line as usize).waiters > 0 && to > from {
             let (holder, cause) = by.unwrap_or((UNKNOWN, 0));
@@ -138,7 +138,7 @@ impl Histories {
         }
     }
 
-    /// The same of a line that is held without a gap.
+    /// The same for a line that is held without gaps.
     pub fn held_until<M: Mode>(&mut self, line: u32, to: Time, by: Option<(Owner, Cause)>) {
         if let Some(from) = self.known_until(line) {
             self.held::<M>(line, (from, to), by);
@@ -173,7 +173,7 @@ impl Histories {
         }
     }
 
-    /// Who has had `line` in the spans of which that was not known.
+    /// Sets the holder of the spans of `line` that have none yet.
     pub fn settle<M: Mode>(&mut self, line: u32, by: (Owner, Cause)) {
         let History { head, unknown, .. } = self.lines.get(line as usize);
         if unknown == 0 {
@@ -192,8 +192,8 @@ impl Histories {
         }
     }
 
-    /// Somebody leaves `line` at `until`: says for whom he has waited from when to when. Spans of which that is not known count as
-    /// those of `unknown`.
+    /// A waiter leaves `line` at `until`: calls back with each holder and its span. Spans without a known holder count
+    /// as `unknown`.
     pub fn leave<M: Mode>(
         &mut self,
         line: u32,
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn each_waiter_has_waited_for_those_who_held_the_resource_since_it_came() {
+    fn each_waiter_has_waited_for_all_holders_since_its_arrival() {
         let mut histories = Histories::new(true);
         let first = histories.join::<Plain>(0, us(2), Some((us(4), 1, 0)));
         histories.held::<Plain>(0, (us(4), us(6)), Some((1, 0)));
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_settled_later_counts_for_all_who_waited_then() {
+    fn later_settlements_count_for_all_waiters_of_that_time() {
         let mut histories = Histories::new(true);
         let first = histories.join::<Plain>(0, us(1), None);
         histories.held_until::<Plain>(0, us(3), None);

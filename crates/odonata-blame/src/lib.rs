@@ -1,10 +1,9 @@
-//! Blame: every wait is charged to whoever held what was waited for.
+//! Blame: every wait is charged to the holder of the resource.
 //!
-//! A [`Ledger`] keeps the books of many *lines*. A line is a place where things wait for one resource: the
-//! packets for an output port, the requests for a storage device. Everything in a line has an
-//! *owner*, a small number (a job's MPI traffic, a job's I/O), and so has whoever holds the resource, the
-//! *culprit*. While the culprit holds it, each waiter adds one second per second to the charge
-//! (owner, culprit):
+//! A [`Ledger`] keeps accounts for many *lines*. A line is a place where things wait for one resource: packets for an
+//! output port, requests for a storage device. Everything in a line has an *owner*, a small number (a job's MPI
+//! traffic, a job's I/O). The owner that holds the resource is the *culprit*. While it holds the resource, each waiter
+//! adds one second per second to the charge (owner, culprit):
 //!
 //! ```text
 //!  line of port r3>r7        0 us        4 us   6 us            11 us
@@ -13,16 +12,17 @@
 //!                              A: 4 us to B, A: 2 x 2 us to B, A: 5 us to C
 //! ```
 //!
-//! Where the holder is known only afterwards (who made room is known when there is room), the time is
-//! [deferred](Ledger::defer), and [settled](Ledger::settle) later.
+//! If the holder is known only later, as with buffer space, the time is [deferred](Ledger::defer) and
+//! [settled](Ledger::settle) later.
 //!
-//! **Charges add up to the waits exactly**: the ledger integrates over the number of waiters between changes of
-//! a line; beside that it adds up `end - start` of all waits ([`Ledger::waited`]), and [`Ledger::audit`] compares the
-//! two to the picosecond.
+//! **Charges add up to the waits exactly.** The ledger integrates the number of waiters between changes of a line. It
+//! also adds up `end - start` of all waits ([`Ledger::waited`]), and [`Ledger::audit`] compares the two sums to the
+//! picosecond.
 //!
-//! **Cost.** A change costs the cache line of the line, and one per owner that waits in it. A ledger that is [off](Ledger::off) costs one well-predicted branch.
+//! **Cost.** A change costs the cache line of the line, and one per owner with waiters in it. A ledger that is
+//! [off](Ledger::off) costs one well-predicted branch.
 //!
-//! Units: times are [`Time`] (picoseconds) of one waiter; a charge of 2 s can be two waiters for a second each.
+//! Units: [`Time`] (picoseconds) of one waiter; a charge of 2 s can be two waiters for a second each.
 //!
 //! ```
 //! use odonata_blame::Ledger;
@@ -57,33 +57,33 @@ use line::{Line, Waiters};
 use odonata_engine::{Digest, Mode, NIL, Pool, Store, Time};
 use series::Series;
 
-/// Who waits or holds; numbered by the user of the ledger, from 0.
+/// The owner of waiters or holders; numbered by the user of the ledger, from 0.
 pub type Owner = u16;
 
-/// For which kind of resource; numbered by the user of the ledger, from 0.
+/// The kind of resource; numbered by the user of the ledger, from 0.
 pub type Cause = u8;
 
-/// What one owner has waited for another in one line.
+/// Time that one owner waited for another in one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Charge {
     /// The line.
     pub line: u32,
-    /// Who waited.
+    /// The waiting owner.
     pub victim: Owner,
-    /// Who held the resource; `None` where that is not known yet, because the run ended before.
+    /// The holder of the resource; `None` if the run ended before it was known.
     pub culprit: Option<Owner>,
-    /// The kind of resource; without meaning where the culprit is not known.
+    /// The kind of resource; meaningless without a culprit.
     pub cause: Cause,
     /// How long, summed over waiters.
     pub time: Time,
 }
 
-/// The waits of one owner, added up one by one.
+/// The waits of one owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Waited {
-    /// Waits that have ended.
+    /// Completed waits.
     pub waits: u64,
-    /// Ends less beginnings, modulo 2^64: when nobody waits any more, the durations of all waits, summed.
+    /// Sum of ends minus sum of starts, modulo 2^64: the total duration once no wait is in progress.
     pub time: Time,
 }
 
@@ -102,7 +102,7 @@ impl Waited {
     }
 }
 
-/// The books of many lines.
+/// Accounts of many lines.
 #[derive(Debug)]
 pub struct Ledger {
     lines: Store<Line>,
@@ -118,15 +118,15 @@ odonata_engine::journalled!(Ledger {
 });
 
 impl Ledger {
-    /// A ledger that keeps no books.
+    /// A disabled ledger.
     pub fn off() -> Ledger {
         Ledger::new(Vec::new(), 0, 0, 0, None)
     }
 
-    /// Books for one line per element of `places` (which say where a line is, for the time series: each below
-    /// `place_count`), `owners` owners and `causes` causes; with `interval`, also over time.
+    /// A ledger with one line per element of `places`, `owners` owners and `causes` causes. `places` gives each line's
+    /// place in the time series, below `place_count`. With `interval`, charges are also kept over time.
     ///
-    /// The time series of ledgers with the same counts and interval end at the same time, whichever lines they have.
+    /// The time series of ledgers with equal counts and interval end at the same time, whichever lines they have.
     pub fn new(places: Vec<u8>, place_count: u8, owners: u16, causes: u8, interval: Option<Time>) -> Ledger {
         debug_assert!(
             places.iter().all(|&place| place < place_count),
@@ -140,7 +140,7 @@ impl Ledger {
         }
     }
 
-    /// Whether books are kept.
+    /// Whether the ledger is on.
     #[inline(always)]
     pub fn is_on(&self) -> bool {
         !self.lines.is_empty()
@@ -151,7 +151,7 @@ impl Ledger {
         self.lines.len() as u32
     }
 
-    /// A waiter of `owner` joins `line` at `now`. The line must have been booked until then.
+    /// A waiter of `owner` joins `line` at `now`. The line must be charged until `now`.
     #[inline]
     pub fn join<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) {
         let cell = self.lines.edit::<M>(line);
@@ -163,7 +163,7 @@ impl Ledger {
         self.enter::<M>(line, now, owner);
     }
 
-    /// A waiter of `owner` leaves `line` at `now`. The line must have been booked until then.
+    /// A waiter of `owner` leaves `line` at `now`. The line must be charged until `now`.
     #[inline]
     pub fn leave<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) {
         let since = self.lines.get(line).since;
@@ -174,13 +174,14 @@ impl Ledger {
         self.waited.edit::<M>(u32::from(owner)).end(now);
     }
 
-    /// Since when `line` is not booked, if somebody waits there.
+    /// The time from which `line` is not charged yet, if it has waiters.
     pub fn unbooked_since(&self, line: u32) -> Option<Time> {
         let Line { since, total, .. } = *self.lines.get(line);
         (total > 0).then_some(since)
     }
 
-    /// Takes note that `line` is booked until `until`; since when it was not, if somebody waits and time has passed.
+    /// Marks `line` as charged until `until`. Returns the start of the uncharged time if it has waiters and time has
+    /// passed.
     #[inline]
     fn book_until<M: Mode>(&mut self, line: u32, until: Time) -> Option<Time> {
         let Line { since, total, .. } = *self.lines.get(line);
@@ -191,7 +192,7 @@ impl Ledger {
         (total > 0).then_some(since)
     }
 
-    /// Until `until`, all who wait in `line` have waited for `culprit`.
+    /// Charges all waits in `line` until `until` to `culprit`.
     #[inline]
     pub fn charge<M: Mode>(&mut self, line: u32, until: Time, culprit: Owner, cause: Cause) {
         let Some(since) = self.book_until::<M>(line, until) else {
@@ -205,7 +206,7 @@ impl Ledger {
         }
     }
 
-    /// Until `until`, all who wait in `line` have waited for somebody who is not known yet.
+    /// Defers all waits in `line` until `until`: their culprit is not known yet.
     #[inline]
     pub fn defer<M: Mode>(&mut self, line: u32, until: Time) {
         let Some(since) = self.book_until::<M>(line, until) else {
@@ -220,7 +221,7 @@ impl Ledger {
         }
     }
 
-    /// What has been deferred in `line` was held by `culprit`. The time series books it in the interval of `now`.
+    /// Charges the deferred time of `line` to `culprit`, in the time series at `now`.
     pub fn settle<M: Mode>(&mut self, line: u32, now: Time, culprit: Owner, cause: Cause) {
         let mut walk = self.walk(line);
         while let Some(waiters) = self.next(&mut walk) {
@@ -228,18 +229,17 @@ impl Ledger {
         }
     }
 
-    /// A wait of `owner` begins at `now`, of which the user of the ledger keeps the times: it is in no line until it is
-    /// [charged](Self::charge_time).
+    /// A wait of `owner` begins at `now` outside all lines; the caller [charges](Self::charge_time) its time.
     pub fn wait_begins<M: Mode>(&mut self, now: Time, owner: Owner) {
         self.waited.edit::<M>(u32::from(owner)).begin(now);
     }
 
-    /// Such a wait ends.
+    /// A wait outside all lines ends.
     pub fn wait_ends<M: Mode>(&mut self, now: Time, owner: Owner) {
         self.waited.edit::<M>(u32::from(owner)).end(now);
     }
 
-    /// In `line`, `owner` has waited `time` for `culprit`, summed over such waits; in the time series, in the interval of `now`.
+    /// Charges `time` of waits outside all lines to `culprit`, in the time series at `now`.
     pub fn charge_time<M: Mode>(&mut self, line: u32, now: Time, owner: Owner, time: Time, by: (Owner, Cause)) {
         if time > Time::ZERO {
             let claim = self.claim_of::<M>(line, owner);
@@ -248,13 +248,13 @@ impl Ledger {
         }
     }
 
-    /// In `line`, `owner` has waited `time` for somebody who is not known when a run ends.
+    /// Defers `time` of a wait outside all lines whose culprit is unknown at the end of a run.
     pub fn defer_time<M: Mode>(&mut self, line: u32, owner: Owner, time: Time) {
         let claim = self.claim_of::<M>(line, owner);
         self.claims.edit::<M>(claim).defer(time.0);
     }
 
-    /// Charges what `waiters` have waited for somebody not known yet to `culprit`.
+    /// Charges the deferred time of `waiters` to `culprit`.
     fn clear<M: Mode>(&mut self, line: u32, waiters: Waiters, now: Time, culprit: Owner, cause: Cause) {
         let time = self.claims.get(waiters.claim).deferred;
         if time > 0 {
@@ -264,8 +264,7 @@ impl Ledger {
         }
     }
 
-    /// Charges `waiters` for the time from `from` to `to`, in the books and in the time series; a count modulo 2^64
-    /// takes back what was charged.
+    /// Charges `waiters` from `from` to `to`, also in the time series; a count modulo 2^64 takes charges back.
     #[inline(always)]
     fn book_span<M: Mode>(
         &mut self,
@@ -284,7 +283,7 @@ impl Ledger {
         }
     }
 
-    /// Adds `time` to what claim `at`'s owner has waited for `culprit`; in ps modulo 2^64, so that it can be taken back.
+    /// Adds `time` to the charge of claim `at` for `culprit`; in ps modulo 2^64, so that it can be taken back.
     #[inline(always)]
     fn book<M: Mode>(&mut self, at: u32, culprit: Owner, cause: Cause, time: u64) {
         if !self.claims.edit::<M>(at).add(culprit, cause, time) {
@@ -292,7 +291,7 @@ impl Ledger {
         }
     }
 
-    /// The same where claim `at` itself has no room for this culprit.
+    /// The same if claim `at` has no room for this culprit.
     #[inline(never)]
     fn book_further<M: Mode>(&mut self, at: u32, culprit: Owner, cause: Cause, time: u64) {
         let mut slot = at;
@@ -313,9 +312,8 @@ impl Ledger {
         }
     }
 
-    /// All charges, by line; those of one line in order of victim, culprit, cause. Waits that have not been
-    /// booked yet are not in them: at the end of a run, [`charge`](Ledger::charge) or [`defer`](Ledger::defer) every line up
-    /// to it ([`close_held`](Ledger::close_held)).
+    /// All charges, by line, then by victim, culprit, cause. Uncharged waits are missing: at the end of a run, first
+    /// call [`charge`](Ledger::charge), [`defer`](Ledger::defer) or [`close_held`](Ledger::close_held) for every line.
     pub fn charges(&self) -> impl Iterator<Item = Charge> + '_ {
         (0..self.lines.len() as u32).flat_map(|line| {
             let mut charges = Vec::new();
@@ -344,20 +342,20 @@ impl Ledger {
         self.series.charges()
     }
 
-    /// Until when the time series is kept, if there is one: a short interval must not fill the memory.
+    /// The end of the time series, if there is one: its memory is bounded.
     pub fn series_end(&self) -> Option<Time> {
         self.series.end()
     }
 
-    /// The waits of `owner` that have ended, added up one by one.
+    /// The completed waits of `owner`.
     pub fn waited(&self, owner: Owner) -> Waited {
         *self.waited.get(u32::from(owner))
     }
 
-    /// Checks, when nobody waits any more, that the charges of every owner add up to its waits.
+    /// Checks that the charges of every owner add up to its waits, once no wait is in progress.
     ///
     /// # Errors
-    /// Says who still waits, or whose charges do not add up.
+    /// Names the line with a waiter, or the owner whose charges differ from its waits.
     pub fn audit(&self) -> Result<(), String> {
         let mut charged = vec![0u128; self.waited.len()];
         for charge in self.charges() {
@@ -377,7 +375,7 @@ impl Ledger {
             charged[usize::from(victim)] += u128::from(time.0);
         }
         if let Some(line) = self.lines.iter().position(|line| line.total > 0) {
-            return Err(format!("blame: somebody still waits in line {line}"));
+            return Err(format!("blame: there are still waiters in line {line}"));
         }
         for (owner, (charged, waited)) in charged.iter().zip(self.waited.iter()).enumerate() {
             if *charged != u128::from(waited.time.0) {
@@ -390,7 +388,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Bytes of `lines` lines in which nobody has waited yet.
+    /// Bytes of `lines` lines before their first wait.
     pub fn bytes(lines: u64) -> u64 {
         lines * size_of::<Line>() as u64
     }

@@ -1,27 +1,26 @@
-//! A line: who waits in it now, and where what he has waited for is booked.
+//! A line: its current waiters, and the claims that hold their charges.
 
 use crate::claim::Claim;
 use crate::{Ledger, Owner};
 use odonata_engine::{Mode, NIL, Time};
 
-/// Owners that are counted in the line itself. Few lines see more of them.
+/// Owners counted in the line itself; few lines see more.
 pub(crate) const INLINE: usize = 4;
 
 /// No owner.
-const NOBODY: Owner = Owner::MAX;
+const NO_OWNER: Owner = Owner::MAX;
 
 /// The state of a line; a cache line.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(align(64))]
 pub(crate) struct Line {
-    /// Until when the waits of this line have been charged or deferred; unused in lines of [held](crate::Hold)
-    /// resources.
+    /// Until when the waits of this line are charged or deferred; unused in lines of [held](crate::Hold) resources.
     pub(crate) since: Time,
-    /// The first owners that have ever waited here: their [`Claim`]s, and how many of them wait.
+    /// The claims of the first owners that waited here, and their current waiters.
     claims: [u32; INLINE],
     waiting: [u32; INLINE],
     owners: [Owner; INLINE],
-    /// Chain of the claims of further owners.
+    /// The claims of further owners, as a chain.
     more: u32,
     /// Waiters of all owners.
     pub(crate) total: u32,
@@ -34,16 +33,16 @@ impl Line {
         since: Time::ZERO,
         claims: [NIL; INLINE],
         waiting: [0; INLINE],
-        owners: [NOBODY; INLINE],
+        owners: [NO_OWNER; INLINE],
         more: NIL,
         total: 0,
     };
 
-    /// Whose place `place` is.
+    /// The waiters at `place`.
     #[inline(always)]
     pub(crate) fn waiters(&self, place: usize) -> Option<Waiters> {
         let owner = self.owners[place];
-        (owner != NOBODY).then(|| Waiters {
+        (owner != NO_OWNER).then(|| Waiters {
             claim: self.claims[place],
             owner,
             count: u64::from(self.waiting[place]),
@@ -51,31 +50,31 @@ impl Line {
         })
     }
 
-    /// The place of `owner`, if he has one.
+    /// The place of `owner`, if it has one.
     #[inline(always)]
     fn place_of(&self, owner: Owner) -> Option<usize> {
         (0..INLINE).find(|&place| self.owners[place] == owner)
     }
 
-    /// Whether there are owners that have no place here.
+    /// Whether owners without a place have claims here.
     #[inline(always)]
     pub(crate) fn has_more(&self) -> bool {
         self.more != NIL
     }
 }
 
-/// Somebody who has a claim on a line.
+/// An owner with a claim on a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiters {
     /// Slot of the claim.
     pub(crate) claim: u32,
     pub(crate) owner: Owner,
-    /// How many of his wait.
+    /// Its current waiters.
     pub(crate) count: u64,
     pub(crate) place: usize,
 }
 
-/// A walk over the owners that have a claim on a line, whose waiters may change meanwhile.
+/// An iteration over the owners with a claim on a line; waiter counts may change meanwhile.
 pub(crate) struct Walk {
     line: u32,
     place: usize,
@@ -83,7 +82,7 @@ pub(crate) struct Walk {
 }
 
 impl Ledger {
-    /// Walks over all owners of `line`.
+    /// Iterates over all owners of `line`.
     pub(crate) fn walk(&self, line: u32) -> Walk {
         Walk {
             line,
@@ -92,7 +91,7 @@ impl Ledger {
         }
     }
 
-    /// Walks over those that have no place in `line` itself.
+    /// Iterates over the owners without a place in `line` itself.
     pub(crate) fn walk_further(&self, line: u32) -> Walk {
         Walk {
             place: INLINE,
@@ -100,7 +99,7 @@ impl Ledger {
         }
     }
 
-    /// The next owner of a walk.
+    /// The next owner.
     pub(crate) fn next(&self, walk: &mut Walk) -> Option<Waiters> {
         let place = walk.place;
         if place < INLINE {
@@ -121,7 +120,7 @@ impl Ledger {
         })
     }
 
-    /// `owner` in `line`; `None` if nobody of his has ever waited there.
+    /// `owner` in `line`; `None` if it never waited there.
     #[inline]
     pub(crate) fn find(&self, line: u32, owner: Owner) -> Option<Waiters> {
         let cell = self.lines.get(line);
@@ -145,7 +144,7 @@ impl Ledger {
         }
     }
 
-    /// Counts one more waiter of `owner` in `line`; he alone is what is returned.
+    /// Counts one more waiter of `owner` in `line`; the result counts this waiter alone.
     #[inline(always)]
     pub(crate) fn enter<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) -> Waiters {
         self.waited.edit::<M>(u32::from(owner)).begin(now);
@@ -163,7 +162,7 @@ impl Ledger {
         self.enter_further::<M>(line, owner)
     }
 
-    /// The same where `owner` has no place in `line` itself, and the line has counted.
+    /// The same for an owner without a place; the caller has updated the total.
     #[inline(never)]
     fn enter_further<M: Mode>(&mut self, line: u32, owner: Owner) -> Waiters {
         let waiters = match self.find_further(line, owner) {
@@ -185,7 +184,7 @@ impl Ledger {
         }
     }
 
-    /// Where an owner's waiters are counted.
+    /// The counter of an owner's waiters.
     #[inline]
     fn counter<M: Mode>(&mut self, line: u32, waiters: Waiters) -> &mut u32 {
         match waiters.place < INLINE {
@@ -194,12 +193,12 @@ impl Ledger {
         }
     }
 
-    /// A claim for an owner who comes to `line` for the first time.
+    /// Creates a claim for an owner that is new in `line`.
     #[cold]
     fn admit<M: Mode>(&mut self, line: u32, owner: Owner) -> Waiters {
         let claim = self.claims.allocate::<M>(Claim::new(owner));
         let cell = self.lines.edit::<M>(line);
-        let free = cell.owners.iter().position(|&other| other == NOBODY);
+        let free = cell.owners.iter().position(|&other| other == NO_OWNER);
         let place = match free {
             Some(place) => {
                 (cell.owners[place], cell.claims[place]) = (owner, claim);

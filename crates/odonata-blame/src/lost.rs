@@ -1,18 +1,17 @@
-//! Lost time: how much later something happens because of waits, by whose fault and of which kind; carried along what
-//! depends on it.
+//! Lost time: how much later something happens because of waits, by culprit and kind, carried along dependencies.
 //!
-//! A [`Stamp`] says when something happened, when it would have happened had nobody else been there, and without any waits at all,
-//! and to whom the differences are due
-//! (delay vectors: D. Böhme, M. Geimer, F. Wolf, L. Arnold, "Identifying the root causes of wait states in large-scale
-//! parallel applications", ICPP 2010). Stamps are [joined](Stamp::join) where something needs several others: all three clocks take
-//! the maximum (max-plus algebra). The time lost to others is that of the one that came last, the time lost to itself that of the one
-//! that would have been last alone, each cut down to what is left of it.
+//! A [`Stamp`] has three clocks: when something happened, when it would have happened without other jobs, and when
+//! without any waits. It also says which culprits caused the differences (delay vectors: D. Böhme, M. Geimer, F. Wolf,
+//! L. Arnold, "Identifying the root causes of wait states in large-scale parallel applications", ICPP 2010). Where
+//! something depends on several stamps, they are [joined](Stamp::join): each clock takes the maximum (max-plus
+//! algebra). Time lost to others comes from the stamp that is last, time lost to itself from the stamp that would be
+//! last alone; both are cut to the remaining difference.
 //!
-//! [`Stamps`] keeps them by key, journalled like all state; [`Vectors`] keeps what was lost, once for all that have lost the same.
+//! [`Stamps`] keeps stamps by key, journaled like all state. [`Vectors`] shares equal losses.
 //!
-//! Where the chain is asked for that ends a job, a loss says *where* it was ([`LostAt`]) as long as it is not older than the
-//! last [`Origin`] of its stamp: a point in the life of a rank up to which another table says the same. [`Stamp::rebase`]
-//! begins anew at such a point.
+//! If the chain that ends a job is recorded, a loss has a place ([`LostAt`]) as long as it is newer than the [`Origin`]
+//! of its stamp: a point in the life of a rank up to which another table has the places. [`Stamp::rebase`] moves the
+//! origin.
 
 mod stamps;
 mod vectors;
@@ -23,13 +22,13 @@ pub use vectors::{Vector, Vectors};
 use crate::Owner;
 use odonata_engine::{NIL, Time};
 
-/// What kind of thing was waited for.
+/// The kind of wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 pub enum Kind {
-    /// A link that sent something else.
+    /// A link that sends other packets.
     Link,
-    /// Room in the buffer behind a link, or a packet in front in the same FIFO.
+    /// Room in the buffer behind a link, or a packet ahead in the same FIFO.
     Buffer,
     /// Memory of a storage server.
     Memory,
@@ -41,12 +40,12 @@ pub enum Kind {
     Metadata,
     /// A lock on a range of a file.
     Lock,
-    /// The start of a job, which came later because others that it waits for did.
+    /// The start of a job, delayed by the jobs that it waits for.
     Start,
 }
 
 impl Kind {
-    /// All of them, by number.
+    /// All kinds, by number.
     pub const ALL: [Kind; 8] = [
         Kind::Link,
         Kind::Buffer,
@@ -72,22 +71,22 @@ impl Kind {
         }
     }
 
-    /// That of number `number`.
+    /// The kind with this number.
     pub fn of(number: u8) -> Option<Kind> {
         Kind::ALL.get(usize::from(number)).copied()
     }
 }
 
-/// Where something was waited for: a link, a storage server or a metadata server, by its number in the machine.
+/// Place of a wait: a link, a storage server or a metadata server, by its number in the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct LostAt(pub u32);
 
 impl LostAt {
-    /// Not asked for, or before the origin.
+    /// No place: not recorded, or before the origin.
     pub const NOWHERE: LostAt = LostAt(0);
 
-    /// Since the origin, at one of the places that are not kept one by one ([`bound_places`]).
-    pub const ELSEWHERE: LostAt = LostAt(1);
+    /// After the origin, at a place that is not kept individually ([`bound_places`]).
+    pub const OTHER: LostAt = LostAt(1);
 
     const CLASS: u32 = 30;
 
@@ -110,18 +109,18 @@ impl LostAt {
         Self::new(3, number)
     }
 
-    /// Its class (0: nowhere or elsewhere; link, server, metadata) and number.
+    /// Its class (0: unknown or other; link, server, metadata) and number.
     pub const fn parts(self) -> (u32, u32) {
         (self.0 >> Self::CLASS, self.0 & ((1 << Self::CLASS) - 1))
     }
 
-    /// Whether it is one place.
+    /// Whether it is a single place.
     pub const fn is_known(self) -> bool {
         self.0 >> Self::CLASS > 0
     }
 }
 
-/// A point in the life of a rank: of its waits that are recorded, the one of this number was the last.
+/// A point in the life of a rank: the number of its last recorded wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Origin {
     /// The rank, counted over all jobs.
@@ -141,26 +140,26 @@ impl Default for Origin {
     }
 }
 
-/// What a message takes along.
+/// Losses carried by a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
     /// Where it stems from.
     pub origin: Origin,
-    /// What was lost, in order.
+    /// The losses, in order.
     pub losses: Vec<Loss>,
 }
 
 impl Carried {
-    /// Whether it is that of something of which nothing is known.
+    /// Whether there are neither losses nor an origin.
     pub fn is_empty(&self) -> bool {
         self.losses.is_empty() && self.origin == Origin::NONE
     }
 }
 
-/// Time lost by the fault of one culprit in one kind of wait.
+/// Time lost to one culprit in one kind of wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct Loss {
-    /// Who held what was waited for: a job.
+    /// The job that held the resource.
     pub culprit: Owner,
     /// What that was.
     pub kind: Kind,
@@ -171,7 +170,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Whether it is the fault of `job`.
+    /// Whether `job` is the culprit.
     pub fn is_of(&self, job: u16) -> bool {
         job_of(self.culprit) == job
     }
@@ -186,13 +185,13 @@ pub fn total(losses: &[Loss]) -> Time {
     total_of(losses, |_| true)
 }
 
-/// The sum of those losses that `are` says.
+/// The sum of the losses that satisfy `are`.
 fn total_of(losses: &[Loss], are: impl Fn(&Loss) -> bool) -> Time {
     let those = losses.iter().filter(|loss| are(loss));
     those.fold(Time::ZERO, |sum, loss| sum + loss.time)
 }
 
-/// Adds `loss` to `losses`, which are in order of culprit, kind and place and stay so.
+/// Adds `loss` to `losses`, which are sorted by culprit, kind and place.
 pub fn add(losses: &mut Vec<Loss>, loss: Loss) {
     if loss.time == Time::ZERO {
         return;
@@ -203,13 +202,13 @@ pub fn add(losses: &mut Vec<Loss>, loss: Loss) {
     }
 }
 
-/// Scales `losses` down so that they add up to `sum` exactly, if they are more: each by the same share, rounded so that the
-/// sums of the first ones are rounded down. What all places of a culprit and kind have together does not depend on the places.
+/// Scales `losses` down to the exact sum `sum`, if they exceed it: each by the same factor, rounded such that prefix
+/// sums are rounded down. The total of a culprit and kind does not depend on the places.
 pub fn scale(losses: &mut Vec<Loss>, sum: Time) {
     scale_those(losses, sum, |_| true);
 }
 
-/// The same of those losses that `are` says, beside others.
+/// The same for the losses that satisfy `are`.
 fn scale_those(losses: &mut Vec<Loss>, sum: Time, are: impl Fn(&Loss) -> bool) {
     let whole = total_of(losses, &are);
     if whole <= sum {
@@ -229,7 +228,7 @@ fn scale_those(losses: &mut Vec<Loss>, sum: Time, are: impl Fn(&Loss) -> bool) {
     losses.retain(|loss| loss.time > Time::ZERO);
 }
 
-/// What `time` of `whole` is where that is cut down to `sum`, rounded down.
+/// `time` scaled by `sum / whole`, rounded down.
 #[inline]
 pub fn part(time: Time, sum: Time, whole: Time) -> Time {
     // Divisions of more than 64 bits cost ten times as much.
@@ -239,14 +238,14 @@ pub fn part(time: Time, sum: Time, whole: Time) -> Time {
     }
 }
 
-/// Places that are kept one by one, when there were more than [`MOST_PLACES`].
+/// Places kept individually after exceeding [`MOST_PLACES`].
 const KEPT_PLACES: usize = 8;
 
-/// Losses with a place that there may be at a time.
+/// Maximum number of losses with a place.
 pub const MOST_PLACES: usize = 16;
 
-/// Where `losses` have more places than [`MOST_PLACES`], keeps those with the largest losses, of equal ones the first, and puts all others of a
-/// culprit and kind under [`LostAt::ELSEWHERE`]: no sum changes.
+/// If `losses` have more than [`MOST_PLACES`] places, keeps the largest ones (the first of equals) and merges the rest
+/// of each culprit and kind under [`LostAt::OTHER`]. All sums stay.
 pub fn bound_places(losses: &mut Vec<Loss>) {
     let known = |loss: &&Loss| loss.place.is_known();
     if losses.len() <= MOST_PLACES || losses.iter().filter(known).count() <= MOST_PLACES {
@@ -258,20 +257,20 @@ pub fn bound_places(losses: &mut Vec<Loss>) {
         .map(|loss| (std::cmp::Reverse(loss.time), loss.name())))
     .collect();
     let (_, &mut last, _) = largest.select_nth_unstable(KEPT_PLACES - 1);
-    let mut elsewhere: Option<usize> = None;
+    let mut merged: Option<usize> = None;
     let mut kept: Vec<Loss> = Vec::with_capacity(losses.len());
     for loss in losses.drain(..) {
-        // What is left of a culprit and kind comes after what has no place, before all places.
+        // The merged rest of a culprit and kind sorts after the entry without a place, before all places.
         let of = |at: usize| (kept[at].culprit, kept[at].kind) == (loss.culprit, loss.kind);
-        let folds = loss.place == LostAt::ELSEWHERE
+        let folds = loss.place == LostAt::OTHER
             || (loss.place.is_known() && (std::cmp::Reverse(loss.time), loss.name()) > last);
-        match elsewhere.filter(|&at| of(at)) {
+        match merged.filter(|&at| of(at)) {
             Some(at) if folds => kept[at].time += loss.time,
             None if folds => {
-                let first = kept.partition_point(|of| of.name() < (loss.culprit, loss.kind, LostAt::ELSEWHERE));
-                let place = LostAt::ELSEWHERE;
+                let first = kept.partition_point(|of| of.name() < (loss.culprit, loss.kind, LostAt::OTHER));
+                let place = LostAt::OTHER;
                 kept.insert(first, Loss { place, ..loss });
-                elsewhere = Some(first);
+                merged = Some(first);
             }
             _ => kept.push(loss),
         }
@@ -279,7 +278,7 @@ pub fn bound_places(losses: &mut Vec<Loss>) {
     *losses = kept;
 }
 
-/// Forgets where `losses` were.
+/// Removes the places of `losses`.
 pub fn without_places(losses: &mut Vec<Loss>) {
     losses.iter_mut().for_each(|loss| loss.place = LostAt::NOWHERE);
     losses.dedup_by(|next, sum| {
@@ -291,34 +290,34 @@ pub fn without_places(losses: &mut Vec<Loss>) {
     });
 }
 
-/// What jobs lost that have to end before another one starts: by whose fault that one does later, wherever it was.
+/// Losses of jobs that another job waits for, as losses of its start; the places are dropped.
 pub fn to_start(losses: &mut Vec<Loss>) {
     losses.iter_mut().for_each(|loss| loss.kind = Kind::Start);
     without_places(losses);
 }
 
-/// No job: of what belongs to nobody, all losses are the fault of others.
+/// No job: for things without a job, all losses are losses to others.
 pub const NO_JOB: u16 = u16::MAX;
 
-/// The job of a traffic: number `2 job` is its MPI, the next one its I/O.
+/// The job of a traffic: number `2 job` is its MPI traffic, the next one its I/O.
 pub const fn job_of(culprit: Owner) -> u16 {
     culprit / 2
 }
 
-/// When something happened, and what of that was lost to whom.
+/// When something happened, and the losses that delayed it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stamp {
     /// When it happened.
     pub at: Time,
-    /// When it would have happened had nobody else been there.
+    /// When it would have happened without other jobs.
     pub alone: Time,
-    /// When it would have happened without waits, for its own job too.
+    /// When it would have happened without any waits, its own job's included.
     pub undisturbed: Time,
-    /// The job that it belongs to, or [`NO_JOB`].
+    /// Its job, or [`NO_JOB`].
     pub job: u16,
-    /// The point from which on it is known where something was lost.
+    /// Losses after this point have places.
     pub origin: Origin,
-    /// The difference, in order of culprit, kind and place.
+    /// The losses, by culprit, kind and place.
     pub losses: Vec<Loss>,
 }
 
@@ -329,7 +328,7 @@ impl Default for Stamp {
 }
 
 impl Stamp {
-    /// Something of `job` that happened at `at` with these losses.
+    /// A stamp of `job` at `at` with these losses.
     pub fn new(at: Time, job: u16, mut losses: Vec<Loss>) -> Stamp {
         scale(&mut losses, at);
         let mut stamp = Stamp {
@@ -344,7 +343,7 @@ impl Stamp {
         stamp
     }
 
-    /// Something of `job` that happened at `at`, with what was carried there.
+    /// A stamp of `job` at `at` with the losses of a message.
     pub fn carried(at: Time, job: u16, carried: Carried) -> Stamp {
         Stamp {
             origin: carried.origin,
@@ -352,7 +351,7 @@ impl Stamp {
         }
     }
 
-    /// Something that began at `at`, with nothing lost.
+    /// A stamp at `at` without losses.
     pub fn start(at: Time) -> Stamp {
         Stamp {
             at,
@@ -364,34 +363,34 @@ impl Stamp {
         }
     }
 
-    /// From here on it belongs to `job`: what is its own fault is that of this one.
+    /// Moves the stamp to `job`, which decides which losses are its own.
     pub fn belongs_to(&mut self, job: u16) {
         self.job = job;
         self.alone = self.at - total_of(&self.losses, |loss| !loss.is_of(job));
     }
 
-    /// From here on places count from `origin`: those until now are forgotten.
+    /// Sets the origin and drops the places of earlier losses.
     pub fn rebase(&mut self, origin: Origin) {
         self.origin = origin;
         without_places(&mut self.losses);
     }
 
-    /// What was lost in all.
+    /// Total time lost.
     pub fn lost(&self) -> Time {
         self.at - self.undisturbed
     }
 
-    /// What of that was lost to others.
+    /// Time lost to other jobs.
     pub fn to_others(&self) -> Time {
         self.at - self.alone
     }
 
-    /// The rest: what its own job has cost it.
+    /// Time lost to its own job.
     pub fn to_itself(&self) -> Time {
         self.alone - self.undisturbed
     }
 
-    /// Where it leads to at `at`, when nothing more is lost.
+    /// The stamp at `at`, without further losses.
     #[must_use]
     pub fn later(mut self, at: Time) -> Stamp {
         if at > self.at {
@@ -402,7 +401,7 @@ impl Stamp {
         self
     }
 
-    /// What needs both this and `other`. It belongs to who this belongs to, if that is known.
+    /// Joins `other`: the result depends on both. Its job stays, if it has one.
     pub fn join(&mut self, other: &Stamp) {
         if self.job == NO_JOB {
             self.belongs_to(other.job);
@@ -415,10 +414,10 @@ impl Stamp {
         self.join_own(other);
     }
 
-    /// The same where both belong to one job.
+    /// The same for two stamps of one job.
     fn join_own(&mut self, other: &Stamp) {
         let (alone, undisturbed) = (self.alone.max(other.alone), self.undisturbed.max(other.undisturbed));
-        // Of two at the same instant the one that has lost less says how it would have been.
+        // Of two simultaneous stamps, the one with fewer losses decides.
         let last = (other.at, self.to_others()) > (self.at, other.to_others());
         let last_alone = (other.alone, self.to_itself()) > (self.alone, other.to_itself());
         match (last, last_alone) {
@@ -435,7 +434,7 @@ impl Stamp {
         self.cut();
     }
 
-    /// It goes on until `until`, and loses `loss` of that time.
+    /// The stamp moves on to `until`, with `loss` on the way.
     pub fn loses(&mut self, loss: Loss, until: Time) {
         let passed = until.saturating_sub(self.at);
         let time = loss.time.min(passed);
@@ -446,10 +445,11 @@ impl Stamp {
         add(&mut self.losses, Loss { time, ..loss });
     }
 
-    /// It waits at `place` until `own` happens, for one of its own job that had what it waits for, and that it would have waited for alone,
-    /// too; what it loses to itself by that is of this `kind`. Without others both would have been earlier, this one not before that.
+    /// Waits at `place` for `own`, a stamp of the same job, which also holds the resource in a run without other jobs;
+    /// time lost to its own job by that is of this `kind`. Without other jobs both stamps would be earlier, this one
+    /// not before `own`.
     ///
-    /// Of what that one had lost to others, this one had lost a part before, where it did; the rest it loses here.
+    /// This stamp loses the part of `own`'s losses to others that it had not lost already.
     pub fn waits_for_own(&mut self, own: &Stamp, (culprit, kind, place): (Owner, Kind, LostAt)) {
         let job = self.job;
         self.at = own.at;
@@ -485,7 +485,7 @@ impl Stamp {
         bound_places(&mut self.losses);
     }
 
-    /// What it has lost to itself is what `other` has. Of another origin it is not known where that was.
+    /// Takes over the losses of `other` to its own job; without places if the origin differs.
     fn takes_own_of(&mut self, other: &Stamp) {
         let job = self.job;
         self.losses.retain(|loss| !loss.is_of(job));
@@ -498,23 +498,23 @@ impl Stamp {
         }
     }
 
-    /// Cuts down what was lost to others and to itself to what the clocks say.
+    /// Cuts the losses to others and to itself to the differences of the clocks.
     fn cut(&mut self) {
         let (others, own, job) = (self.to_others(), self.to_itself(), self.job);
         scale_those(&mut self.losses, others, |loss| !loss.is_of(job));
         scale_those(&mut self.losses, own, |loss| loss.is_of(job));
     }
 
-    /// Without waits it would have happened at `undisturbed`, which is not earlier than it says.
+    /// Raises the undisturbed clock to `undisturbed`.
     pub fn would_have_been(&mut self, undisturbed: Time) {
         self.undisturbed = undisturbed;
         self.cut();
     }
 
-    /// Checks that the losses add up to the time lost, to others and to itself.
+    /// Checks that the losses add up to the differences of the clocks.
     ///
     /// # Errors
-    /// Says what they add up to.
+    /// The sums that differ.
     pub fn audit(&self) -> Result<(), String> {
         let own = total_of(&self.losses, |loss| loss.is_of(self.job));
         let sums = (total(&self.losses), own);

@@ -3,7 +3,7 @@
 use crate::{Cause, Owner};
 use odonata_engine::{GrowableStore, Mode, Time};
 
-/// What one owner has waited for another in one interval, over all lines of a place.
+/// Time that one owner waited for another in one interval, over all lines of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesCharge {
     /// Start of the interval.
@@ -12,9 +12,9 @@ pub struct SeriesCharge {
     pub place: u8,
     /// The kind of resource.
     pub cause: Cause,
-    /// Who waited.
+    /// The waiting owner.
     pub victim: Owner,
-    /// Who held the resource.
+    /// The holder of the resource.
     pub culprit: Owner,
     /// How long, summed over waiters.
     pub time: Time,
@@ -31,13 +31,13 @@ pub(crate) struct Series {
     owners: usize,
     /// Cells of an interval.
     width: usize,
-    /// Intervals that are kept.
+    /// Number of intervals kept.
     kept: u64,
-    /// The interval that was booked in last: most bookings are in the same one.
+    /// The interval of the last update: most updates hit the same one.
     last: Interval,
 }
 
-/// An interval: when it begins and ends, and its first cell, unless it is not kept.
+/// An interval: start, end, and first cell unless it is not kept.
 #[derive(Clone, Copy, Debug)]
 struct Interval {
     begin: u64,
@@ -46,7 +46,7 @@ struct Interval {
 }
 
 impl Series {
-    /// Cells that are kept at most, 32 MB of them; what lies behind is not recorded.
+    /// Maximum number of cells, 32 MB; later intervals are not recorded.
     const MOST: usize = 1 << 22;
 
     pub(crate) fn new(places: Vec<u8>, place_count: u8, owners: u16, causes: u8, interval: Option<Time>) -> Series {
@@ -54,7 +54,7 @@ impl Series {
         let of_place = causes * owners * owners;
         let width = (place_count * of_place).max(1);
         let kept = (Self::MOST / width) as u64;
-        // Where no interval is kept, no cell is looked up.
+        // An interval that is not kept has no cells.
         let first_cell = |place: u8| u32::try_from(usize::from(place) * of_place).unwrap_or(0);
         Series {
             cells: GrowableStore::new(),
@@ -101,8 +101,8 @@ impl Series {
         self.last
     }
 
-    /// Books `waiters` waits from `from` to `to`, cut at the ends of intervals; modulo 2^64, so that waits can be
-    /// taken back.
+    /// Adds `waiters` waits from `from` to `to`, split at interval boundaries; modulo 2^64, so that waits can be taken
+    /// back.
     #[inline(never)]
     pub(crate) fn book<M: Mode>(
         &mut self,
@@ -125,7 +125,7 @@ impl Series {
         }
     }
 
-    /// Books `time` as it passes evenly from `from` to `to`; in the interval of `from`, if that is one moment.
+    /// Spreads `time` evenly from `from` to `to`; an empty span counts in the interval of `from`.
     pub(crate) fn spread<M: Mode>(
         &mut self,
         line: u32,
@@ -149,7 +149,7 @@ impl Series {
         }
     }
 
-    /// Books `time` in the interval of `at`.
+    /// Adds `time` in the interval of `at`.
     pub(crate) fn add<M: Mode>(&mut self, line: u32, at: Time, time: u64, victim: Owner, culprit: Owner, cause: Cause) {
         let Some(interval) = self.interval else { return };
         if let Some(first) = self.interval_of(at, interval).first {
@@ -157,7 +157,7 @@ impl Series {
         }
     }
 
-    /// Books `time` in the interval whose first cell is `first`.
+    /// Adds `time` in the interval whose first cell is `first`.
     #[inline]
     fn add_to<M: Mode>(&mut self, first: usize, line: u32, time: u64, (victim, culprit): (Owner, Owner), cause: Cause) {
         let of_cause = usize::from(cause) * self.owners;

@@ -1,29 +1,30 @@
-//! Lines of a resource that is shared: processor sharing, where nobody waits in a queue, but all get less than they would alone.
+//! Lines of a shared resource: processor sharing, where nothing queues but every taker gets less than it would alone.
 //!
-//! Who takes the part `s` of a line's resource, and would go `1 / (1 - c)` times as fast alone, waits `c` seconds per second: so a flow
-//! of rate r that would have rate a alone waits `c = 1 - r / a`, and in all as much longer as it takes than alone. That is charged to
-//! those who take the rest, in proportion to what they take. Of owner o, whose takers f wait at this line, owner q is charged, per second,
+//! A taker with the share `s` of the resource that would be `1 / (1 - c)` times as fast alone waits `c` seconds per
+//! second. So a flow of rate r that would have rate a alone waits `c = 1 - r / a`; in total, its waits are its extra
+//! duration. The waits are charged to the takers of the rest, in proportion to their shares. Of owner o, whose takers f
+//! wait at this line, owner q is charged per second
 //!
 //! ```text
 //! K_o S_q - [o = q] M_o      K_o = sum c_f / (1 - s_f)      M_o = sum c_f s_f / (1 - s_f)      S_q = sum of q's parts
 //! ```
 //!
-//! which adds up to the sum of all `c_f` where the resource is all taken; where it is not, because others have just left, charges are as much
-//! larger. A line keeps S, K and M of its owners, so that a change costs its owners, however many takers they have: whole numbers, so that
-//! what was added can be taken off again.
+//! These charges add up to the sum of all `c_f` if the resource is fully used; if takers have just left, charges are
+//! scaled up. A line keeps S, K and M per owner, so a change costs the number of owners, not of takers. They are
+//! integers, so additions can be undone exactly.
 
 use crate::{Cause, Charge, Owner, Series, SeriesCharge};
 use odonata_engine::{Mode, NIL, Plain, Pool, Store, Time, slots};
 
-/// Units of a part, and of seconds per second.
+/// Units of a share, and of seconds per second.
 const UNIT: f64 = (1_u64 << 36) as f64;
 
-/// What somebody takes of a resource, and how much longer it takes him.
+/// A taker's share of the resource, and its slowdown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Taking {
-    /// The part of the resource: 0 to 1.
+    /// The share of the resource: 0 to 1.
     pub part: f64,
-    /// Seconds waited per second at this line: at most `1 - part`.
+    /// Seconds waited per second at this line; at most `1 - part`.
     pub wait: f64,
 }
 
@@ -31,12 +32,12 @@ impl Taking {
     /// Nothing.
     pub const NONE: Taking = Taking { part: 0.0, wait: 0.0 };
 
-    /// What it adds to S of its owner.
+    /// Its contribution to S of its owner.
     fn taken(self) -> i64 {
         (self.part * UNIT) as i64
     }
 
-    /// What it adds to K and M.
+    /// Its contributions to K and M.
     fn waits(self) -> (i64, i64) {
         if self.wait <= 0.0 {
             return (0, 0);
@@ -48,12 +49,12 @@ impl Taking {
 
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct SharedLine {
-    /// Until when waits have been charged.
+    /// Until when waits are charged.
     since: Time,
     /// S and K of all owners.
     taken: i64,
     factor: i64,
-    /// Its first owner; NIL: nobody has ever taken anything.
+    /// Its first owner; NIL before the first taker.
     first: u32,
 }
 
@@ -64,14 +65,14 @@ struct Member {
     taken: i64,
     factor: i64,
     own: i64,
-    /// What he was charged for: one for each of the first owners of the line, in the order of these.
+    /// Its charges to the owners of the line, in the line's order of owners.
     charged: u32,
-    /// The next owner, in the order in which they came.
+    /// The next owner, in order of arrival.
     next: u32,
     owner: Owner,
 }
 
-/// What one owner has waited for another on a line.
+/// Time that one owner waited for another on a line.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Charged {
     time: Time,
@@ -82,7 +83,7 @@ struct Charged {
 
 slots!(Member Charged);
 
-/// The books of many lines of shared resources.
+/// Accounts of many lines of shared resources.
 #[derive(Debug)]
 pub struct Shares {
     lines: Store<SharedLine>,
@@ -99,13 +100,13 @@ odonata_engine::journalled!(Shares {
 });
 
 impl Shares {
-    /// Books that nobody keeps.
+    /// Disabled accounts.
     pub fn off() -> Shares {
         Shares::new(Vec::new(), 0, 0, (0, 1), None)
     }
 
-    /// Books for one line per element of `places` (as in [`Ledger::new`](crate::Ledger::new)) and `owners` owners, which wait for
-    /// `cause`, one of so many; with `interval`, also over time.
+    /// Accounts for one line per element of `places` (as in [`Ledger::new`](crate::Ledger::new)) and `owners` owners,
+    /// which wait for `cause`; with `interval`, also over time.
     pub fn new(
         places: Vec<u8>,
         place_count: u8,
@@ -133,8 +134,8 @@ impl Shares {
         self.lines.len() as u32
     }
 
-    /// From `now` on a taker of `owner` takes something else of `line`. `before` is [nothing](Taking::NONE) where he comes, `after` where
-    /// he goes.
+    /// From `now` on, a taker of `owner` changes its share of `line`. `before` is [nothing](Taking::NONE) for an
+    /// arrival, `after` for a departure.
     pub fn change<M: Mode>(&mut self, line: u32, now: Time, owner: Owner, before: Taking, after: Taking) {
         let ((factor_before, own_before), (factor, own)) = (before.waits(), after.waits());
         let taken = after.taken() - before.taken();
@@ -147,7 +148,7 @@ impl Shares {
         (cell.taken, cell.factor) = (cell.taken + taken, cell.factor + factor);
     }
 
-    /// A wait of `owner` at `line` that is known as a whole, `time` from `since` until `until`, was for `culprit`.
+    /// Charges a wait of `owner` at `line` that is known as a whole, `time` from `since` until `until`, to `culprit`.
     pub fn charge<M: Mode>(
         &mut self,
         line: u32,
@@ -166,7 +167,7 @@ impl Shares {
         }
     }
 
-    /// Charges what is waited at `line` until `now`.
+    /// Charges the waits at `line` until `now`.
     fn book<M: Mode>(&mut self, line: u32, now: Time) {
         let SharedLine {
             since,
@@ -200,7 +201,7 @@ impl Shares {
         }
     }
 
-    /// The same for one owner, with his K and M.
+    /// The same for one owner, with its K and M.
     fn book_waits<M: Mode>(
         &mut self,
         line: u32,
@@ -221,7 +222,7 @@ impl Shares {
         }
     }
 
-    /// Adds `time` to `charged`; over time, spread from `since` to `now`.
+    /// Adds `time` to `charged`; in the time series, spread from `since` to `now`.
     fn add<M: Mode>(
         &mut self,
         line: u32,
@@ -240,7 +241,7 @@ impl Shares {
         }
     }
 
-    /// The member of `line` that `owner` is, from now on.
+    /// The member of `line` for `owner`, created if new.
     fn member<M: Mode>(&mut self, line: u32, owner: Owner) -> u32 {
         let (mut last, mut at) = (NIL, self.lines.get(line).first);
         while at != NIL {
@@ -265,12 +266,12 @@ impl Shares {
         new
     }
 
-    /// Charges everything until `now`, the end of a run in the middle of waits.
+    /// Charges everything until `now`, the end of a run with waits in progress.
     pub fn close(&mut self, now: Time) {
         (0..self.lines()).for_each(|line| self.book::<Plain>(line, now));
     }
 
-    /// All charges, by line; those of one line in no order.
+    /// All charges, by line; unordered within a line.
     pub fn charges(&self) -> impl Iterator<Item = Charge> + '_ {
         let mut all = Vec::new();
         for line in 0..self.lines() {
@@ -305,7 +306,7 @@ impl Shares {
         self.series.charges()
     }
 
-    /// Until when the time series is kept, if there is one.
+    /// The end of the time series, if there is one.
     pub fn series_end(&self) -> Option<Time> {
         self.series.end()
     }
@@ -316,10 +317,10 @@ impl Shares {
     }
 }
 
-/// A walk over the owners of a line, and what one of them was charged for each.
+/// An iteration over the owners of a line and their charges.
 struct Charges {
     victim: u32,
-    /// The next owner, and the last of the charges that has been seen.
+    /// The next owner, and its last charge.
     member: u32,
     last: u32,
 }
@@ -334,7 +335,7 @@ impl Charges {
         }
     }
 
-    /// An owner, and what was charged for him, from now on.
+    /// Advances to the next charge.
     fn next<M: Mode>(&mut self, members: &mut Pool<Member>, charged: &mut Pool<Charged>) -> (u32, u32) {
         let known = match self.last {
             NIL => members.get(self.victim).charged,
@@ -393,10 +394,11 @@ mod tests {
         );
     }
 
-    /// Owner 1 has one flow of four on a link, owner 2 the other three, and all would have it alone: each waits 3/4 of the time, that of owner 1
-    /// for owner 2, each of owner 2 a third of it for owner 1 and the rest for the two others.
+    /// Owner 1 has one flow of four on a link, owner 2 three, and each would have the link alone. Each flow waits 3/4
+    /// of the time: the flow of owner 1 for owner 2, each flow of owner 2 a third of it for owner 1 and the rest for
+    /// the other two.
     #[test]
-    fn who_takes_the_rest_is_waited_for_by_what_he_takes() {
+    fn the_owner_of_the_remaining_share_is_charged_for_that_share() {
         let mut shares = shares();
         let quarter = taking(0.25, 0.75);
         for owner in [1, 2, 2, 2] {
@@ -411,9 +413,9 @@ mod tests {
         assert!(first.map(|charge| charge.time.0).sum::<u64>().abs_diff(each) <= 4);
     }
 
-    /// One that has all that it would have alone waits for nobody, and is waited for.
+    /// A taker at its full rate waits for nothing, and others wait for it.
     #[test]
-    fn who_is_not_held_up_here_does_not_wait() {
+    fn transfers_limited_at_another_place_do_not_wait() {
         let mut shares = shares();
         shares.change::<Plain>(0, Time(0), 1, Taking::NONE, taking(0.1, 0.0));
         shares.change::<Plain>(0, Time(0), 2, Taking::NONE, taking(0.9, 0.1));
@@ -421,7 +423,7 @@ mod tests {
         assert_charged(&shares, &[(2, 1, 1_000)]);
     }
 
-    /// What each waits is what it takes longer: random takers that come and go, of whom all take what the others leave.
+    /// Random takers that come and go: each waits its extra duration.
     #[test]
     fn charges_add_up_to_the_waits() {
         let mut random = odonata_units::SplitMix64(7);

@@ -30,7 +30,7 @@ fn each_waiter_adds_a_second_per_second() {
     ledger.charge::<Plain>(0, at(11), 1, LINK);
     ledger.leave::<Plain>(0, at(11), 1);
     ledger.leave::<Plain>(0, at(11), 3);
-    // Owner 1: one waiter for 4 ps and two for 2 ps behind owner 2, then one for 5 ps behind itself.
+    // Owner 1: one waiter for 4 ps and two for 2 ps behind owner 2, then one for 5 ps behind owner 1 itself.
     let expected = [
         (1, Some(1), LINK, 5),
         (1, Some(2), LINK, 4 + 2 * 2),
@@ -49,7 +49,7 @@ fn each_waiter_adds_a_second_per_second() {
 }
 
 #[test]
-fn what_is_deferred_goes_to_whoever_turns_out_to_have_held_it() {
+fn deferred_waits_are_charged_to_the_actual_holder() {
     let mut ledger = ledger();
     ledger.join::<Plain>(0, at(10), 1);
     ledger.defer::<Plain>(0, at(15));
@@ -86,12 +86,12 @@ fn charges_that_do_not_add_up_and_waiters_left_over_are_found() {
     wrong.join::<Plain>(0, at(0), 1);
     wrong.charge::<Plain>(0, at(4), 2, LINK);
     wrong.leave::<Plain>(0, at(4), 1);
-    // As if a wait of 3 ps had been overlooked.
+    // Simulates a missed wait of 3 ps.
     wrong.waited.edit::<Plain>(1).time += at(3);
     assert!(wrong.audit().unwrap_err().contains("charged for 4 ps, but waited 7 ps"));
     let mut left = ledger();
     left.join::<Plain>(1, at(0), 1);
-    assert!(left.audit().unwrap_err().contains("still waits in line 1"));
+    assert!(left.audit().unwrap_err().contains("still waiters in line 1"));
 }
 
 #[test]
@@ -132,9 +132,9 @@ fn everything_can_be_taken_back() {
     assert_eq!(print(&ledger), before);
 }
 
-/// Waits of which the user keeps the times: their parts add up to ends less beginnings, or the audit says so.
+/// Waits timed by the caller: their parts add up to ends minus starts, or the audit fails.
 #[test]
-fn waits_that_are_charged_in_parts_add_up_to_what_was_waited() {
+fn waits_charged_in_parts_add_up_to_the_whole() {
     let mut ledger = ledger();
     ledger.wait_begins::<Plain>(at(10), 1);
     ledger.charge_time::<Plain>(0, at(16), 1, at(6), (3, LINK));

@@ -1,11 +1,11 @@
-//! Operations per second of CPU time: programs in coNCePTuaL, and the skeletons that they are equal to.
+//! Operations per second of CPU time: coNCePTuaL programs, and the equivalent skeletons.
 //!
 //! ```text
 //! cargo run --release -p odonata-conceptual --example program_speed
 //! ```
 //!
 //! Every rank is walked from its first operation to its last, one rank after the other, five times in turn; the fastest
-//! counts. Parsing is not in it, finding out who talks to whom is.
+//! counts. Parsing is excluded; matching of tasks is included.
 
 #![allow(clippy::print_stdout)]
 
@@ -18,14 +18,14 @@ use odonata_workload::{Program, operations};
 
 const ROUNDS: u32 = 5;
 
-/// CPU time of this thread, where the system tells (Linux); else the time on the clock since `start`.
+/// CPU time of this thread, if available (Linux); otherwise the wall time since `start`.
 fn now(start: Instant) -> Duration {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanoseconds = told.and_then(|text| text.split_whitespace().next()?.parse().ok());
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = statistics.and_then(|text| text.split_whitespace().next()?.parse().ok());
     nanoseconds.map_or_else(|| start.elapsed(), Duration::from_nanos)
 }
 
-/// Operations of all ranks, and millions of them per second.
+/// Operations of all ranks, and millions per second.
 fn speed(make: &dyn Fn() -> Box<dyn Program>) -> (u64, f64) {
     let start = Instant::now();
     let mut best = f64::INFINITY;

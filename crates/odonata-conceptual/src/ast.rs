@@ -1,4 +1,4 @@
-//! The syntax tree, as the text has it: names are not resolved, nothing is checked but the grammar.
+//! The syntax tree of the text: names are unresolved, and only the grammar is checked.
 
 use odonata_workload::aggregate::Aggregate;
 
@@ -7,7 +7,7 @@ use super::diagnostic::Span;
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub headers: Vec<Header>,
-    /// Top-level statements; a THEN between two of them joins them into one.
+    /// Top-level statements; a THEN between two statements joins them into one.
     pub statements: Vec<Vec<Stmt>>,
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Header {
 pub(super) struct Expr {
     pub kind: ExprKind,
     pub span: Span,
-    /// Levels of operands below; bounded by the parser, so that nothing that walks the tree overflows the stack.
+    /// Depth of operands below; bounded by the parser, so recursive walks never overflow the stack.
     pub depth: u16,
 }
 
@@ -75,7 +75,7 @@ pub(super) enum ExprKind {
     },
 }
 
-/// Extents, and whether the dimension wraps.
+/// Extents, and whether the dimension wraps around.
 pub(super) type Dims = Vec<(Expr, bool)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ pub(super) enum Func {
 }
 
 impl Func {
-    /// Its name, and how few and how many arguments it takes.
+    /// Its name, minimum and maximum number of arguments.
     pub(super) fn signature(self) -> (&'static str, usize, usize) {
         match self {
             Func::Abs => ("abs", 1, 1),
@@ -247,7 +247,7 @@ pub(super) enum Tag {
     Text(String),
 }
 
-/// The description of messages; what shapes no traffic (alignment, buffers, touching) is checked and dropped.
+/// The description of messages; parts without effect on traffic (alignment, buffers, touching) are checked and dropped.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     pub span: Span,
@@ -255,11 +255,11 @@ pub(super) struct Message {
     pub size: Option<(Option<Expr>, Multiplier)>,
     pub tag: Option<Tag>,
     pub verification: bool,
-    /// WITHOUT COMPLETION: where it stands.
+    /// The place of WITHOUT COMPLETION.
     pub detached: Option<Span>,
-    /// Expressions that must be valid although they shape nothing: buffers, offsets, alignments.
+    /// Expressions without effect that must be valid: buffers, offsets, alignments.
     pub others: Vec<Expr>,
-    /// Whether an alignment other than UNALIGNED was given, and an offset into a buffer.
+    /// Whether it has an alignment other than UNALIGNED, and an offset into a buffer.
     pub aligned: bool,
     pub offset: bool,
 }
@@ -311,7 +311,7 @@ pub(super) enum Text {
 #[derive(Clone, Debug)]
 pub(super) struct LogItem {
     pub aggregates: Vec<Aggregate>,
-    /// Of the aggregates that are percentiles, in their order.
+    /// The percentiles among the aggregates, in order.
     pub percentiles: Vec<Expr>,
     pub value: Expr,
     pub label: Text,
@@ -352,7 +352,7 @@ pub(super) enum Bound {
 #[derive(Clone, Debug)]
 pub(super) struct Warmup {
     pub count: Expr,
-    /// Microseconds per unit; of timed loops.
+    /// Microseconds per unit; for timed loops.
     pub unit: i64,
     pub synchronize: bool,
 }
@@ -472,7 +472,7 @@ pub(super) enum StmtKind {
         size: Option<(Expr, Option<Multiplier>)>,
         file: Option<Expr>,
         offset: Option<Expr>,
-        /// AWAITS COMPLETION waits for it.
+        /// Whether completion is deferred to AWAITS COMPLETION.
         asynchronous: bool,
     },
 }

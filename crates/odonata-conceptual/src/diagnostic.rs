@@ -1,8 +1,8 @@
-//! Diagnostics: what is wrong with a program, and where.
+//! Diagnostics: errors and warnings with their place.
 
 use std::fmt;
 
-/// A piece of the source text, in bytes from its start.
+/// A range of the source text, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The first byte.
@@ -21,20 +21,20 @@ impl Span {
     }
 }
 
-/// One thing that is wrong with a program, or looks so.
+/// One error or warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The rule that is broken, in words that are the same for every case of it.
+    /// The violated rule, with the same text for every case.
     pub reason: &'static str,
-    /// What was seen here, and what was expected.
+    /// Found and expected.
     pub message: String,
     /// Where.
     pub span: Span,
-    /// What may have been meant.
+    /// The likely intention.
     pub hint: Option<String>,
 }
 
-/// Everything that is wrong with a program, in the order of the text; displays itself with the source lines.
+/// All errors of a program, in text order; displays itself with the source lines.
 #[derive(Clone, Debug)]
 pub struct Diagnostics {
     /// Name of the file.
@@ -59,11 +59,11 @@ pub fn line_and_column(source: &str, at: u32) -> (usize, usize) {
     )
 }
 
-/// Most characters of a source line that are shown.
+/// Maximum number of characters shown of a source line.
 const WIDTH: usize = 160;
 
 impl Diagnostic {
-    /// `file:line:column: kind: message`, the line, and a caret under what is meant.
+    /// `file:line:column: kind: message`, the line, and a caret under the place.
     pub fn render(&self, kind: &str, file: &str, source: &str) -> String {
         let (line, column) = line_and_column(source, self.span.start);
         let text = source.split('\n').nth(line - 1).unwrap_or("").trim_end_matches('\r');
@@ -99,7 +99,7 @@ impl Diagnostics {
         line_and_column(&self.source, start).0
     }
 
-    /// The rule that the first error breaks.
+    /// The rule that the first error violates.
     pub fn reason(&self) -> &'static str {
         self.errors.first().map_or("", |error| error.reason)
     }

@@ -8,23 +8,23 @@ use super::ir::{Cond, Counter, Dims, Expr, LOCALS, Range, word};
 use super::random;
 use super::table::Table;
 
-/// The most elements of a list of values.
+/// Maximum number of elements of a list of values.
 pub(super) const MOST_ELEMENTS: usize = if cfg!(fuzzing) { 1 << 8 } else { 1 << 22 };
 
-/// Which task runs on which processor.
+/// The mapping of tasks to processors.
 #[derive(Debug)]
 pub(super) struct Map {
     pub processor_of: Vec<u32>,
     pub task_of: Vec<u32>,
 }
 
-/// What the value of an expression depends on.
+/// The environment of an evaluation.
 pub(super) struct Env<'a> {
     pub tasks: i64,
-    /// The words of the rank.
+    /// The memory words of the rank.
     pub memory: &'a [u64],
     pub locals: [i64; LOCALS],
-    /// The task that the rank is.
+    /// The task of the rank.
     pub me: i64,
     /// Simulated time in picoseconds.
     pub now: u64,
@@ -34,13 +34,13 @@ pub(super) struct Env<'a> {
     /// `None` while every task is on the processor of its number.
     pub map: Option<&'a Map>,
     pub tables: &'a [Table],
-    /// Words that tell executions of one place apart.
+    /// Words that distinguish executions of the same place.
     pub ordinals: &'a [u32],
-    /// Steps that are left until the next operation: lists can be nested, so that a short text asks for any number.
+    /// Steps left until the next operation: nested lists let a short text request any number.
     pub effort: &'a Cell<u64>,
 }
 
-/// Takes one step from `effort`.
+/// Consumes one step of `effort`.
 #[inline]
 pub(super) fn spend(effort: &Cell<u64>) -> Value<()> {
     match effort.get().checked_sub(1) {
@@ -52,12 +52,12 @@ pub(super) fn spend(effort: &Cell<u64>) -> Value<()> {
     }
 }
 
-/// All steps that a rank has between two operations are spent.
+/// A rank has used all its steps between two operations.
 pub(super) const EXHAUSTED: super::functions::Fault =
-    "100,000,000 steps without an operation: the program does not seem to end";
+    "100,000,000 steps without an operation: the program may not terminate";
 
 impl<'a> Env<'a> {
-    /// What there is before a program runs: no variables, no words.
+    /// The environment before a program runs: no variables, no words.
     pub(super) fn constant(tasks: i64, effort: &'a Cell<u64>) -> Env<'a> {
         Env {
             tasks,
@@ -91,7 +91,7 @@ impl Env<'_> {
         }
     }
 
-    /// Picoseconds since the counters were last reset, or since the run's start.
+    /// Picoseconds since the last reset of the counters, or the start of the run.
     fn elapsed(&self) -> u64 {
         let origin = self.memory.get(word::ORIGIN).copied().unwrap_or(0);
         self.now.saturating_sub(origin)
@@ -101,7 +101,7 @@ impl Env<'_> {
         self.memory.get(slot as usize).copied().unwrap_or(0) as i64
     }
 
-    /// The processor of `task`, or the task of a processor; -1 out of range.
+    /// The processor of `task`, or the task of a processor; -1 if out of range.
     fn mapped(&self, number: i64, to_task: bool) -> i64 {
         if !(0..self.tasks).contains(&number) {
             return -1;
@@ -113,7 +113,7 @@ impl Env<'_> {
         }
     }
 
-    /// A place's random stream: the same for the same execution, however often it is asked.
+    /// The random stream of a place: equal for every evaluation of the same execution.
     fn draws(&self, site: u32) -> random::Draws {
         let own = [u64::from(site), self.me as u64, u64::from(self.op)];
         let passes = self.ordinals.iter().map(|&word| self.slot(word) as u64);
@@ -182,7 +182,7 @@ impl Env<'_> {
         })
     }
 
-    /// Argument `index`, or `default` where there are fewer.
+    /// Argument `index`, or `default` if absent.
     fn arg(&self, args: &[Expr], index: usize, default: i64) -> Value<i64> {
         args.get(index).map_or(Ok(default), |expr| self.int(expr))
     }
@@ -230,7 +230,7 @@ impl Env<'_> {
             Expr::Unary(Unary::Not, inner) => !self.truncated(inner)? as f64,
             Expr::Binary(operator, sides) => {
                 if *operator == Binary::Mod {
-                    // As the reference's run-time library: of whole numbers.
+                    // Like the reference's run-time library: modulo of integers.
                     return Ok(functions::modulo(self.truncated(&sides[0])?, self.truncated(&sides[1])?)? as f64);
                 }
                 if matches!(
@@ -285,13 +285,13 @@ impl Env<'_> {
                 let table = self.tables.get(*table as usize).ok_or("a file that was not read")?;
                 table.cell(self.int(&args[0])?, self.int(&args[1])?)?
             }
-            // Whole microseconds would say nothing of a message's latency.
+            // Whole microseconds would be too coarse for message latencies.
             Expr::Counter(Counter::Elapsed) => self.elapsed() as f64 / 1e6,
             _ => self.int(expr)? as f64,
         })
     }
 
-    /// The value in floating context, cut to an integer as C does for bitwise operators.
+    /// The value in floating context, truncated to an integer as C does for bitwise operators.
     fn truncated(&self, expr: &Expr) -> Value<i64> {
         functions::to_int(self.float(expr)?.trunc())
     }
@@ -333,7 +333,7 @@ impl Env<'_> {
         Ok(false)
     }
 
-    /// The values of `ranges`, one after the other.
+    /// The values of `ranges`, concatenated.
     pub(super) fn list(&self, ranges: &[Range]) -> Value<Vec<i64>> {
         let mut out = Vec::new();
         for range in ranges {
@@ -422,7 +422,7 @@ fn compare<T: PartialOrd>(relation: Relation, a: T, b: T) -> bool {
     }
 }
 
-/// Calls `visit` for every expression in `expr`, itself included.
+/// Calls `visit` for every subexpression of `expr`, including itself.
 pub(super) fn walk(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
     visit(expr);
     match expr {

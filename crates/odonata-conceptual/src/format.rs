@@ -1,19 +1,17 @@
-//! A program's text in one layout: indentation, spaces, case of keywords.
+//! Formatting of a program's text: indentation, spaces, case of keywords.
 //!
-//! Lines stay as they are broken, comments where they are, names, numbers and strings as they are written. A line is
-//! indented by the brackets that are open, and by one step more if it goes on with a statement.
+//! Line breaks, comments, names, numbers and strings are kept. A line is indented by its open brackets, and by one more
+//! step if it continues a statement.
 
 use super::diagnostic::{Diagnostic, Diagnostics, Span};
 use super::lexer::{Tok, Token, lex};
 use super::parser::MOST_DEPTH;
 use super::{MOST_TEXT, too_long};
 
-/// `source`, the text of `file`, in one layout. It has the same tokens in the same order, and formatting it again
-/// changes nothing.
+/// `source`, the text of `file`, in the common layout. The tokens stay the same, and formatting is idempotent.
 ///
 /// # Errors
-/// The text holds something that is no part of the language, such as a string without an end. Whether the program makes
-/// sense is not asked.
+/// The text has a lexical error, such as an unterminated string. The program is not checked further.
 pub fn format(file: &str, source: &str) -> Result<String, Diagnostics> {
     let failed = |errors| Diagnostics {
         file: file.into(),
@@ -39,33 +37,33 @@ pub fn format(file: &str, source: &str) -> Result<String, Diagnostics> {
         end = next;
     }
     let text = layout.out.trim_end().to_owned() + "\n";
-    // Where spaces are left out, signs could grow together, as three periods do.
+    // Without spaces, characters could join, as three periods do.
     let again = lex(&text);
     let tokens = lexed.tokens.iter().map(|token| &token.tok);
     if again.tokens.iter().map(|token| &token.tok).eq(tokens) {
         return Ok(text);
     }
     Err(failed(vec![Diagnostic {
-        reason: "signs that cannot be laid out",
-        message: "signs of this text would mean something else in the common layout".into(),
+        reason: "characters without a layout",
+        message: "characters of this text would change their meaning in the common layout".into(),
         span: Span::default(),
         hint: None,
     }]))
 }
 
-/// In place of the sign before the first token.
+/// The token before the first one.
 const BEGIN: &str = "begin";
 
 #[derive(Default)]
 struct Layout {
     out: String,
-    /// Brackets that are open.
+    /// Number of open brackets.
     depth: usize,
-    /// The line at hand goes on with what the one before has begun.
+    /// The current line continues the previous one.
     goes_on: bool,
-    /// The token before, if it is a sign.
+    /// The previous token, if it is a sign.
     before: &'static str,
-    /// What stands between it and the next one of its line.
+    /// The text between it and the next token of its line.
     between: &'static str,
 }
 
@@ -90,7 +88,7 @@ impl Layout {
             _ => " ",
         };
         for (number, line) in gap.split('\n').enumerate() {
-            // One blank line at most, and none at the beginning.
+            // At most one blank line, and none at the beginning.
             if number > 0 && !self.out.is_empty() && !self.out.ends_with("\n\n") {
                 self.out.push('\n');
             }
@@ -156,11 +154,11 @@ mod tests {
         // Three periods that would become an ellipsis.
         assert_eq!(
             format("f", "a . . .").unwrap_err().reason(),
-            "signs that cannot be laid out"
+            "characters without a layout"
         );
     }
 
-    /// The programs of the library, and those with records of the reference implementation.
+    /// The library programs, and the programs with records of the reference implementation.
     #[test]
     fn programs_keep_their_tokens_and_are_formatted_once() {
         let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

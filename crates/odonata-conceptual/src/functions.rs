@@ -1,8 +1,8 @@
-//! The functions of the language on numbers: integer and floating forms, trees, meshes, and how numbers print.
+//! Numeric functions of the language: integer and floating forms, trees, meshes, and printing of numbers.
 //!
-//! Integer forms truncate at every step, as the reference's C run-time library does; all arithmetic is checked.
+//! Integer forms truncate at every step, like the reference's C run-time library; all arithmetic is checked.
 
-/// Why an expression has no value.
+/// The reason why an expression has no value.
 pub(super) type Fault = &'static str;
 pub(super) type Value<T> = Result<T, Fault>;
 
@@ -40,7 +40,7 @@ pub(super) fn power(a: i64, b: i64) -> Value<i64> {
     }
 }
 
-/// To the left by `b`, for a negative `b` to the right, with the sign.
+/// Shifts left by `b`; a negative `b` shifts right, with sign.
 pub(super) fn shift_left(a: i64, b: i64) -> i64 {
     match b {
         64.. => 0,
@@ -54,7 +54,7 @@ pub(super) fn shift_right(a: i64, b: i64) -> i64 {
     shift_left(a, b.checked_neg().unwrap_or(i64::MAX))
 }
 
-/// Bits that `x` needs: 0 for 0, 64 for a negative number.
+/// Number of bits of `x`: 0 for 0, 64 for a negative number.
 pub(super) fn bits(x: i64) -> i64 {
     i64::from(64 - (x as u64).leading_zeros())
 }
@@ -139,8 +139,8 @@ pub(super) fn knomial_parent(task: i64, k: i64, n: i64) -> Value<i64> {
     Ok(task % scale)
 }
 
-/// The levels at which `task` has children in a `k`-nomial tree of `n` tasks, in order: the worth of the digit that a
-/// child has there and `task` has not, and how many children there are. Child `d` is `task + d * worth`, for d from 1.
+/// The levels at which `task` has children in a `k`-nomial tree of `n` tasks, in order: the place value of the child's
+/// additional digit, and the number of children. Child `d` is `task + d * worth`, for d from 1.
 fn knomial_levels(task: i64, k: i64, n: i64) -> Value<impl Iterator<Item = (i64, i64)>> {
     if k < 2 {
         return Err(DOMAIN);
@@ -151,7 +151,7 @@ fn knomial_levels(task: i64, k: i64, n: i64) -> Value<impl Iterator<Item = (i64,
             worth = worth.checked_mul(k).ok_or(OVERFLOW)?;
         }
     }
-    // The largest that is added to the number of a task of the tree.
+    // The largest increment that stays within the tree.
     let room = if (0..n).contains(&task) { n - 1 - task } else { 0 };
     let worths = std::iter::successors(Some(worth), move |worth| worth.checked_mul(k));
     Ok(worths
@@ -159,13 +159,13 @@ fn knomial_levels(task: i64, k: i64, n: i64) -> Value<impl Iterator<Item = (i64,
         .take_while(|&(_, count)| count > 0))
 }
 
-/// How many children `task` has; -1 for a task that is not in the tree.
+/// Number of children of `task`; -1 for a task outside the tree.
 pub(super) fn knomial_children(task: i64, k: i64, n: i64) -> Value<i64> {
     let count = knomial_levels(task, k, n)?.map(|(_, count)| count).sum();
     Ok(if (0..n).contains(&task) { count } else { -1 })
 }
 
-/// Child `index` of `task`; -1 where there is none.
+/// Child `index` of `task`; -1 if absent.
 pub(super) fn knomial_child(task: i64, index: i64, k: i64, n: i64) -> Value<i64> {
     let mut left = index;
     if index < 0 {
@@ -196,7 +196,7 @@ impl Mesh {
         x.checked_mul(y).and_then(|xy| xy.checked_mul(z)).ok_or(OVERFLOW)
     }
 
-    /// The coordinates of `task`; `None` off the mesh.
+    /// The coordinates of `task`; `None` outside the mesh.
     pub(super) fn place(&self, task: i64) -> Value<Option<[i64; 3]>> {
         if task < 0 || task >= self.size()? {
             return Ok(None);
@@ -257,7 +257,7 @@ pub(super) fn to_int(x: f64) -> Value<i64> {
     }
 }
 
-/// `x` as `%.10lg` of C prints it.
+/// `x` as printed by `%.10lg` in C.
 pub fn print(x: f64) -> String {
     if x.is_nan() {
         return if x.is_sign_negative() { "-nan" } else { "nan" }.into();
@@ -302,7 +302,7 @@ mod tests {
         }
     }
 
-    /// Children by their definition: `task` with one more digit in front, in base `k`.
+    /// Children by definition: `task` with one more leading digit in base `k`.
     #[test]
     fn children_in_trees_have_their_parent_and_are_counted() {
         for k in 2..6 {

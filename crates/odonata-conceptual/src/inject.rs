@@ -1,11 +1,11 @@
-//! Calls that a program gives to its back end as text (BACKEND EXECUTES), as Union programs do.
+//! Calls in text for the back end (BACKEND EXECUTES), as in Union programs.
 //!
-//! The text is no C here: calls of known names are recognised when the program is compiled, and become operations
-//! like any others. `[MESSAGE BUFFER n]` and other names stand for memory, of which a simulation has none.
+//! The text is not C: calls of known names are recognized when the program is compiled, and become ordinary operations.
+//! `[MESSAGE BUFFER n]` and other names stand for memory, which a simulation does not have.
 
 use std::collections::HashMap;
 
-/// What a call is.
+/// The kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Callee {
     Allreduce,
@@ -31,25 +31,25 @@ pub(super) enum Callee {
     Write,
 }
 
-/// One call; its numbers are the counts, bytes of a type, peers, roots and tags, in the order of the arguments.
+/// One call; its numbers are counts, bytes of a type, peers, roots and tags, in argument order.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub callee: Callee,
     pub numbers: Vec<Number>,
-    /// The named request, by its place in the program's list.
+    /// The named request, by its index in the program's list.
     pub request: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Number {
-    /// A product: of numbers and of values of the text, by their place among these.
+    /// A product of numbers and of values in the text, by their indices.
     Product(f64, Vec<u32>),
     /// `ANY_SOURCE`, `ANY_TAG`.
     Any,
 }
 
-/// Names of calls without their prefix, and their arguments: `b`uffer, `n`umber, `t`ype, `o`perator,
-/// `c`ommunicator, `r`equest, `s`tatus.
+/// Names of calls without their prefix, and their arguments: `b`uffer, `n`umber, `t`ype, `o`perator, `c`ommunicator,
+/// `r`equest, `s`tatus.
 const CALLS: [(&str, Callee, &str); 21] = [
     ("mpi_allreduce", Callee::Allreduce, "bbntoc"),
     ("mpi_reduce", Callee::Reduce, "bbntonc"),
@@ -74,7 +74,7 @@ const CALLS: [(&str, Callee, &str); 21] = [
     ("io_write", Callee::Write, "nn"),
 ];
 
-/// Stands before and after the number of a value in the text.
+/// Delimits the index of a value in the text.
 const MARK: char = '\u{1}';
 
 /// The text with its values replaced by marks.
@@ -93,16 +93,16 @@ pub(super) fn template<'a>(pieces: impl IntoIterator<Item = Option<&'a str>>) ->
     text
 }
 
-/// The calls in `text`, which may have none; `requests` collects the names of requests.
+/// The calls in `text`, possibly none; `requests` collects the names of requests.
 ///
 /// # Errors
-/// The text is anything else: what, and what is known.
+/// The text has anything else; the error lists the known calls.
 pub(super) fn calls(text: &str, requests: &mut HashMap<String, u32>) -> Result<Vec<Call>, String> {
     let mut out = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
         let Some(open) = rest.find('(') else {
-            return Err(format!("{:?} is no call: expected NAME(arguments);", show(rest)));
+            return Err(format!("{:?} is not a call: expected NAME(arguments);", show(rest)));
         };
         let name = rest[..open].trim();
         let mut depth = 0usize;
@@ -150,7 +150,7 @@ fn show(text: &str) -> String {
 fn call(name: &str, args: &[&str], requests: &mut HashMap<String, u32>) -> Result<Call, String> {
     let lower = name.to_ascii_lowercase();
     let bare = lower.strip_prefix("union_").unwrap_or(&lower);
-    // Without the prefix of Union only calls of MPI are meant.
+    // Without the prefix of Union, only MPI calls are recognized.
     let known = CALLS
         .iter()
         .find(|(known, ..)| *known == bare && (bare.len() < lower.len() || bare.starts_with("mpi_")));
@@ -161,7 +161,8 @@ fn call(name: &str, args: &[&str], requests: &mut HashMap<String, u32>) -> Resul
             ));
         }
         return Err(format!(
-            "{:?} is no call that is known here: expected UNION_MPI_ or MPI_ Allreduce, Reduce, Bcast, Alltoall, Allgather, Gather, Scatter, Barrier, Send, \
+            "{:?} is an unknown call: expected UNION_MPI_ or MPI_ Allreduce, Reduce, Bcast, Alltoall, Allgather, \
+             Gather, Scatter, Barrier, Send, \
              Recv, Isend, Irecv, Sendrecv, Wait, Waitall, or UNION_Compute, UNION_Mark_Iteration, UNION_IO_OPEN_FILE, \
              UNION_IO_READ, UNION_IO_WRITE, UNION_IO_CLOSE_FILE",
             show(name)
@@ -179,11 +180,11 @@ fn call(name: &str, args: &[&str], requests: &mut HashMap<String, u32>) -> Resul
         match kind {
             'n' => found
                 .numbers
-                .push(number(arg).ok_or_else(|| format!("argument {:?} of {name} is no number", show(arg)))?),
+                .push(number(arg).ok_or_else(|| format!("argument {:?} of {name} is not a number", show(arg)))?),
             't' => {
                 let bytes = type_bytes(arg).ok_or_else(|| {
                     format!(
-                        "{:?} is no data type that is known here (UNION_Int, MPI_DOUBLE, ...)",
+                        "{:?} is an unknown data type; expected UNION_Int, MPI_DOUBLE, ...",
                         show(arg)
                     )
                 })?;
@@ -196,7 +197,7 @@ fn call(name: &str, args: &[&str], requests: &mut HashMap<String, u32>) -> Resul
                 );
                 if !world {
                     return Err(format!(
-                        "communicator {:?} of {name}: only the world is known here",
+                        "communicator {:?} of {name}: only the world communicator is supported",
                         show(arg)
                     ));
                 }
@@ -223,8 +224,8 @@ fn type_bytes(name: &str) -> Option<f64> {
     })
 }
 
-/// What `text` multiplies, without the parentheses around it: `(2)*(3*4)` is 2, 3 and 4. `None` if parentheses do not
-/// match, or stand where no factor begins or ends.
+/// The factors of `text`, without enclosing parentheses: `(2)*(3*4)` is 2, 3 and 4. `None` if parentheses do not match,
+/// or are not at factor boundaries.
 fn factors(text: &str) -> Option<Vec<&str>> {
     let mut found = Vec::new();
     let mut depth = 0usize;
@@ -243,7 +244,7 @@ fn factors(text: &str) -> Option<Vec<&str>> {
     (depth == 0).then_some(found)
 }
 
-/// A number, a value of the text, or a product of such, with casts before it.
+/// A number, a value of the text, or a product of these, with preceding casts.
 fn number(text: &str) -> Option<Number> {
     let mut text = text.trim();
     if matches!(

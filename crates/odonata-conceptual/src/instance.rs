@@ -1,4 +1,4 @@
-//! A program with its parameters, its number of tasks and its seed, ready to run.
+//! A program with its parameters, number of tasks and seed, ready to run.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -14,24 +14,24 @@ use super::machine::{ASSERTION, MOST_STEPS, Machine, Moment, Step};
 use super::random::Draws;
 use super::sets::{Cache, Members, SiteData};
 
-/// The communicator on which timed loops are decided.
+/// The communicator for decisions of timed loops.
 pub(super) const CONTROL: u32 = 1;
-/// The first request of those that injected calls name.
+/// The first request of named requests in injected calls.
 pub(super) const NAMED: u32 = 1 << 24;
 
-/// The most members of all communicators together, and of all mappings of tasks to processors.
+/// Maximum number of members of all communicators together, and of all mappings of tasks to processors.
 const MOST_MEMBERS: usize = 1 << 26;
-/// The most instructions for finding out which communicators there will be.
+/// Maximum number of instructions of the communicator search.
 const MOST_FORESIGHT: u64 = if cfg!(fuzzing) { 2_000 } else { 20_000_000 };
 
-/// Why a program cannot run, or has stopped.
+/// The reason why a program cannot run, or has stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Abort {
-    /// The rule that is broken.
+    /// The violated rule.
     pub reason: &'static str,
-    /// Where, with the text: `file:line:column: error: ...`.
+    /// The place and its text: `file:line:column: error: ...`.
     pub message: String,
-    /// Whether it happens while the program is expanded, before anything is sent.
+    /// Whether it happens during expansion, before anything is sent.
     pub early: bool,
 }
 
@@ -43,7 +43,7 @@ impl std::fmt::Display for Abort {
 
 impl std::error::Error for Abort {}
 
-/// The communicators of a program: the world, that of timed loops, and those of its collectives.
+/// The communicators of a program: the world, the one for timed loops, and those of its collectives.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     tasks: u32,
@@ -53,7 +53,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// The communicator of `members`; that of one task alone needs none and is that of nobody.
+    /// The communicator of `members`; a single task needs none.
     pub(super) fn find(&self, members: &Members) -> Option<u32> {
         match members {
             Members::All(_) => Some(0),
@@ -86,7 +86,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Who is in communicator `number`.
+    /// The members of communicator `number`.
     pub(super) fn group(&self, number: u32) -> Option<Group> {
         match number {
             0 | CONTROL => Some(Group::world(self.tasks)),
@@ -107,7 +107,7 @@ pub(super) struct Instance {
     pub groups: Groups,
     /// After each executed assignment of processors.
     pub maps: Vec<Arc<Map>>,
-    /// Faults that ranks have met, by their codes.
+    /// Faults of ranks, by code.
     faults: Mutex<BTreeMap<u64, Fault>>,
 }
 
@@ -129,7 +129,7 @@ impl Instance {
             faults: Mutex::default(),
         };
         instance.foresee()?;
-        // What has been looked up before the communicators were known.
+        // Drops lookups made before the communicators were known.
         instance.caches = (0..instance.code.sites).map(|_| Cache::default()).collect();
         Ok(instance)
     }
@@ -154,7 +154,7 @@ impl Instance {
         }
     }
 
-    /// An abort that is about no instruction in particular.
+    /// An abort without a specific instruction.
     pub(super) fn abort_with(&self, reason: &'static str, detail: String) -> Abort {
         Abort {
             reason,
@@ -163,8 +163,8 @@ impl Instance {
         }
     }
 
-    /// Notes a fault, and gives its code for the memory of the rank: the same in every run of the program, not 0, and
-    /// another than that of a fault of another program (FNV-1a).
+    /// Stores a fault and returns its code for the rank's memory: deterministic, nonzero, and distinct from the faults
+    /// of other programs (FNV-1a).
     pub(super) fn book(&self, fault: Fault) -> u64 {
         let bytes = self.file.bytes().chain([0]).chain(fault.bytes());
         let code = bytes.fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
@@ -182,8 +182,8 @@ impl Instance {
         faults.get(&code).copied()
     }
 
-    /// Finds the communicators and mappings that the run will need, by walking through the program once for all
-    /// ranks. Loops whose passes cannot differ in these are entered once.
+    /// Finds the communicators and mappings of the run by walking through the program once for all ranks. Loops whose
+    /// passes cannot differ in these are entered once.
     fn foresee(&mut self) -> Result<(), Abort> {
         let code = std::mem::take(&mut self.code);
         let wanted = code.assigns
@@ -205,7 +205,7 @@ impl Instance {
             if at as usize >= self.code.insts.len() {
                 return Ok(());
             }
-            // A fault ends the walk here as it will end the run; nothing behind it is needed.
+            // A fault ends the walk here like it will end the run.
             match self.foresee_one(&mut memory, &mut seen, &effort) {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
@@ -218,7 +218,7 @@ impl Instance {
         ))
     }
 
-    /// One instruction of the walk: whether it goes on.
+    /// Walks one instruction; returns whether the walk continues.
     fn foresee_one(
         &mut self,
         memory: &mut [u64],
@@ -371,15 +371,15 @@ impl Instance {
         }
     }
 
-    /// Whether passes through the instructions of a loop can differ although no variable does.
+    /// Whether passes through a loop's instructions can differ without a variable.
     fn passes_differ(&self, head: u64, end: u32) -> bool {
         self.code.insts[head as usize..end as usize]
             .iter()
             .any(|inst| matches!(inst.kind, InstKind::LetRandom { .. } | InstKind::Assign { .. }))
     }
 
-    /// Whether the sets of collectives in a loop may follow from its variable: whether any of them reads a variable at
-    /// all, as others may have been made from that one.
+    /// Whether the sets of collectives in a loop may depend on its variable: whether any set reads a variable at all,
+    /// because others may derive from it.
     fn sets_vary(&self, head: u64, end: u32) -> bool {
         self.code.insts[head as usize..end as usize]
             .iter()
@@ -402,7 +402,7 @@ impl Instance {
             match machine.step() {
                 Ok(Some(_)) if steps.len() >= most => {
                     let at = memory[word::AT];
-                    return Err(self.abort("more operations than can be listed", at));
+                    return Err(self.abort("too many operations to list", at));
                 }
                 Ok(Some(step)) => steps.push(step),
                 Ok(None) => return Ok(steps),

@@ -1,8 +1,7 @@
-//! A program as it runs: expressions whose names are places, and a flat list of instructions.
+//! The executable form of a program: resolved expressions, and a flat list of instructions.
 //!
-//! What a rank remembers are the words of its memory: the places of variables that are bound by LET and FOR EACH,
-//! the states of loops, and those in [`word`]. Variables of sets of tasks, which live no longer than the evaluation
-//! of a statement, are *locals*.
+//! A rank's state is its memory words: variables bound by LET and FOR EACH, loop states, and the words of [`word`].
+//! Variables of task sets, which live only during the evaluation of a statement, are *locals*.
 
 use std::collections::HashMap;
 
@@ -12,42 +11,42 @@ use super::ast::{Binary, CounterAction, Func, IoVerb, Relation, Unary};
 use super::diagnostic::Span;
 use super::inject::Call;
 
-/// The most variables of task sets and comprehensions that are bound at once.
+/// Maximum number of simultaneously bound variables of task sets and comprehensions.
 pub(super) const LOCALS: usize = 24;
 
-/// Words of a rank's memory that every program has.
+/// Memory words of every program.
 pub(super) mod word {
     /// The instruction.
     pub(in super::super) const AT: usize = 0;
-    /// How far the instruction has got.
+    /// Progress within the instruction.
     pub(in super::super) const STAGE: usize = 1;
-    /// Which message of the statement comes next.
+    /// Index of the statement's next message.
     pub(in super::super) const INDEX: usize = 2;
-    /// How many of the same have gone.
+    /// Repetitions of the current message so far.
     pub(in super::super) const REPEAT: usize = 3;
-    /// Loops that are warming up.
+    /// Number of loops in warm-up.
     pub(in super::super) const WARM: usize = 4;
-    /// Requests that have not been waited for.
+    /// Number of open requests.
     pub(in super::super) const REQUESTS: usize = 5;
-    /// Executed assignments of processors.
+    /// Number of executed assignments of processors.
     pub(in super::super) const MAPS: usize = 6;
-    /// Why the rank has stopped, plus one; 0 while it runs.
+    /// The fault that stopped the rank, plus one; 0 while it runs.
     pub(in super::super) const FAULT: usize = 7;
-    /// When the timer was last reset, in picoseconds.
+    /// Time of the last timer reset, in picoseconds.
     pub(in super::super) const ORIGIN: usize = 8;
     /// Counters: messages and bytes sent, messages and bytes received.
     pub(in super::super) const SENT: usize = 9;
     pub(in super::super) const SENT_BYTES: usize = 10;
     pub(in super::super) const RECEIVED: usize = 11;
     pub(in super::super) const RECEIVED_BYTES: usize = 12;
-    /// Asynchronous receives that will count when they are waited for.
+    /// Asynchronous receives that count once they are awaited.
     pub(in super::super) const COMING: usize = 13;
     pub(in super::super) const COMING_BYTES: usize = 14;
     /// Whether the counters have been reset.
     pub(in super::super) const WAS_RESET: usize = 15;
     /// Whether values have been logged since the last aggregation.
     pub(in super::super) const LOGGED: usize = 16;
-    /// The first word that is the program's own.
+    /// The first word of the program itself.
     pub(in super::super) const OWN: usize = 17;
 }
 
@@ -77,7 +76,7 @@ pub(super) enum Expr {
     Binary(Binary, Box<[Expr; 2]>),
     If(Box<(Cond, Expr, Expr)>),
     Call(Func, Box<[Expr]>),
-    /// A function that draws, and the number of the place where it stands.
+    /// A random function, and the number of its place.
     Random(Func, Box<[Expr]>, u32),
     Neighbor(Box<Dims>, Box<Expr>, Box<[Expr; 3]>),
     Coordinate(Box<Dims>, Box<[Expr; 2]>),
@@ -117,31 +116,31 @@ pub(super) enum Range {
     },
 }
 
-/// A set of tasks, with the local that is bound to each member.
+/// A set of tasks, with the local bound to each member.
 #[derive(Clone, Debug)]
 pub(super) enum Set {
     One(Expr),
     Such(Cond),
     Ranges(Ranges),
     All,
-    /// All but the source.
+    /// All tasks except the source.
     Others,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Tasks {
     pub set: Set,
-    /// Bound to each member.
+    /// Locals bound to each member.
     pub locals: Vec<u8>,
 }
 
-/// What a set or a pair of sets depends on, and the number of its cache.
+/// The dependencies of a set or a pair of sets, and the number of its cache.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Site {
     pub number: u32,
-    /// Words of the memory that its sets read.
+    /// Memory words that its sets read.
     pub reads: Vec<u32>,
-    /// Whether they read counters, which nobody else knows.
+    /// Whether they read counters, which other tasks do not know.
     pub private: bool,
     /// Whether the second set depends on the members of the first.
     pub linked: bool,
@@ -152,7 +151,7 @@ pub(super) struct Messages {
     pub count: Expr,
     pub bytes: Bytes,
     pub tag: Option<Tag>,
-    /// Sends that nobody awaits.
+    /// Detached sends, which are never awaited.
     pub detached: bool,
 }
 
@@ -180,7 +179,7 @@ pub(super) enum Piece {
 pub(super) struct Column {
     pub label: Vec<Piece>,
     pub aggregate: Aggregate,
-    /// Of a percentile: which of the values.
+    /// The value of a percentile.
     pub percent: Option<u32>,
     /// Which of the values.
     pub value: u32,
@@ -218,9 +217,9 @@ pub(super) mod timed {
     pub(in super::super) const ORDINAL: usize = 0;
     /// When the passes end, in picoseconds.
     pub(in super::super) const DEADLINE: usize = 1;
-    /// 0 while warming up, 1 behind it.
+    /// 0 during warm-up, 1 after it.
     pub(in super::super) const PART: usize = 2;
-    /// What rank 0 has decided: 1 to go on.
+    /// The decision of rank 0: 1 to continue.
     pub(in super::super) const DECISION: usize = 3;
     pub(in super::super) const WORDS: u32 = 4;
 }
@@ -233,12 +232,12 @@ pub(super) struct Inst {
 
 #[derive(Clone, Debug)]
 pub(super) enum InstKind {
-    /// `private` where only some tasks come here.
+    /// `private` if only some tasks execute it.
     Jump {
         to: u32,
         private: bool,
     },
-    /// Goes on at `to` unless the condition holds; `private` if that differs from task to task.
+    /// Jumps to `to` unless the condition holds; `private` if it differs between tasks.
     Unless {
         cond: Cond,
         to: u32,
@@ -254,7 +253,7 @@ pub(super) enum InstKind {
     },
     CountStart(Loop),
     CountHead(Loop),
-    /// Adds one to word `.0`, and goes on at `.1`.
+    /// Increments word `.0`, and jumps to `.1`.
     Next(u32, u32),
     EachStart {
         state: u32,
@@ -336,7 +335,7 @@ pub(super) enum InstKind {
     Aggregates {
         tasks: Tasks,
     },
-    /// The end of a statement of the top level, after which columns begin anew.
+    /// The end of a top-level statement, which ends the current columns.
     TopEnd,
     Counters {
         tasks: Tasks,
@@ -365,12 +364,12 @@ pub(super) enum InstKind {
 
 #[derive(Clone, Debug)]
 pub(super) struct Touch {
-    /// Accesses; by default as many as the region has.
+    /// Number of accesses; by default the size of the region.
     pub count: Option<Expr>,
     pub word: u32,
     pub region: Bytes,
     pub times: Expr,
-    /// `None` for a random one.
+    /// `None` for a random stride.
     pub stride: Option<(Expr, u32)>,
 }
 
@@ -383,7 +382,7 @@ pub(super) enum Limits {
     In(Expr, Expr, Option<Expr>),
 }
 
-/// The columns of a LOGS or the pieces of an OUTPUTS, and the values in them, in floating context.
+/// The columns of a LOGS or the pieces of an OUTPUTS, and their values, in floating context.
 #[derive(Clone, Debug)]
 pub(super) enum Report {
     Log { columns: Vec<Column>, values: Vec<Expr> },
@@ -402,21 +401,21 @@ impl Report {
 #[derive(Debug, Default)]
 pub(super) struct Code {
     pub insts: Vec<Inst>,
-    /// Words of a rank's memory.
+    /// Memory words per rank.
     pub words: u32,
     /// Number of [`Site`]s.
     pub sites: u32,
     pub reports: Vec<Report>,
     pub tag_texts: Vec<String>,
     pub tables: Vec<super::table::Table>,
-    /// Numbers of requests in injected calls, by their names.
+    /// Numbers of requests in injected calls, by name.
     pub requests: HashMap<String, u32>,
-    /// The word of the number of stored sets of counters, if there are STORES.
+    /// The word with the number of stored counter sets, if there are STORES.
     pub stores: Option<u32>,
     pub assigns: bool,
     pub timed: bool,
-    /// The first statement whose operations follow from the time, and what it has.
+    /// The first statement whose operations depend on time, and the reason.
     pub clock: Option<(Span, &'static str)>,
-    /// Words that count passes of loops; they tell executions of one statement apart.
+    /// Words that count loop passes; they distinguish executions of a statement.
     pub ordinals: Vec<u32>,
 }

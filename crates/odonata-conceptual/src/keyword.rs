@@ -1,6 +1,6 @@
-//! The words of the language: keywords, their forms, and the nearest one to a misspelt word.
+//! The words of the language: keywords, their forms, and the nearest keyword to a misspelled word.
 
-/// Keywords that have one form only.
+/// Keywords with a single form.
 const SINGLE: &[&str] = &[
     "abs",
     "absolute",
@@ -121,7 +121,7 @@ const SINGLE: &[&str] = &[
     "xor",
 ];
 
-/// Keywords whose singular and plural (or verb form) are the same word to the language.
+/// Keywords with two equivalent forms (singular and plural, or verb forms).
 const WITH_S: &[&str] = &[
     "await",
     "bit",
@@ -161,7 +161,7 @@ const WITH_S: &[&str] = &[
     "word",
 ];
 
-/// The keyword that `word` (in lower case) is a form of, under its one name; `None` for an identifier.
+/// The canonical name of the keyword `word` (in lower case); `None` for an identifier.
 pub(super) fn keyword(word: &str) -> Option<&'static str> {
     match word {
         "a" | "an" => return Some("a"),
@@ -177,7 +177,7 @@ pub(super) fn keyword(word: &str) -> Option<&'static str> {
         .or_else(|| find(WITH_S, word.strip_suffix('s')?))
 }
 
-/// The variables that every program has, of which all but `num_tasks` differ from task to task.
+/// The variables of every program; all except `num_tasks` differ between tasks.
 pub(super) const PREDECLARED: [&str; 9] = [
     "num_tasks",
     "elapsed_usecs",
@@ -190,7 +190,7 @@ pub(super) const PREDECLARED: [&str; 9] = [
     "bit_errors",
 ];
 
-/// The word of `candidates` that is closest to `word` by edit distance, if it is close enough to be meant.
+/// The nearest of `candidates` to `word` by edit distance, if it is close enough.
 pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > 40 {
         return None;
@@ -208,7 +208,7 @@ pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
         .map(|(_, candidate)| candidate)
 }
 
-/// The keyword that is closest to `word`.
+/// The nearest keyword to `word`.
 pub(super) fn nearest_keyword(word: &str) -> Option<&'static str> {
     nearest(word, SINGLE.iter().chain(WITH_S).copied()).map(|near| keyword(near).unwrap_or(near))
 }
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_of_a_word_are_one_keyword_and_kilobytes_is_none() {
+    fn forms_of_a_word_are_one_keyword_and_kilobytes_is_not_a_keyword() {
         for (word, name) in [
             ("messages", "message"),
             ("an", "a"),

@@ -1,15 +1,15 @@
 //! The lexer: words, numbers, strings and signs.
 //!
-//! Keywords and identifiers ignore case. A hyphen directly before a keyword is white space, so that "4-byte" is
-//! two words; `#` starts a comment that ends with the line.
+//! Keywords and identifiers ignore case. A hyphen directly before a keyword is white space, so "4-byte" is two words;
+//! `#` starts a comment up to the end of the line.
 
 use super::diagnostic::{Diagnostic, Span};
 use super::keyword::keyword;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Tok {
-    /// A keyword, under its one name.
+    /// A keyword, by its canonical name.
     Word(&'static str),
     /// An identifier, in lower case.
     Name(String),
@@ -35,7 +35,7 @@ const SIGNS: [&str; 26] = [
     "/", "&", "|", "=", "<", ">",
 ];
 
-/// What the lexer found.
+/// The result of the lexer.
 pub(super) struct Lexed {
     /// Ends with [`Tok::End`].
     pub tokens: Vec<Token>,
@@ -43,7 +43,7 @@ pub(super) struct Lexed {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Takes `source` apart. Never fails: what is no part of the language is reported and left out.
+/// Splits `source` into tokens. Never fails: lexical errors are reported and skipped.
 pub(super) fn lex(source: &str) -> Lexed {
     let mut lexer = Lexer {
         source,
@@ -130,7 +130,7 @@ impl Lexer<'_> {
                         self.error(
                             start,
                             "character outside the language",
-                            format!("{other:?} is no part of the language"),
+                            format!("{other:?} is not part of the language"),
                         );
                     }
                 },
@@ -165,7 +165,7 @@ impl Lexer<'_> {
                         let at = start + 1 + offset;
                         self.lexed.warnings.push(Diagnostic {
                             reason: "unknown escape",
-                            message: format!("unknown escape \\{c} is left out"),
+                            message: format!("unknown escape \\{c} is ignored"),
                             span: Span {
                                 start: at as u32,
                                 end: (start + 1 + after + c.len_utf8()) as u32,
@@ -200,7 +200,10 @@ impl Lexer<'_> {
                 self.error(
                     start,
                     "malformed number",
-                    format!("{whole:?} is no number: expected digits, then K, M, G, T or E and digits, then st, nd, rd or th"),
+                    format!(
+                        "{whole:?} is not a number: expected digits, then K, M, G, T or E and digits, then st, \
+                     nd, rd or th"
+                    ),
                 );
                 self.push(start, Tok::Int(0));
             }
@@ -208,8 +211,8 @@ impl Lexer<'_> {
     }
 }
 
-/// The value of a number in lower case with multiplier and ordinal ending; `None` if it is none, an error if it
-/// does not fit.
+/// The value of a lower-case number with multiplier and ordinal suffix; `None` if it is not a number, an error on
+/// overflow.
 fn number(word: &str) -> Option<Result<i64, ()>> {
     let digits = word
         .bytes()

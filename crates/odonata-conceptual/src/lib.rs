@@ -1,15 +1,15 @@
 //! Programs in coNCePTuaL, the language for network benchmarks of Los Alamos National Laboratory.
 //!
 //! S. Pakin, "The design and implementation of a domain-specific language for network performance testing", IEEE TPDS
-//! 18(10), 2007; the language is that of release 1.5.1b, with the file access of MFNetSim's Union (docs/conceptual.md
-//! says where this front end adds or differs).
+//! 18(10), 2007. The language is release 1.5.1b with the file access of MFNetSim's Union; docs/conceptual.md lists
+//! additions and differences.
 //!
 //! ```text
 //!  text ── lexer ──> tokens ── parser ──> tree ── lower ──> instructions ── machine ──> one operation of one rank
-//!                                                  (names, checks)            (sets: who talks to whom, shared)
+//!                                                  (names, checks)            (shared sets of partners)
 //! ```
 //!
-//! A rank is a machine that walks through the instructions with a few words of memory; nothing is laid out in advance.
+//! A rank is a machine that executes the instructions with a few words of memory; nothing is expanded in advance.
 //!
 //! ```
 //! use odonata_conceptual::Conceptual;
@@ -56,7 +56,7 @@ use instance::Instance;
 
 /// The largest program text, in bytes.
 pub const MOST_TEXT: usize = 4 << 20;
-/// The most warnings that are described.
+/// Maximum number of warnings that are described.
 const MOST_WARNINGS: usize = 50;
 /// The most tasks of a program.
 pub const MOST_TASKS: u32 = 1 << 24;
@@ -70,18 +70,18 @@ fn too_long(length: usize) -> Diagnostic {
     }
 }
 
-/// Which programs are accepted: the language as it is documented, with these exceptions.
+/// The accepted language: as documented, with these exceptions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dialect {
-    /// Accepts only what release 1.5.1b of the reference accepts: no variable of the source tasks in the description
-    /// of a message, and no ALL TASKS that receive.
+    /// Accepts only programs that release 1.5.1b of the reference accepts: no variable of the source tasks in the
+    /// description of a message, and no ALL TASKS as receivers.
     pub strict: bool,
-    /// Passes over text for a back end that is not known (BACKEND EXECUTES), with a warning, instead of refusing it:
-    /// for programs that were written for another back end.
+    /// Ignores text for an unknown back end (BACKEND EXECUTES) with a warning, instead of refusing it: for programs
+    /// written for another back end.
     pub ignore_unknown_backend: bool,
 }
 
-/// A program that has passed all checks which need no run.
+/// A program that has passed all checks without a run.
 #[derive(Clone, Debug)]
 pub struct Conceptual {
     file: String,
@@ -96,15 +96,15 @@ impl Conceptual {
     /// Parses and checks `source`, the text of `file`.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All errors in the text.
     pub fn parse(file: &str, source: &str) -> Result<Conceptual, Diagnostics> {
         Conceptual::parse_as(file, source, Dialect::default())
     }
 
-    /// As [`Conceptual::parse`], in `dialect`.
+    /// Like [`Conceptual::parse`], in `dialect`.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All errors in the text.
     pub fn parse_as(file: &str, source: &str, dialect: Dialect) -> Result<Conceptual, Diagnostics> {
         let failed = |mut errors: Vec<Diagnostic>| {
             errors.sort_by_key(|error| error.span);
@@ -156,7 +156,7 @@ impl Conceptual {
         &self.parameters
     }
 
-    /// What looks wrong, but is not.
+    /// Warnings.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
@@ -185,7 +185,7 @@ impl Conceptual {
                 format!("{tasks} tasks: expected 1 to {MOST_TASKS}"),
             ));
         }
-        // What is strict has been checked once and for all.
+        // Strict rules have been checked by `parse`.
         let dialect = Dialect {
             strict: false,
             ..self.dialect
@@ -202,11 +202,11 @@ impl Conceptual {
         Instance::new(self.file.clone(), self.source.clone(), tasks, seed, lowered.code)
     }
 
-    /// The program for `tasks` tasks under the command-line arguments `args`. Random values follow from `seed`;
-    /// `read` gives the text of a file for FILE_DATA, or the reason why not.
+    /// The program for `tasks` tasks with the command-line arguments `args`. Random values depend on `seed`; `read`
+    /// returns the text of a file for FILE_DATA, or an error.
     ///
     /// # Errors
-    /// An option that the program does not have, a file that cannot be read, or collectives that cannot be foreseen.
+    /// An unknown option, an unreadable file, or collectives that cannot be foreseen.
     pub fn program(
         &self,
         tasks: u32,
@@ -217,8 +217,8 @@ impl Conceptual {
         self.instance(tasks, args, seed, read).map(ConceptualProgram::new)
     }
 
-    /// Expands the program for `tasks` tasks, operation by operation, and carries it out without a clock: timed loops
-    /// have three passes. Meant for reading and comparing; at most 4,194,304 operations.
+    /// Expands the program for `tasks` tasks, operation by operation, and executes it without a clock: timed loops have
+    /// three passes. Meant for reading and comparing; at most 4,194,304 operations.
     pub fn record(
         &self,
         tasks: u32,
@@ -242,10 +242,10 @@ impl Conceptual {
     }
 }
 
-/// The value of an expression of constants, in integer or in floating context: for calculators and tests.
+/// The value of a constant expression, in integer or floating context: for calculators and tests.
 ///
 /// # Errors
-/// It is no expression, or has no value.
+/// It is not an expression, or has no value.
 pub fn evaluate(expression: &str, floating: bool) -> Result<f64, String> {
     let quoted = format!("Task 0 outputs {expression}.");
     let program = Conceptual::parse("expression", &quoted).map_err(|errors| errors.to_string())?;

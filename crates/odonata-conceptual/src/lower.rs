@@ -1,4 +1,4 @@
-//! From the syntax tree to instructions: names, scopes and every check that needs no run.
+//! Lowering of the syntax tree to instructions: names, scopes and all static checks.
 
 mod expression;
 mod flow;
@@ -22,21 +22,21 @@ use super::machine::MOST_STEPS;
 use super::options::Parameter;
 use super::table::Table;
 
-/// The most errors that are described.
+/// Maximum number of errors that are described.
 const MOST_ERRORS: usize = 50;
-/// The most words of memory of a rank: each has its own.
+/// Maximum number of memory words of a rank.
 const MOST_WORDS: u32 = 1 << 16;
 
-/// Gives the text of a file, or the reason why not.
+/// Returns the text of a file, or an error.
 pub(super) type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy)]
 enum Binding<'a> {
     Constant(i64),
     Slot(u32),
     Local(u8),
-    /// A set of tasks, whose own names are those of the first scopes.
+    /// A set of tasks, with the scopes visible in its definition.
     Group(&'a ast::Tasks, usize),
 }
 
@@ -45,11 +45,11 @@ struct Scope<'a> {
     span: Span,
     binding: Binding<'a>,
     used: bool,
-    /// The variable of the source tasks of a statement.
+    /// Whether it is the variable of a statement's source tasks.
     source: bool,
 }
 
-/// Where an expression stands, which says what may be in it.
+/// The place of an expression, which decides what it may contain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Free,
@@ -66,29 +66,29 @@ pub(super) struct Lower<'a> {
     /// Reads a file for FILE_DATA; `None` while a program is only checked.
     read: Option<Read<'a>>,
     scopes: Vec<Scope<'a>>,
-    /// Where each name stands in `scopes`, the innermost last.
+    /// Indices of each name in `scopes`, the innermost last.
     names: HashMap<&'a str, Vec<usize>>,
     /// Locals in use.
     depth: usize,
     place: Place,
     floating: bool,
-    /// Whether the expression at hand is reported only.
+    /// Whether the current expression is only reported.
     reported: bool,
-    /// Whether the condition at hand has MY TASK in it.
+    /// Whether the current condition contains MY TASK.
     my_task: bool,
-    /// Statements around that only some tasks carry out.
+    /// Number of enclosing statements that only some tasks execute.
     split: u32,
     timed: u32,
     random_sites: u32,
     /// Numbers of tables, by file and separators.
     files: HashMap<(String, Vec<String>), u32>,
-    /// Numbers of tags that are texts.
+    /// Numbers of text tags.
     tag_numbers: HashMap<&'a str, u32>,
     loops: Vec<u32>,
     code: Code,
     errors: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
-    /// What has been warned of.
+    /// Warnings given so far.
     warned: HashSet<(Span, &'static str)>,
     effort: Cell<u64>,
 }
@@ -100,7 +100,7 @@ pub(super) struct Lowered {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The parameters that `program` declares, and what is wrong with them.
+/// The parameters that `program` declares, and their errors.
 pub(super) fn parameters(program: &ast::Program) -> (Vec<Parameter>, Vec<Diagnostic>) {
     let mut found: Vec<Parameter> = Vec::new();
     let (mut names, mut longs, mut shorts) = (HashSet::new(), HashSet::new(), HashSet::new());
@@ -127,7 +127,7 @@ pub(super) fn parameters(program: &ast::Program) -> (Vec<Parameter>, Vec<Diagnos
         if PREDECLARED.contains(&name.text.as_str()) {
             error(
                 "redefinition of a predeclared variable",
-                format!("{} has a meaning already", name.text),
+                format!("{} is already defined", name.text),
                 name.span,
             );
         }
@@ -199,7 +199,7 @@ pub(super) fn parameters(program: &ast::Program) -> (Vec<Parameter>, Vec<Diagnos
     (found, errors)
 }
 
-/// Turns `program` into instructions for `tasks` tasks, with the values of its parameters.
+/// Lowers `program` to instructions for `tasks` tasks, with the values of its parameters.
 pub(super) fn lower<'a>(
     program: &'a ast::Program,
     values: &[i64],
@@ -273,7 +273,7 @@ impl<'a> Lower<'a> {
             self.error("program too large", message, Span::default());
         }
         if self.code.assigns {
-            // Who is where is a part of every question who talks to whom.
+            // The mapping of tasks to processors is a dependency of every set.
             for inst in &mut self.code.insts {
                 if let Some(site) = site_of(&mut inst.kind) {
                     site.reads.push(word::MAPS as u32);
@@ -294,7 +294,7 @@ impl<'a> Lower<'a> {
     }
 
     fn error_with(&mut self, reason: &'static str, message: String, span: Span, hint: Option<String>) {
-        // A set that is used at several places is checked at each.
+        // A set with several uses is checked at each.
         let known = self
             .errors
             .iter()
@@ -329,7 +329,7 @@ impl<'a> Lower<'a> {
         self.code.insts.len() as u32
     }
 
-    /// `count` fresh words of memory.
+    /// `count` new words of memory.
     fn words(&mut self, count: u32) -> u32 {
         let first = self.code.words;
         self.code.words = self.code.words.saturating_add(count);
@@ -340,7 +340,7 @@ impl<'a> Lower<'a> {
         if PREDECLARED.contains(&name) {
             self.error(
                 "redefinition of a predeclared variable",
-                format!("{name} has a meaning already"),
+                format!("{name} is already defined"),
                 span,
             );
         }
@@ -354,7 +354,7 @@ impl<'a> Lower<'a> {
         });
     }
 
-    /// Takes the scopes from `reach` on away, until [`show`](Self::show) brings them back.
+    /// Hides the scopes from `reach` on, until [`show`](Self::show) restores them.
     fn hide(&mut self, reach: usize) -> Vec<Scope<'a>> {
         let hidden = self.scopes.split_off(reach);
         for scope in &hidden {
@@ -370,7 +370,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// The innermost scope of this name is gone.
+    /// Removes the innermost scope of this name.
     fn forget(&mut self, name: &str) {
         if let Some(places) = self.names.get_mut(name) {
             places.pop();
@@ -411,7 +411,7 @@ impl<'a> Lower<'a> {
         self.scopes.get_mut(place)
     }
 
-    /// The name in scope that `name` may be a slip of.
+    /// The name in scope that `name` probably means.
     fn suggestion(&self, name: &str) -> Option<String> {
         if self.errors.len() >= MOST_ERRORS {
             return None;
@@ -450,7 +450,7 @@ impl<'a> Lower<'a> {
     }
 }
 
-/// The site of an instruction that has one.
+/// The site of an instruction, if it has one.
 pub(super) fn site_of(kind: &mut InstKind) -> Option<&mut super::ir::Site> {
     match kind {
         InstKind::EachStart { site, .. }

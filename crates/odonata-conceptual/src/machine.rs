@@ -1,7 +1,7 @@
 //! One step of a rank: from one operation to the next.
 //!
-//! A step reads and writes the rank's words of memory and nothing else, so that the same memory, time and answer
-//! always give the same operation. Ranks walk through the whole program, each past what is not theirs.
+//! A step reads and writes only the rank's memory words, so the same memory, time and answer always give the same
+//! operation. Each rank walks through the whole program and skips statements without it.
 
 mod collective;
 mod control;
@@ -20,10 +20,10 @@ use super::instance::Instance;
 use super::ir::{Inst, InstKind, LOCALS, word};
 use super::sets::SiteData;
 
-/// The most instructions between two operations of a rank.
+/// Maximum number of instructions between two operations of a rank.
 pub(super) const MOST_STEPS: u64 = if cfg!(fuzzing) { 2_000 } else { 100_000_000 };
 
-/// What a rank does next.
+/// The next action of a rank.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Message {
@@ -35,11 +35,11 @@ pub(super) enum Step {
         /// Whether the tag was a string.
         text_tag: bool,
         asynchronous: bool,
-        /// An asynchronous send that nobody awaits.
+        /// A detached asynchronous send, which is never awaited.
         detached: bool,
     },
     WaitAll,
-    /// Circle 0 of the data, or everybody.
+    /// Circle 0 of the data, or all tasks.
     Barrier(Option<Arc<SiteData>>),
     /// From `root` to circle `circle`.
     Multicast {
@@ -72,7 +72,7 @@ pub(super) enum Step {
     },
     Aggregate,
     Counters(CounterAction),
-    /// What was given to the back end; of records only.
+    /// Text for the back end; in records only.
     Text(String),
     Open(u64),
     Close(u64),
@@ -85,22 +85,22 @@ pub(super) enum Step {
         bytes: u64,
         asynchronous: bool,
     },
-    /// An operation that no record has.
+    /// An operation without a record.
     Plain(OpKind),
 }
 
-/// What a step may know beside the memory.
+/// Inputs of a step besides the memory.
 #[derive(Clone, Copy)]
 pub(super) struct Moment {
     /// In picoseconds.
     pub now: u64,
     /// Whether there is no clock: timed loops have a fixed number of passes.
     pub clockless: bool,
-    /// The tag that the last receive of any tag took.
+    /// The tag that the last wildcard receive took.
     pub answer: u32,
     /// Number of the operation.
     pub op: u32,
-    /// In a record every operation of the language is one step.
+    /// In a record, every operation of the language is one step.
     pub record: bool,
 }
 
@@ -110,7 +110,7 @@ pub(super) struct Machine<'a> {
     pub rank: u32,
     pub memory: &'a mut [u64],
     pub moment: Moment,
-    /// Steps that are left: [`MOST_STEPS`] from one operation to the next.
+    /// Remaining steps: [`MOST_STEPS`] from one operation to the next.
     pub effort: &'a Cell<u64>,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The task that this rank is.
+    /// The task of this rank.
     pub(super) fn me(&self) -> u32 {
         self.map().map_or(self.rank, |map| map.task_of[self.rank as usize])
     }
@@ -150,7 +150,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Goes on behind this instruction.
+    /// Continues after this instruction.
     pub(super) fn done(&mut self) {
         self.jump(self.memory[word::AT] + 1);
     }
@@ -180,7 +180,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Carries out one instruction.
+    /// Executes one instruction.
     pub(super) fn one(&mut self) -> Value<()> {
         let program = self.program;
         if let Some(inst) = program.code.insts.get(self.memory[word::AT] as usize) {
@@ -189,7 +189,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Carries out `inst`, or a part of it that ends with an operation.
+    /// Executes `inst`, or a part of it that ends with an operation.
     fn execute(&mut self, inst: &'a Inst) -> Value<Option<Step>> {
         match &inst.kind {
             InstKind::Jump { to, .. } => self.jump(u64::from(*to)),

@@ -2,26 +2,26 @@
 
 use super::lexer::signed_number;
 
-/// A parameter, with the constant that is its default.
+/// A parameter with its constant default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// The variable, in lower case.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub about: String,
     /// With its two hyphens.
     pub long: String,
     /// With its hyphen.
     pub short: String,
-    /// Its value without the option.
+    /// Its default value.
     pub default: i64,
 }
 
-/// The values of `parameters` under `args`: `--name=v`, `--name v`, `-x v`, `-xv`; long names may be cut short as
-/// long as they are unambiguous. The last of several wins.
+/// The values of `parameters` under `args`: `--name=v`, `--name v`, `-x v`, `-xv`; long names may be abbreviated
+/// unambiguously. The last of several wins.
 ///
 /// # Errors
-/// (reason, what was seen): an unknown option, or a value that is no number.
+/// (reason, found): an unknown option, or a value that is not a number.
 pub(super) fn values(parameters: &[Parameter], args: &[String]) -> Result<Vec<i64>, (&'static str, String)> {
     const UNKNOWN: &str = "unknown command-line option";
     let mut values: Vec<i64> = parameters.iter().map(|parameter| parameter.default).collect();
@@ -70,7 +70,7 @@ pub(super) fn values(parameters: &[Parameter], args: &[String]) -> Result<Vec<i6
         };
         values[which] = signed_number(given).ok_or_else(|| {
             let message = format!("option {arg:?} has value {given:?}: expected an integer, as 12, 64K or 1E6");
-            ("option value is no integer", message)
+            ("option value is not an integer", message)
         })?;
     }
     Ok(values)
@@ -102,6 +102,6 @@ mod tests {
         assert_eq!(get(&["é"]).unwrap_err().0, "unknown command-line option");
         assert_eq!(get(&["-"]).unwrap_err().0, "unknown command-line option");
         assert_eq!(get(&["--reps"]).unwrap_err().0, "option without a value");
-        assert_eq!(get(&["--reps=x"]).unwrap_err().0, "option value is no integer");
+        assert_eq!(get(&["--reps=x"]).unwrap_err().0, "option value is not an integer");
     }
 }

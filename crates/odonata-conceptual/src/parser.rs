@@ -1,7 +1,7 @@
 //! The parser: recursive descent over the tokens, with several errors per text.
 //!
-//! After an error it goes on behind the next period, or the next statement of the top level. Nesting is bounded
-//! ([`MOST_DEPTH`]), so that no text overflows the stack here or in what walks the tree later.
+//! After an error it resumes after the next period, or at the next top-level statement. Nesting is bounded
+//! ([`MOST_DEPTH`]), so no text overflows the stack here or in later walks of the tree.
 
 mod expression;
 mod flow;
@@ -15,11 +15,11 @@ use super::diagnostic::{Diagnostic, Span};
 use super::keyword::{nearest, nearest_keyword};
 use super::lexer::{Tok, Token};
 
-/// The deepest nesting of statements, parentheses and operands.
+/// Maximum nesting of statements, parentheses and operands.
 pub(super) const MOST_DEPTH: u16 = 64;
-/// The longest chain of operators of one level (`1+1+...`), which makes a tree as deep.
+/// Longest chain of operators of one level (`1+1+...`), whose tree is as deep.
 pub(super) const MOST_CHAIN: u16 = 200;
-/// The most errors that are reported.
+/// Maximum number of errors that are reported.
 const MOST_ERRORS: usize = 20;
 
 /// An error has been reported; the statement cannot be parsed.
@@ -29,7 +29,7 @@ pub(super) type Parsed<T> = Result<T, Stop>;
 pub(super) struct Parser {
     tokens: Vec<Token>,
     at: usize,
-    /// For each `(`, `{`, `[`: the token that closes it.
+    /// The closing token of each `(`, `{`, `[`.
     closes: Vec<u32>,
     depth: u16,
     errors: Vec<Diagnostic>,
@@ -66,7 +66,7 @@ impl Parser {
         &self.tokens[self.at].tok
     }
 
-    /// The token `ahead` of the present one; the end beyond the end.
+    /// The token `ahead` of the current one; the end token beyond the end.
     fn peek(&self, ahead: usize) -> &Tok {
         &self.tokens[(self.at + ahead).min(self.tokens.len() - 1)].tok
     }
@@ -140,7 +140,7 @@ impl Parser {
         Stop
     }
 
-    /// Reports that something else was `expected` here.
+    /// Reports that another token was `expected` here.
     fn unexpected<T>(&mut self, expected: &str) -> Parsed<T> {
         let seen = match self.tok() {
             Tok::Word(word) => format!("keyword {}", word.to_uppercase()),
@@ -151,7 +151,7 @@ impl Parser {
             Tok::End => "the end of the program".into(),
         };
         let hint = match self.tok() {
-            // What fits here before all other keywords.
+            // The expected keyword takes precedence over all others.
             Tok::Name(name) => nearest(name, [expected.to_lowercase().as_str()])
                 .map(str::to_owned)
                 .or_else(|| nearest_keyword(name).map(str::to_owned))
@@ -168,7 +168,7 @@ impl Parser {
         ))
     }
 
-    /// One level deeper, for the time of `parse`.
+    /// Runs `parse` one level deeper.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MOST_DEPTH {
             let span = self.span();
@@ -245,7 +245,7 @@ impl Parser {
         program
     }
 
-    /// Goes on behind the next period of the top level, at least one token after `start`.
+    /// Resumes after the next top-level period, at least one token after `start`.
     fn recover(&mut self, start: usize) {
         if self.at == start {
             self.advance();
@@ -259,7 +259,7 @@ impl Parser {
         match self.tok() {
             Tok::Word("require") => true,
             Tok::Word("the") => matches!(self.peek(1), Tok::Word("backend")),
-            // A keyword in the place of the name is reported there.
+            // A keyword in place of the name is reported there.
             Tok::Name(_) | Tok::Word(_) => {
                 matches!(self.peek(1), Tok::Word("is")) && matches!(self.peek(2), Tok::Text(_))
             }
@@ -300,7 +300,7 @@ impl Parser {
         })
     }
 
-    /// Statements with THEN between them.
+    /// Statements separated by THEN.
     fn statements(&mut self) -> Parsed<Vec<Stmt>> {
         let mut list = vec![self.statement()?];
         while self.eat("then") {
@@ -309,7 +309,7 @@ impl Parser {
         Ok(list)
     }
 
-    /// A set of tasks, as a source or a target; which forms fit where is checked later.
+    /// A set of tasks, as a source or a target; later checks restrict the forms.
     fn tasks(&mut self) -> Parsed<Tasks> {
         let start = self.span();
         let kind = if self.eat("all") {
@@ -354,8 +354,8 @@ impl Parser {
         })
     }
 
-    /// The variable of ALL TASKS. The verbs of file access are no keywords, so that a name is one only where
-    /// no verb follows it.
+    /// The variable of ALL TASKS. Verbs of file access are not keywords, so a name is a variable only if no verb
+    /// precedes the action.
     fn all_variable(&mut self) -> Option<Word> {
         let Tok::Name(name) = self.tok() else { return None };
         if statement::io_verb(name).is_some() {

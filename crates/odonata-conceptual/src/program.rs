@@ -1,4 +1,4 @@
-//! A program as the engine runs it: steps as operations.
+//! A program for the engine: steps as operations.
 
 use std::cell::Cell;
 
@@ -27,10 +27,10 @@ impl ConceptualProgram {
         ConceptualProgram { instance }
     }
 
-    /// The operation that `step` is; `None` if it takes neither time nor traffic.
+    /// The operation of `step`; `None` if it takes neither time nor traffic.
     fn kind(&self, step: Step, memory: &mut [u64]) -> Option<OpKind> {
         let comm = Comm::WORLD;
-        // A request has the number of those that are open.
+        // The request number is the number of open requests.
         let request = Request((memory[word::REQUESTS] as u32).wrapping_sub(1));
         Some(match step {
             Step::Message {
@@ -103,7 +103,7 @@ impl ConceptualProgram {
                         count: items,
                     }));
                 }
-                // Several receivers get the result from the first of them (`machine`).
+                // Several receivers get the result from the first receiver (`machine`).
                 let root = both.members.place(to.members.get(0)?)?;
                 OpKind::Collective(Collective::Reduce {
                     comm,
@@ -168,8 +168,7 @@ impl Program for ConceptualProgram {
         self.instance.tasks
     }
 
-    /// Nothing: the operations of such a program follow from its memory
-    /// ([`Program::next_with`]).
+    /// Unused: the operations depend on the program's memory ([`Program::next_with`]).
     fn next(&self, _: u32, _: &mut Cursor) -> Option<Op> {
         None
     }
@@ -204,7 +203,7 @@ impl Program for ConceptualProgram {
             let kind = match machine.step() {
                 Ok(None) => match std::mem::take(&mut seen.memory[word::REQUESTS]) as u32 {
                     0 => return None,
-                    // What nobody has waited for ends with the program.
+                    // Open requests are awaited at the end of the program.
                     count => OpKind::WaitAll {
                         first: Request(0),
                         count,
@@ -225,8 +224,8 @@ impl Program for ConceptualProgram {
         }
     }
 
-    /// From the code of the fault in the memory: carried out again, an instruction need not fail as it did, as what it
-    /// draws and has left to spend differs.
+    /// From the fault code in the memory: executing the instruction again may not fail in the same way, because its
+    /// draws and remaining steps differ.
     fn failure(&self, _: u32, memory: &[u64], _: Time) -> Option<String> {
         let memory = memory.get(..self.memory())?;
         let fault = self.instance.booked(memory[word::FAULT])?;

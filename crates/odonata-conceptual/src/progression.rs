@@ -2,14 +2,14 @@
 
 use super::functions::Value;
 
-/// How the values of a list with an ellipsis follow each other.
+/// The progression of a list with an ellipsis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Progression {
     /// One value.
     Constant,
     /// By this difference.
     Arithmetic(i64),
-    /// By the ratio of two integers, up (`grow`) or down.
+    /// By an integer ratio, up (`grow`) or down.
     Integer { ratio: i64, grow: bool },
     /// By a real ratio above 1; every value is rounded.
     Real(f64),
@@ -17,7 +17,7 @@ pub(super) enum Progression {
 
 /// The progression that `starts` begin towards `end`.
 ///
-/// One value steps by 1 toward the end; two give the difference; three or more an arithmetic progression where all
+/// One value steps by 1 towards the end; two give the difference; three or more give an arithmetic progression if all
 /// differences agree, then a geometric one with an integer ratio, then with a real one.
 pub(super) fn progression(starts: &[i64], end: i64) -> Value<Progression> {
     let difference = |i: usize| starts[i + 1].checked_sub(starts[i]).ok_or("integer overflow");
@@ -55,16 +55,16 @@ pub(super) fn progression(starts: &[i64], end: i64) -> Value<Progression> {
             return Ok(Progression::Integer { ratio, grow });
         }
     }
-    // A real ratio: of three in a row, the square of the one in the middle is the product of the others. Exactly so:
-    // 2, 3, 5 are rounded powers of many ratios, and which one is meant could only be guessed.
+    // A real ratio: the square of each middle value must equal the product of its neighbors exactly. Values like 2, 3,
+    // 5 are rounded powers of many ratios, so the choice would be a guess.
     let geometric = |of: &[i64]| i128::from(of[1]).pow(2) == i128::from(of[0]) * i128::from(of[2]);
     if starts.iter().all(|&start| start > 0) && starts[1] > starts[0] && starts.windows(3).all(geometric) {
         return Ok(Progression::Real(starts[1] as f64 / starts[0] as f64));
     }
-    Err("a list that is no arithmetic and no geometric progression")
+    Err("a list that is neither an arithmetic nor a geometric progression")
 }
 
-/// Gives the values of `{starts, ..., end}` to `push`; none passes the end, none come if it lies on the wrong side.
+/// Passes the values of `{starts, ..., end}` to `push`; none passes the end, none come if it is on the wrong side.
 pub(super) fn expand(starts: &[i64], end: i64, mut push: impl FnMut(i64) -> Value<()>) -> Value<()> {
     let first = starts[0];
     match progression(starts, end)? {
@@ -81,7 +81,7 @@ pub(super) fn expand(starts: &[i64], end: i64, mut push: impl FnMut(i64) -> Valu
             Ok(())
         }
         Progression::Integer { ratio, grow } => {
-            // Away from zero, or towards it; a negative ratio changes sides.
+            // Away from zero, or towards it; a negative ratio alternates signs.
             let within = |value: i64| {
                 let toward = if grow {
                     value.unsigned_abs() <= end.unsigned_abs()

@@ -1,4 +1,4 @@
-//! Random values, by counter: a value is a function of the seed and of where and when it is drawn.
+//! Counter-based random values: a value is a function of the seed and of the place and time of its draw.
 
 use odonata_units::SplitMix64;
 

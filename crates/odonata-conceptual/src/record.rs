@@ -1,4 +1,4 @@
-//! Records: what every rank does, in full, and whether it ends, without a clock.
+//! Records: all operations of every rank, and whether the ranks finish, without a clock.
 
 mod completion;
 
@@ -18,16 +18,16 @@ use super::machine::Step;
 use super::sets::Members;
 use completion::completion;
 
-/// The most operations of all ranks together in a record.
+/// Maximum number of operations of all ranks in a record.
 const MOST_OPERATIONS: usize = 1 << 22;
-/// The most members of collectives that are listed: every one lists them at every member, tasks^2 in all.
+/// Maximum number of listed members of collectives: each collective lists them for every member, tasks^2 in total.
 const MOST_LISTED: usize = if cfg!(fuzzing) { 1 << 12 } else { 1 << 23 };
-/// The most pairs of tasks that are listed one by one.
+/// Maximum number of task pairs that are listed individually.
 const MOST_ROWS: usize = 64;
-/// The most tasks whose counters are listed.
+/// Maximum number of tasks whose counters are listed.
 const MOST_COUNTED: u32 = 8;
 
-/// What came of a program: accepted with all operations, or aborted.
+/// The result of a program: accepted with all operations, or aborted.
 #[derive(Clone, Debug)]
 pub struct Record {
     json: Json,
@@ -35,7 +35,7 @@ pub struct Record {
     pub failure: Option<String>,
 }
 
-/// The record of a text that is no program.
+/// The record of an invalid program text.
 pub fn reject(program: &str, tasks: u32, args: &[String], errors: &Diagnostics) -> Record {
     Record {
         json: json!({
@@ -46,7 +46,7 @@ pub fn reject(program: &str, tasks: u32, args: &[String], errors: &Diagnostics) 
     }
 }
 
-/// The name of a file without folders and ending.
+/// The name of a file without folders and suffix.
 fn stem(file: &str) -> String {
     let path = std::path::Path::new(file);
     path.file_stem()
@@ -100,7 +100,7 @@ fn label(pieces: &[Piece], values: &[f64]) -> String {
     pieces.iter().map(piece).collect()
 }
 
-/// How report `report` is put together from its values.
+/// The layout of report `report`.
 pub(super) fn report_text(report: &Report) -> Option<ReportText> {
     let pieces = |pieces: &[Piece]| {
         let piece = |piece: &Piece| match piece {
@@ -129,7 +129,7 @@ pub(super) fn report_text(report: &Report) -> Option<ReportText> {
     })
 }
 
-/// Values of reports come one by one; complete ones become operations.
+/// Collects the values of reports; complete reports become operations.
 struct Reporter<'a> {
     instance: &'a Instance,
     values: Vec<f64>,
@@ -161,7 +161,7 @@ impl Reporter<'_> {
     }
 }
 
-/// `step` as the record writes it; `None` for what it leaves out, and values of an unfinished report.
+/// `step` as written in the record; `None` for steps without a record, and values of an unfinished report.
 fn operation(step: &Step, reporter: &mut Reporter) -> Option<Json> {
     Some(match step {
         Step::Message {
@@ -231,7 +231,7 @@ fn operation(step: &Step, reporter: &mut Reporter) -> Option<Json> {
     })
 }
 
-/// How many tasks the record of `step` names, one by one.
+/// Number of tasks that the record of `step` lists.
 fn members_of(step: &Step, tasks: u32) -> usize {
     let count = |members: &Members| members.len() as usize;
     match step {
@@ -301,8 +301,8 @@ impl Totals {
                 pair.1 = pair.1.wrapping_add(*bytes);
             }
             Step::Barrier(data) => {
-                let everybody = Members::All(tasks);
-                let members = data.as_ref().map_or(&everybody, |data| &data.circles[0].members);
+                let all = Members::All(tasks);
+                let members = data.as_ref().map_or(&all, |data| &data.circles[0].members);
                 self.barriers += u64::from(members.get(0) == Some(rank));
                 self.barrier_participants += u64::from(members.get(0) == Some(rank)) * u64::from(members.len());
             }
@@ -356,7 +356,7 @@ fn accept(instance: &Instance, warnings: &[String]) -> Result<Json, Abort> {
             totals.add(rank, step, instance.tasks);
             if members_of(step, instance.tasks) > listed {
                 return Err(instance.abort_with(
-                    "more members of collectives than can be listed",
+                    "too many members of collectives to list",
                     format!("{MOST_LISTED} at most, at {} tasks", instance.tasks),
                 ));
             }
@@ -383,7 +383,7 @@ fn accept(instance: &Instance, warnings: &[String]) -> Result<Json, Abort> {
             "msgs_received": at(word::RECEIVED), "bytes_received": at(word::RECEIVED_BYTES),
             "total_msgs": at(word::SENT) + at(word::RECEIVED),
             "total_bytes": at(word::SENT_BYTES).wrapping_add(at(word::RECEIVED_BYTES)),
-            // The reference's RESETS zeroes its record of this constant with the counters.
+            // The reference's RESETS zeroes its copy of this constant with the counters.
             "num_tasks": if at(word::WAS_RESET) == 0 { instance.tasks } else { 0 },
         }));
         all.push(steps);
@@ -433,7 +433,7 @@ fn accept(instance: &Instance, warnings: &[String]) -> Result<Json, Abort> {
         "verdict": "accept", "warnings": warnings, "completion": completion(&all, instance.tasks),
         "summary": summary, "ranks": ranks,
     });
-    // As the reference's records: for few tasks, and where all operations count.
+    // Like the reference's records: for few tasks, and if all operations count.
     if instance.tasks <= MOST_COUNTED && totals.multicasts == 0 && totals.reductions == 0 && !totals.files {
         json["final_counters"] = counters.into();
     }

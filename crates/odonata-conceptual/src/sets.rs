@@ -1,8 +1,8 @@
-//! Who talks to whom in a statement, found once for all ranks.
+//! The pairs of tasks in a statement, computed once for all ranks.
 //!
-//! What sets of tasks and lists of values are depends on the variables that they read. It is computed when the first
-//! rank comes to a statement with given values of these, and shared by the others; simple forms need no table at all
-//! ([`Inverse`]). The caches hold nothing that could not be computed again.
+//! Task sets and value lists depend on the variables that they read. The first rank at a statement with given values
+//! computes them, and all ranks share the result; simple forms need no table ([`Inverse`]). The caches hold only
+//! recomputable data.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
@@ -12,15 +12,15 @@ use super::eval::{Env, spend, walk};
 use super::functions::{Fault, Mesh, Value};
 use super::ir::{Expr, Set, Site, Tasks};
 
-/// The most pairs of tasks that one table of a statement holds.
+/// Maximum number of task pairs in one table of a statement.
 const MOST_PAIRS: usize = 1 << 26;
-/// The most memory that the tables of one statement take, in bytes.
+/// Maximum memory of the tables of one statement, in bytes.
 const MOST_BYTES: usize = 64 << 20;
-/// The most tables of one statement.
+/// Maximum number of tables of one statement.
 const MOST_TABLES: usize = 4096;
 
-/// The members follow from counters or the clock, which the walk before the run does not have.
-const UNFORESEEN: Fault = "a collective among tasks that could not be found before the run";
+/// The members depend on counters or the clock, which are unknown before the run.
+const UNFORESEEN: Fault = "a collective among tasks unknown before the run";
 
 /// A set of tasks in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,11 +31,11 @@ pub(super) enum Members {
 }
 
 impl Members {
-    pub(super) fn nobody() -> Members {
+    pub(super) fn none() -> Members {
         Members::List(Arc::new([]))
     }
 
-    /// Of members in ascending order, among `tasks`.
+    /// From members in ascending order, among `tasks`.
     pub(super) fn from_sorted(list: Vec<u32>, tasks: u32) -> Members {
         match list[..] {
             [one] => Members::One(one),
@@ -60,7 +60,7 @@ impl Members {
         }
     }
 
-    /// The place of `task` among the members.
+    /// The index of `task` among the members.
     pub(super) fn place(&self, task: u32) -> Option<u32> {
         match self {
             Members::All(count) => (task < *count).then_some(task),
@@ -77,7 +77,7 @@ impl Members {
         (0..u64::from(self.len())).filter_map(|index| self.get(index))
     }
 
-    /// The members of both.
+    /// The union of both.
     pub(super) fn union(&self, other: &Members, tasks: u32) -> Members {
         if self == other || other.len() == 0 || matches!(self, Members::All(_)) {
             return self.clone();
@@ -100,7 +100,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Of pairs (row, item), whose items come in ascending order for each row.
+    /// From pairs (row, item) with ascending items per row.
     fn new(tasks: u32, pairs: &[(u32, u32)]) -> Rows {
         let mut starts = vec![0u32; tasks as usize + 1];
         for &(row, _) in pairs {
@@ -129,20 +129,20 @@ impl Rows {
     }
 }
 
-/// How the one source of a target follows from it, where the target is a simple function of the source.
+/// The only source of a target as a function of the target, if the target is a simple function of the source.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Inverse {
-    /// target = source + this
+    /// target = source + value
     Plus(i64),
-    /// target = this - source
+    /// target = value - source
     Minus(i64),
-    /// target = source xor this
+    /// target = source xor value
     Xor(i64),
-    /// target = (source + this) mod that
+    /// target = (source + value) mod modulus
     PlusModulo(i64, i64),
-    /// target = (this - source) mod that
+    /// target = (value - source) mod modulus
     MinusModulo(i64, i64),
-    /// target = the mesh neighbour at the opposite of these offsets
+    /// target = the mesh neighbor at these offsets, negated
     Mesh(Mesh, [i64; 3]),
 }
 
@@ -153,7 +153,7 @@ impl std::fmt::Debug for Mesh {
 }
 
 impl Inverse {
-    /// The only task that `target` can be the target of; it may be none.
+    /// The only possible source of `target`; it may not be a source.
     pub(super) fn source(&self, target: u32) -> Option<u32> {
         let target = i64::from(target);
         let source = match *self {
@@ -172,11 +172,11 @@ impl Inverse {
 /// The two sets of a statement.
 #[derive(Debug)]
 pub(super) enum Pairs {
-    /// There is one only.
+    /// There is only one set.
     None,
-    /// All of the first with all of these.
+    /// All of the first set with all of these.
     Fixed(Members),
-    /// All of the first with all but themselves.
+    /// All of the first set with all other tasks.
     Others,
     Linked {
         out: Rows,
@@ -196,10 +196,10 @@ pub(super) struct Circle {
 }
 
 impl Circle {
-    /// Its number, where its members need one to meet.
+    /// Checks that the communicator has a number, if it needs one.
     ///
     /// # Errors
-    /// There are several members, and the walk before the run did not come to them.
+    /// There are several members, and the walk before the run did not reach them.
     pub(super) fn foreseen(&self) -> Value<()> {
         if self.comm.is_none() && self.members.len() > 1 {
             return Err(UNFORESEEN);
@@ -208,13 +208,13 @@ impl Circle {
     }
 }
 
-/// What a statement's sets are under given values of the variables.
+/// A statement's sets for given values of the variables.
 #[derive(Debug)]
 pub(super) struct SiteData {
     pub first: Members,
     pub pairs: Pairs,
     pub circles: Vec<Circle>,
-    /// Of a FOR EACH.
+    /// For a FOR EACH.
     pub list: Vec<i64>,
 }
 
@@ -243,19 +243,19 @@ impl SiteData {
     }
 }
 
-/// By the values of the variables that are read, with the bytes of all.
+/// By the values of the variables read, with the total size in bytes.
 type Tables = (HashMap<Box<[u64]>, Arc<SiteData>>, usize);
 
-/// What one statement's sets have been.
+/// The cached sets of one statement.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    /// Of a statement that reads no variable.
+    /// For a statement that reads no variable.
     constant: OnceLock<Value<Arc<SiteData>>>,
     tables: RwLock<Tables>,
 }
 
 impl Cache {
-    /// The data of `site` under `memory`, which `build` computes.
+    /// The data of `site` under `memory`, computed by `build` if new.
     pub(super) fn get(
         &self,
         site: &Site,
@@ -311,13 +311,13 @@ impl Env<'_> {
         (0..self.tasks).contains(&number).then_some(number as u32)
     }
 
-    /// The members of `tasks`; of ALL OTHER TASKS nobody.
+    /// The members of `tasks`; empty for ALL OTHER TASKS.
     pub(super) fn members(&mut self, tasks: &Tasks) -> Value<Members> {
         let count = self.tasks as u32;
         Ok(match &tasks.set {
-            Set::One(expr) => self.task(self.int(expr)?).map_or_else(Members::nobody, Members::One),
+            Set::One(expr) => self.task(self.int(expr)?).map_or_else(Members::none, Members::One),
             Set::All => Members::All(count),
-            Set::Others => Members::nobody(),
+            Set::Others => Members::none(),
             Set::Such(cond) => {
                 let mut list = Vec::new();
                 for task in 0..count {
@@ -342,7 +342,7 @@ impl Env<'_> {
         })
     }
 
-    /// Whether `task` is one of `tasks`, whose variables it is bound to.
+    /// Whether `task` is one of `tasks`, whose variables are bound to it.
     pub(super) fn is_member(&mut self, tasks: &Tasks, task: u32) -> Value<bool> {
         self.bind(tasks, task);
         match &tasks.set {
@@ -354,7 +354,7 @@ impl Env<'_> {
         }
     }
 
-    /// Who of `second` goes with whom of `first`.
+    /// The pairs of `first` and `second`.
     pub(super) fn pairs(&mut self, first: &Tasks, members: &Members, second: &Tasks, linked: bool) -> Value<Pairs> {
         if matches!(second.set, Set::Others) {
             return Ok(Pairs::Others);
@@ -399,7 +399,7 @@ impl Env<'_> {
         Ok(Pairs::Linked { out, into })
     }
 
-    /// The inverse of `expr` as a function of the one variable `locals`, where it has a known form.
+    /// The inverse of `expr` as a function of its only variable `locals`, if it has a known form.
     fn inverse(&self, expr: &Expr, locals: &[u8]) -> Value<Option<Inverse>> {
         let is_source = |expr: &Expr| matches!(expr, Expr::Local(local) if locals.contains(local));
         let free = |expr: &Expr| {
@@ -421,7 +421,7 @@ impl Env<'_> {
                     Binary::Xor if is_source(b) && free(a) => Some(Inverse::Xor(self.int(a)?)),
                     Binary::Mod if free(b) => {
                         let modulus = self.int(b)?;
-                        // With a smaller one, a target has several sources.
+                        // With a smaller modulus, a target has several sources.
                         if modulus < self.tasks {
                             return Ok(None);
                         }
@@ -476,7 +476,7 @@ mod tests {
     #[test]
     fn places_and_members_are_inverse_and_unions_sorted() {
         let list = Members::List([1, 4, 6].into());
-        for members in [Members::All(5), Members::One(3), list.clone(), Members::nobody()] {
+        for members in [Members::All(5), Members::One(3), list.clone(), Members::none()] {
             for index in 0..members.len() {
                 assert_eq!(members.place(members.get(u64::from(index)).unwrap()), Some(index));
             }

@@ -9,8 +9,8 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Takes `text` apart; columns and rows are separated by these strings, or by white space and line ends.
-    /// A cell that is no number is NaN, which is an error only where it is read.
+    /// Parses `text`; columns and rows are separated by these strings, or by white space and line ends. A cell that is
+    /// not a number is NaN, which is an error only when read.
     pub(super) fn new(text: &str, separators: &[String]) -> Table {
         let cell = |cell: &str| {
             let cell = cell.trim();
@@ -32,7 +32,7 @@ impl Table {
         }
     }
 
-    /// The cell at `column` and `row`, both from 1, or from the end for negative ones.
+    /// The cell at `column` and `row`, both from 1; negative numbers count from the end.
     pub(super) fn cell(&self, column: i64, row: i64) -> Value<f64> {
         fn pick<T>(list: &[T], number: i64) -> Option<&T> {
             match number {
@@ -46,8 +46,8 @@ impl Table {
         }
         let cell = pick(&self.rows, row).and_then(|row| pick(row, column));
         match cell {
-            None => Err("a cell that the file does not have"),
-            Some(value) if value.is_nan() => Err("a cell of the file that is no number"),
+            None => Err("a cell outside the file"),
+            Some(value) if value.is_nan() => Err("a cell of the file that is not a number"),
             Some(value) => Ok(*value),
         }
     }

@@ -1,4 +1,4 @@
-//! What the coNCePTuaL front end refuses, and that it does so in time and with the reason.
+//! Limits of the coNCePTuaL front end: refusals in bounded time, with the reason.
 
 use cpu_time::ThreadTime;
 use odonata_conceptual::{Conceptual, ConceptualProgram, evaluate};
@@ -17,7 +17,7 @@ fn program(text: &str, tasks: u32) -> ConceptualProgram {
     parsed(text).program(tasks, &[], 1, &no_files).unwrap()
 }
 
-/// Number of operations of `rank`, why it stops, and what [`Program::failure`] says of it afterwards.
+/// Number of operations of `rank`, the reason why it stops, and the later result of [`Program::failure`].
 fn end(program: &ConceptualProgram, rank: u32) -> (usize, Option<String>, Option<String>) {
     let mut cursor = Cursor::default();
     let mut memory = vec![0; program.memory()];
@@ -59,9 +59,9 @@ fn a_collective_that_was_not_foreseen_is_an_error_where_it_is_reached() {
         assert_eq!(operations, 3, "{collective}: {failure:?}");
         let failure = failure.unwrap_or_default();
         assert!(failure.starts_with("job:1:"), "{failure}");
-        assert!(failure.contains("could not be found before the run"), "{failure}");
+        assert!(failure.contains("unknown before the run"), "{failure}");
     }
-    // Nobody has to meet where there is one member.
+    // A single member needs no communicator.
     let alone = program(&format!("{before}tasks t such that t < msgs_sent synchronize."), 4);
     assert_eq!(end(&alone, 0).1, None);
 }
@@ -93,7 +93,7 @@ fn a_file_number_is_neither_negative_nor_one_that_phases_have_no_room_for() {
     );
 }
 
-/// Carried out again, neither of these would fail.
+/// Executed again, neither of these would fail.
 #[test]
 fn why_a_program_has_failed_is_known_afterwards() {
     let luck = "For 500 repetitions { all tasks compute for 1 microsecond then \
@@ -116,7 +116,7 @@ fn why_a_program_has_failed_is_known_afterwards() {
     assert_eq!(first, afterwards);
 }
 
-/// Linear in the text: every name held against every other would be 10^10 steps.
+/// Linear in the text: comparing all pairs of names would take 10^10 steps.
 #[test]
 fn many_names_and_warnings_are_read_in_time_and_the_first_warnings_are_shown() {
     let many = 60_000;
@@ -166,7 +166,7 @@ fn a_listing_of_too_many_members_of_collectives_is_refused() {
     assert_eq!(refused.json()["verdict"], "abort");
     let failure = refused.failure.unwrap();
     assert!(
-        failure.contains("more members of collectives than can be listed: 8388608 at most, at 4000 tasks"),
+        failure.contains("too many members of collectives to list: 8388608 at most, at 4000 tasks"),
         "{failure}"
     );
 }

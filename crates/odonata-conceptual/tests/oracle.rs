@@ -1,14 +1,14 @@
 //! The coNCePTuaL front end against the reference implementation, operation by operation.
 //!
-//! The data are records of release 1.5.1b (expected.json) and values of its run-time library (functions.json); `oracle/README.md`
-//! says how they were made.
+//! The data are records of release 1.5.1b (expected.json) and values of its run-time library (functions.json);
+//! `oracle/README.md` describes their origin.
 
 use std::path::Path;
 
 use odonata_conceptual::{Conceptual, Dialect, evaluate, reject};
 use serde_json::Value;
 
-/// How many records there are.
+/// Number of records.
 const RECORDS: usize = 119;
 
 fn text(name: &str) -> String {
@@ -20,7 +20,7 @@ fn json(name: &str) -> Value {
     serde_json::from_str(&text(name)).unwrap()
 }
 
-/// Equal but for the way numbers are written.
+/// Equal up to number formats.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
@@ -66,7 +66,7 @@ fn every_record_of_the_reference_is_reproduced() {
                 ));
             }
         }
-        // Nor does the record say more.
+        // The record has no further keys.
         let extra = record
             .json()
             .as_object()
@@ -92,7 +92,7 @@ fn every_value_of_the_run_time_library_is_reproduced() {
         for pair in functions[context].as_array().unwrap() {
             let expression = pair[0].as_str().unwrap();
             let expected = pair[1].as_f64().unwrap();
-            // The language has no literals with a point: 7.5 is 75/10 in floating context.
+            // The language has no decimal literals: 7.5 is 75/10 in floating context.
             let written = decimals(expression);
             count += 1;
             match evaluate(&written, floating) {
@@ -111,7 +111,7 @@ fn every_value_of_the_run_time_library_is_reproduced() {
     );
 }
 
-/// `text` with numbers that have a point as quotients.
+/// `text` with decimal numbers as quotients.
 fn decimals(text: &str) -> String {
     let mut out = String::new();
     let mut number = String::new();

@@ -1,12 +1,11 @@
-//! The programs of `programs/`: they compile, they come to their end, and they do what they say.
+//! The programs of `programs/`: they compile, finish, and match their descriptions.
 //!
-//! Where a skeleton exists beside a program, the two give the same operations to every rank, one by one: kind, peer, tag,
-//! bytes, request, communicator, file and offset, duration, iteration. Only waits are written differently, and
-//! compared as sets: AWAITS COMPLETION is one wait for all requests that are open, where a skeleton waits for its sends and
-//! its receives with two operations, one right after the other, or for the only open request by its name. A rank
-//! goes on when all of them have ended, either way. That is the same to the picosecond where the sends are waited
-//! for first (MILC); the stencil waits for its receives first and pays their overhead while a send by rendezvous
-//! may still be under way (tests of odonata-system).
+//! A program with a corresponding skeleton gives the same operations to every rank: kind, peer, tag, bytes, request,
+//! communicator, file and offset, duration, iteration. Only waits differ in form and are compared as sets: AWAITS
+//! COMPLETION is one wait for all open requests, while a skeleton waits for sends and receives with two consecutive
+//! operations, or for the only open request by name. In both, a rank continues when all have completed. The times are
+//! equal to the picosecond if sends are awaited first (MILC). The stencil waits for its receives first and pays their
+//! overhead while a rendezvous send may be in flight (tests of odonata-system).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -53,7 +52,7 @@ fn record(name: &str, tasks: u32, options: &str) -> serde_json::Value {
     parse(name).record(tasks, &args(options), 1, &no_files).json().clone()
 }
 
-/// Options that keep a program short, without changing its pattern.
+/// Options that shorten a program without changing its pattern.
 fn short(name: &str) -> &'static str {
     match name {
         "milc" | "jacobi3d" | "cosmoflow" => "--iterations 2",
@@ -64,7 +63,7 @@ fn short(name: &str) -> &'static str {
     }
 }
 
-/// What a program refuses, with a part of its reason.
+/// Number of tasks that a program refuses, with a part of the reason.
 fn refused(name: &str, tasks: u32) -> Option<&'static str> {
     match name {
         "latency" if tasks < 2 => Some("a ping-pong needs two tasks"),
@@ -75,7 +74,7 @@ fn refused(name: &str, tasks: u32) -> Option<&'static str> {
 }
 
 #[test]
-fn every_program_comes_to_its_end_on_any_number_of_tasks_or_says_why_not() {
+fn every_program_ends_on_any_number_of_tasks_or_reports_why_not() {
     let names = names();
     assert_eq!(names.len(), 13, "{names:?}");
     for name in &names {
@@ -123,7 +122,7 @@ fn a_layout_that_does_not_fit_is_refused_with_its_reason() {
     }
 }
 
-/// An operation, or what a rank waits for before the next.
+/// An operation, or the set of awaited requests before it.
 #[derive(Debug, PartialEq)]
 enum Act {
     Does(OpKind),
@@ -310,14 +309,14 @@ fn layouts_that_are_chosen_are_those_of_the_skeletons_on_any_number_of_tasks() {
                 ..StencilParams::default()
             },
         );
-        // The peers of rank 0 tell all extents.
+        // The peers of rank 0 determine all extents.
         let rank_0 = |name: &str| acts(&program(name, ranks, "--iterations 1"), 0);
         assert_eq!(rank_0("milc"), acts(&milc.unwrap(), 0), "{ranks}");
         assert_eq!(rank_0("jacobi3d"), acts(&stencil.unwrap(), 0), "{ranks}");
     }
 }
 
-/// Messages, and their bytes, that all tasks send themselves.
+/// Number and bytes of all sent messages.
 fn sent(name: &str, tasks: u32, options: &str) -> (u64, u64) {
     let summary = &record(name, tasks, options)["summary"];
     let number = |key: &str| summary[key].as_u64().unwrap();
@@ -331,7 +330,7 @@ fn messages_and_bytes_follow_their_closed_forms() {
         sent("latency", 2, "--reps 3 --maxbytes 1K"),
         (2 * 3 * 12, 2 * 3 * 2_047)
     );
-    // 26 neighbours on a torus whose extents are all above 1; 8 on 3 x 3 x 1.
+    // 26 neighbors on a torus with all extents above 1; 8 on 3 x 3 x 1.
     let torus = (4_096 * 26, 4_096 * 26 * 32_768);
     assert_eq!(sent("nearest-neighbour", 4_096, ""), torus);
     assert_eq!(sent("nearest-neighbour", 9, "--nx 3 --ny 3 --nz 1").0, 9 * 8);
@@ -343,7 +342,7 @@ fn messages_and_bytes_follow_their_closed_forms() {
     assert_eq!(sent("spread", 64, ""), (63 * 50, 63 * 50 * 8));
     let reductions = &record("allreduce", 32, "")["summary"]["reductions"];
     assert_eq!(reductions, 10);
-    // Per iteration 2 x 8 neighbours; per rank and 100 iterations 1,600 messages, 796,262,400 B.
+    // Per iteration 2 x 8 neighbors; per rank and 100 iterations 1,600 messages, 796,262,400 B.
     assert_eq!(sent("milc", 300, "--iterations 1"), (300 * 16, 300 * 796_262_400 / 100));
     // 202 exchanges per order, of which 2 without a solve: here 2 + 2 x 1 of 5,524 messages for P = 8.
     let orders = "--last 8 --iterations 1";

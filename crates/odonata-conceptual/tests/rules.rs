@@ -1,11 +1,11 @@
-//! Rules that the coNCePTuaL front end keeps for every program: held on random ones.
+//! Invariants of the coNCePTuaL front end for every program, checked on random ones.
 
 use std::collections::BTreeMap;
 
 use odonata_conceptual::{Conceptual, Dialect, evaluate};
 use odonata_workload::{Collective, Comm, Cursor, OpKind, Program, Request, Seen, Source, Tag, operations};
 
-/// A small generator (xorshift64*), so that a failure can be repeated.
+/// A small generator (xorshift64*), so failures are reproducible.
 struct Random(u64);
 
 impl Random {
@@ -44,7 +44,7 @@ fn expression(random: &mut Random, depth: u32) -> (String, u8, Option<i64>) {
                 "|" => Some(a | b),
                 _ => Some(a ^ b),
             });
-            // Left to right: the right side must bind tighter.
+            // Left-associative: the right side must bind tighter.
             (
                 format!(
                     "{} {operator} {}",
@@ -370,7 +370,7 @@ fn the_same_memory_gives_the_same_operation_and_memory() {
 }
 
 #[test]
-fn blocking_rings_deadlock_and_what_is_left_over_is_named() {
+fn blocking_rings_deadlock_and_unmatched_operations_are_named() {
     let completion = |text: &str, tasks: u32| {
         let record = Conceptual::parse("end", text)
             .unwrap()
@@ -432,7 +432,7 @@ fn a_large_program_starts_small() {
 
 #[test]
 fn nested_lists_end_when_their_steps_are_spent() {
-    // 1000^4 values, had anybody the time.
+    // 1000^4 values, far beyond the step limit.
     let lists = (0..4).fold("1 = 1".to_owned(), |inner, _| {
         format!("1 is not in {{1 for each x in {{1, ..., 1000}} where {inner} /\\ x < 0}}")
     });
@@ -455,7 +455,7 @@ fn nested_lists_end_when_their_steps_are_spent() {
 }
 
 #[test]
-fn nobody_awaits_a_message_without_completion() {
+fn messages_without_completion_are_not_awaited() {
     let text = "Task 0 asynchronously sends 2 5 byte messages without completion using tag 7 to task 1 who receives it \
                 asynchronously using tag 7 then task 0 asynchronously sends a 6 byte message to unsuspecting task 1 \
                 then task 1 receives a 6 byte message from task 0 then all tasks await completion.";
@@ -504,7 +504,7 @@ fn nobody_awaits_a_message_without_completion() {
     let refused = |text: &str| {
         let errors = Conceptual::parse("refused.ncptl", text).unwrap_err();
         assert!(
-            errors.to_string().contains("only what is sent ASYNCHRONOUSLY"),
+            errors.to_string().contains("only messages sent ASYNCHRONOUSLY"),
             "{errors}"
         );
     };
@@ -520,7 +520,7 @@ fn nobody_awaits_a_message_without_completion() {
 
 #[test]
 fn every_function_can_give_the_size_of_a_message() {
-    // Of 5000: BITS is 13, the numbers of bits of 5000; of the mesh functions, the neighbour of task 0 in a mesh of 4.
+    // For 5000: BITS is 13, its number of bits; for the mesh functions, the neighbor of task 0 in a mesh of 4.
     for (call, bytes) in [
         ("abs(-7)", 7),
         ("min(9, 4)", 4),
@@ -582,7 +582,7 @@ fn text_for_another_back_end_is_refused_or_passed_over_with_its_line() {
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].contains("other.ncptl:2:"), "{warnings:?}");
     assert!(warnings[0].to_lowercase().contains("mpi_win_fence"), "{warnings:?}");
-    // What is run has the other statements, and nothing in the place of the text.
+    // The executed program has the other statements, and nothing in place of the text.
     let program = program.program(2, &[], 1, &|_| Err("none".into())).unwrap();
     assert_eq!([0, 1].map(|rank| operations(&program, rank).count()), [2, 2]);
 }
@@ -621,9 +621,9 @@ fn a_read_that_is_begun_asynchronously_is_awaited_with_the_messages() {
     assert!(errors.to_string().contains("READ or WRITE"), "{errors}");
 }
 
-/// What is reported changes nothing; all else that asks for the time does.
+/// Reported values change nothing; all other uses of time do.
 #[test]
-fn a_program_says_where_its_operations_follow_from_the_time() {
+fn a_program_reports_operations_that_depend_on_the_time() {
     let clock = |text: &str| {
         let program = Conceptual::parse("job", text).unwrap();
         program.program(4, &[], 1, &|_| Err("no files".into())).unwrap().clock()
@@ -665,7 +665,7 @@ fn kinds(text: &str, tasks: u32) -> Vec<Vec<OpKind>> {
 
 #[test]
 fn the_receivers_of_a_reduction_are_source_tasks() {
-    // The grammar of the manual has them as source_task: ALL TASKS, with a variable or without, is one of them.
+    // In the grammar of the manual they are source_task, which includes ALL TASKS with or without a variable.
     let all = Collective::Allreduce {
         comm: Comm::WORLD,
         bytes: 8,
@@ -681,7 +681,7 @@ fn the_receivers_of_a_reduction_are_source_tasks() {
         let found = kinds(&format!("All tasks reduce a doubleword{to}."), 4);
         assert_eq!(found, vec![vec![OpKind::Collective(all)]; 4], "{to}");
     }
-    // All of four get the three integers of task 2: a reduction to task 0 and a broadcast from there.
+    // All four tasks get the three integers of task 2: a reduction to task 0 and a broadcast from there.
     let result = "Task 2 reduces 3 integers to all tasks who receive the result as 3 page aligned integers.";
     for kinds in kinds(result, 4) {
         let last = kinds.last();
@@ -726,7 +726,7 @@ fn sets_of_tasks_stand_where_the_grammar_has_them() {
         strict: true,
         ..Dialect::default()
     };
-    // Whether a statement is taken by release 1.5.1b, and here.
+    // Whether release 1.5.1b accepts a statement, and whether this front end does.
     for (text, by_release, here) in [
         ("All tasks reduce a doubleword to all tasks.", true, true),
         ("All tasks reduce a doubleword to task 0.", true, true),

@@ -5,9 +5,9 @@
 pub struct Access {
     /// Whether data goes to the device.
     pub write: bool,
-    /// What is accessed: a file, as far as the device can tell files apart.
+    /// The accessed object: a file, if the device can tell files apart.
     pub object: u64,
-    /// First byte within the object, in bytes.
+    /// Offset of the first byte within the object.
     pub offset: u64,
     /// Length in bytes.
     pub bytes: u64,

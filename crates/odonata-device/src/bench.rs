@@ -1,7 +1,7 @@
-//! A device alone: how fast it is under one pattern of accesses.
+//! A device alone: its performance under one access pattern.
 //!
-//! A host keeps a fixed number of accesses outstanding: when one ends, the next begins. After the last write the caches are
-//! flushed, and that counts, as when a benchmark ends with a sync of its file.
+//! A host keeps a fixed number of accesses outstanding: when one ends, the next begins. The flush of the caches after
+//! the last write counts, as in a benchmark that ends with a sync of its file.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use crate::problem::within;
 use crate::{Access, Device, DeviceModel, DeviceState, Problem};
 
-/// Most accesses of one measurement: each takes memory for its latency.
+/// Maximum number of accesses of one measurement: each latency is stored.
 pub const MOST_ACCESSES: u64 = 10_000_000;
 
-/// In which order a file is accessed, and how.
+/// The order and kind of accesses to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
@@ -25,13 +25,13 @@ pub enum Pattern {
     SequentialRead,
     /// Writes from the first byte to the last.
     SequentialWrite,
-    /// From the first byte to the last; each access is a read or a write by chance.
+    /// From the first byte to the last; each access is randomly a read or a write.
     SequentialMixed,
     /// Reads at random pages.
     RandomRead,
     /// Writes at random pages.
     RandomWrite,
-    /// At random pages, a read or a write by chance.
+    /// At random pages; each access is randomly a read or a write.
     RandomMixed,
 }
 
@@ -47,19 +47,19 @@ impl Pattern {
 pub struct Workload {
     /// Order and direction.
     pub pattern: Pattern,
-    /// Size of the file, which lies where the device begins.
+    /// Size of the file, which begins at the first byte of the device.
     pub file: Bytes,
-    /// Size of an access; if it is none, 512 KiB in sequence and a page at random.
+    /// Size of an access. Default: 512 KiB for sequential patterns, a page for random ones.
     pub record: Option<Bytes>,
     /// Random accesses begin at multiples of this.
     pub page: Bytes,
     /// Accesses outstanding.
     pub queue_depth: u32,
-    /// Accesses in all; if it is none, as many as the file has records.
+    /// Number of accesses. Default: the number of records of the file.
     pub accesses: Option<u64>,
     /// Share of reads of the mixed patterns, 0 to 1.
     pub reads: f64,
-    /// Seed of all that is random.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
@@ -79,7 +79,7 @@ impl Default for Workload {
 }
 
 impl Workload {
-    /// With every default filled in, if it can be run.
+    /// The workload with all defaults, its record size and its number of accesses.
     fn resolved(mut self) -> Result<(Self, u64, u64), Problem> {
         within("page", self.page, Bytes(1), Bytes(1 << 40))?;
         let record = self.record.unwrap_or(if self.pattern.random() {
@@ -99,18 +99,18 @@ impl Workload {
     }
 }
 
-/// Latencies in microseconds: from the beginning of an access to its end.
+/// Latencies in microseconds, from start to end of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Latency {
     /// Of all accesses.
     pub mean: f64,
     /// The least.
     pub min: f64,
-    /// As many are below as above.
+    /// Median.
     pub p50: f64,
-    /// 95 of 100 are not above.
+    /// 95th percentile.
     pub p95: f64,
-    /// 99 of 100 are not above.
+    /// 99th percentile.
     pub p99: f64,
     /// The most.
     pub max: f64,
@@ -119,15 +119,15 @@ pub struct Latency {
 /// What was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
-    /// The workload with every default.
+    /// The workload with all defaults.
     pub workload: Workload,
     /// Accesses.
     pub accesses: u64,
     /// Bytes read and written.
     pub bytes: u64,
-    /// From the first access to the last, and to the end of the flush, in s.
+    /// Time from the first access to the end of the last, and to the end of the flush, in s.
     pub seconds: f64,
-    /// How long the flush behind the last access took, in s.
+    /// Time of the flush after the last access, in s.
     pub flush_s: f64,
     /// Accesses per second.
     pub iops: f64,
@@ -137,7 +137,7 @@ pub struct Figures {
     pub latency_us: Latency,
 }
 
-/// Runs a workload on a device that nobody has accessed before.
+/// Runs a workload on a fresh device.
 ///
 /// ```
 /// use odonata_device::bench::{Pattern, Workload, run};
@@ -183,7 +183,7 @@ pub fn run(device: &DeviceModel, workload: Workload) -> Result<Figures, Problem>
         if finish > Time::LONGEST {
             let end = Problem::new("accesses", accesses, "fewer accesses, or a faster device");
             return Err(end.saying(format_args!(
-                "after {number} of them simulated time ends, {}",
+                "simulated time, {}, ends after {number} accesses",
                 Time::LONGEST
             )));
         }
@@ -205,11 +205,11 @@ pub fn run(device: &DeviceModel, workload: Workload) -> Result<Figures, Problem>
     })
 }
 
-/// What there is to say of latencies in ps, of which there is one at least.
+/// Statistics of latencies in ps; at least one.
 fn latency(mut latencies: Vec<u64>) -> Latency {
     latencies.sort_unstable();
     let us = |ps: u64| ps as f64 / 1e6;
-    // The nearest rank: as many in a hundred are not above.
+    // Nearest-rank percentile.
     let share = |percent: usize| us(latencies[(latencies.len() * percent).div_ceil(100).max(1) - 1]);
     let sum: u128 = latencies.iter().map(|&ps| u128::from(ps)).sum();
     Latency {

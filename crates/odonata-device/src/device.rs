@@ -1,4 +1,4 @@
-//! What a device promises, and the models by name.
+//! The interface of devices, and the models by name.
 
 use odonata_engine::Stream;
 use odonata_units::{Bytes, Time};
@@ -8,18 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Access, Hdd, HddState, Nvme, NvmeState, Problem, Rate, RateState, Ssd, SsdState};
 
-/// When an access is served: from the moment at which its turn has come to its end. Before, it waits for others.
+/// The service interval of an access, without the wait for earlier accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// When its turn has come: as much before the end as the access takes once nothing else is in its way. Not before it was
-    /// started.
+    /// Start of service: its end minus the time of the access on an idle device, but not before the access was started.
     pub begin: Time,
     /// When it ends.
     pub finish: Time,
 }
 
 impl Service {
-    /// That of an access started at `now`, which takes `alone` once its turn has come and ends at `finish`.
+    /// The service of an access started at `now` that takes `alone` on an idle device and ends at `finish`.
     pub(crate) fn ending(now: Time, alone: Time, finish: Time) -> Service {
         Service {
             begin: finish.saturating_sub(alone).max(now).min(finish),
@@ -28,9 +27,9 @@ impl Service {
     }
 }
 
-/// A storage device with a queue of its own.
+/// A storage device with an internal queue.
 ///
-/// Accesses are started in the order of time. The answer is final: what is started later never changes when an access ends.
+/// Accesses are started in order of time. The answer is final: later accesses do not change it.
 ///
 /// ```
 /// use odonata_device::{Access, Device, Ssd, SsdState};
@@ -43,23 +42,23 @@ impl Service {
 /// assert_eq!(finish, ssd.page_read);
 /// ```
 pub trait Device {
-    /// What it remembers from access to access: a journalled cell, which is saved whole when it is changed. The default
-    /// is a device that nobody has accessed yet.
+    /// The state between accesses: a journaled cell, saved whole on change. The default is a fresh device.
     type State: Copy + Default + Serialize + DeserializeOwned;
 
-    /// Starts `access` at `now`; when it is served. It ends later than `now`. For a write, that is when the device says that it
-    /// has it: with a volatile cache it may not be on the medium yet. `random` is the device's own stream.
+    /// Starts `access` at `now` and returns its service, which ends later than `now`. A write ends when the device
+    /// acknowledges it: with a volatile cache, the data may not be on the medium yet. `random` is the device's own
+    /// stream.
     fn serve(&self, state: &mut Self::State, now: Time, access: Access, random: &mut Stream) -> Service;
 
-    /// Starts `access` at `now`; when it ends.
+    /// Starts `access` at `now` and returns its end.
     fn start(&self, state: &mut Self::State, now: Time, access: Access, random: &mut Stream) -> Time {
         self.serve(state, now, access, random).finish
     }
 
-    /// Writes out what is in a volatile cache; when all that was ever written is on the medium, `now` at the earliest.
+    /// Writes out a volatile cache and returns when all written data is on the medium, `now` at the earliest.
     fn flush(&self, state: &mut Self::State, now: Time, random: &mut Stream) -> Time;
 
-    /// Whether the parameters can be worked with; if not, which cannot.
+    /// Checks the parameters; the error names the invalid key.
     fn check(&self) -> Result<(), Problem>;
 }
 
@@ -78,7 +77,7 @@ pub enum DeviceModel {
 }
 
 impl DeviceModel {
-    /// Its name, as in files.
+    /// Its name in files.
     pub fn kind(&self) -> &'static str {
         match self {
             DeviceModel::Rate(_) => "rate",
@@ -88,7 +87,7 @@ impl DeviceModel {
         }
     }
 
-    /// About how long one of many accesses of `bytes`, one behind the other, keeps the device from the next; for estimates.
+    /// Estimate of the time per access in a sequence of accesses of `bytes`.
     pub fn about(&self, write: bool, bytes: u64) -> Time {
         match self {
             DeviceModel::Rate(device) => device.overhead + device.rate(write).time_for(Bytes(bytes)),
@@ -101,10 +100,10 @@ impl DeviceModel {
 
 /// The state of a device of any model.
 ///
-/// It is as large as the largest of them. Who knows the model keeps cells of that model's own state instead.
+/// It has the size of the largest model's state. Callers that know the model store its own state type instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeviceState {
-    /// Nobody has accessed it yet.
+    /// A fresh device.
     #[default]
     Untouched,
     /// Of [`Rate`].
@@ -117,7 +116,7 @@ pub enum DeviceState {
     Hdd(HddState),
 }
 
-/// Calls a method of the model with its state, which is made where there is none yet.
+/// Calls a method of the model with its state, created on first use.
 macro_rules! of_the_model {
     ($self:ident, $state:ident, |$device:ident, $own:ident| $call:expr) => {
         of_the_model!(@ $self, $state, $device, $own, $call, Rate Ssd Nvme Hdd)
@@ -163,7 +162,7 @@ impl Device for DeviceModel {
 mod tests {
     use super::*;
 
-    /// A speculating scheduler saves the cell whole at every access.
+    /// A speculative scheduler saves the whole cell at every access.
     #[test]
     fn states_are_small() {
         let sizes = [

@@ -1,11 +1,11 @@
-//! A device as a file: TOML with one table, whose name is the model and whose keys are its parameters.
+//! A device as a TOML file with one table: its name is the model, its keys are the parameters.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::{Device, DeviceModel, Hdd, Nvme, Problem, Rate, Ssd};
 
-/// The tables that a file may have; it has one of them.
+/// The possible tables of a file, of which exactly one is given.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -15,7 +15,7 @@ struct File {
     hdd: Option<Hdd>,
 }
 
-/// Reads a device, all of whose parameters can be worked with; what is left out has its default.
+/// Reads a device and checks its parameters; missing keys have their defaults.
 ///
 /// ```
 /// use odonata_device::{DeviceModel, Ssd, read};
@@ -53,19 +53,19 @@ pub fn read(text: &str) -> Result<DeviceModel, Problem> {
     }
 }
 
-/// Reads JSON; a problem says where in it.
+/// Reads JSON; a problem names the key.
 pub fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
     serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text)).map_err(|error| {
         let message = error.inner().to_string();
-        // The place within a text that no person has written says nothing.
+        // A line number in generated JSON has no use.
         let message = message.split(" at line ").next().unwrap_or_default();
         unreadable(error.path().to_string(), message)
     })
 }
 
-/// What a reader has said of the value of a key.
+/// The problem for a serde error at a key.
 fn unreadable(key: String, message: &str) -> Problem {
-    // A quantity's expectation may end with a hint.
+    // The expectation of a quantity may end with a hint.
     let (message, hint) = match message.split_once("; ") {
         Some((message, hint)) => (message, Some(hint.to_owned())),
         None => (message, None),

@@ -1,7 +1,7 @@
-//! Parameters of a device from measurements of it alone.
+//! Parameters of a device from measurements of the device alone.
 //!
-//! With one access outstanding, every model but the hard disk says that the time of an access is a sum of parameters, each so many
-//! times. The parameters are those of the least squares of relative errors. What the measurements cannot tell apart is refused by name.
+//! With one access outstanding, every model except the hard disk has an access time that is linear in the parameters.
+//! The fit minimizes the squared relative errors. Parameters that the measurements cannot separate are refused by name.
 //!
 //! | model | time of an access of `b` bytes |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | `ssd` | page of its direction + switch of its direction x (pages - 1) |
 //! | `nvme` | latency of its direction + b / rate of its direction |
 //!
-//! A hard disk is none of them: seek, rotation and read-ahead of a random read come as one sum, whatever is measured.
+//! The hard disk has no such form: seek, rotation and read-ahead of a random read appear only as a sum.
 
 mod least_squares;
 
@@ -20,7 +20,7 @@ use crate::problem::within;
 use crate::{Device, DeviceModel, MOST_PARALLEL, Nvme, Problem, Rate, Ssd};
 use least_squares::{Outcome, least_squares};
 
-/// A model whose parameters can be derived.
+/// A model with parameters that can be derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
@@ -54,7 +54,7 @@ pub enum Order {
     Random,
 }
 
-/// One measurement: what was done, and one of three figures.
+/// One measurement: the workload, and one of three results.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measurement {
@@ -73,7 +73,7 @@ pub struct Measurement {
     /// Bytes per second.
     #[serde(default)]
     pub bandwidth: Option<Bandwidth>,
-    /// Mean time of an access.
+    /// Mean latency of an access.
     #[serde(default)]
     pub latency: Option<Time>,
 }
@@ -99,13 +99,13 @@ impl Measurement {
             (found, _) => {
                 let found = if found.is_some() { "several" } else { "none" };
                 let problem = Problem::new(&key("iops"), found, "one of iops, bandwidth, latency");
-                Err(problem.saying("a measurement has one figure"))
+                Err(problem.saying("a measurement has one result"))
             }
         }
     }
 }
 
-/// What to derive, from what.
+/// A fit: the model and its measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
@@ -118,39 +118,39 @@ pub struct Request {
     pub measurements: Vec<Measurement>,
 }
 
-/// A measurement beside what the device derived has.
+/// A measurement compared with the fitted device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Residual {
     /// Number of the measurement, from 1.
     pub row: usize,
-    /// Accesses per second, measured.
+    /// Measured accesses per second.
     pub measured_iops: f64,
-    /// Of the equation with the parameters derived.
+    /// Accesses per second by the equation with the derived parameters.
     pub fitted_iops: f64,
-    /// The second less the first, over the first.
+    /// Relative error: (fitted - measured) / measured.
     pub error: f64,
 }
 
-/// A device from measurements.
+/// A device fitted to measurements.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fitted {
-    /// The device; what no measurement is about has its default.
+    /// The device; unmeasured parameters have their defaults.
     pub device: DeviceModel,
-    /// The same as a file.
+    /// The device as a TOML file.
     pub toml: String,
-    /// Keys that were derived, in the order of the table.
+    /// Derived keys, in order of the table.
     pub derived: Vec<String>,
-    /// Keys that have their default.
+    /// Keys with default values.
     pub defaults: Vec<String>,
-    /// Every measurement beside the equation.
+    /// Residuals of all measurements.
     pub residuals: Vec<Residual>,
-    /// Measurements less parameters: at 0, residuals say nothing.
+    /// Measurements minus parameters: at 0, residuals are no evidence.
     pub degrees_of_freedom: usize,
-    /// What should be known about it.
+    /// Caveats of the fit.
     pub notes: Vec<String>,
 }
 
-/// The parameters of a model that are sums' factors, in order; rates as seconds per byte.
+/// The linear parameters of a model, in order; rates as seconds per byte.
 fn columns(model: Model) -> &'static [&'static str] {
     match model {
         Model::Rate => &["overhead", "seek", "read", "write"],
@@ -160,7 +160,7 @@ fn columns(model: Model) -> &'static [&'static str] {
     }
 }
 
-/// How often each parameter is in the time of an access.
+/// The coefficient of each parameter in the time of an access.
 fn row(model: Model, page: Bytes, of: &Measurement) -> [f64; 4] {
     let bytes = of.record.0 as f64;
     let switches = (of.record.0.div_ceil(page.0) - 1) as f64;
@@ -186,8 +186,8 @@ pub fn fit(request: &Request) -> Result<Fitted, Problem> {
     if *model == Model::Hdd {
         let problem = Problem::new("model", "hdd", "rate, ssd or nvme");
         return Err(Problem {
-            hint: Some("take its numbers from a data sheet, as the preset seagate-st2000nx0253 does".into()),
-            ..problem.saying("seek, rotation and read-ahead of a hard disk cannot be told apart by such measurements")
+            hint: Some("take its parameters from a data sheet, as the preset seagate-st2000nx0253 does".into()),
+            ..problem.saying("these measurements cannot separate seek, rotation and read-ahead of a hard disk")
         });
     }
     let rates = measurements
@@ -195,7 +195,7 @@ pub fn fit(request: &Request) -> Result<Fitted, Problem> {
         .enumerate()
         .map(|(i, of)| of.rate(i + 1))
         .collect::<Result<Vec<_>, _>>()?;
-    // One at a time: queues say how much is done at once, and nothing of how long it takes.
+    // Only queue depth 1: with a queue, throughput says nothing about the time of an access.
     let alone: Vec<usize> = (0..rates.len()).filter(|&i| measurements[i].queue_depth == 1).collect();
     if alone.is_empty() {
         let problem = Problem::new(
@@ -203,14 +203,14 @@ pub fn fit(request: &Request) -> Result<Fitted, Problem> {
             "no row with 1",
             "measurements with one access outstanding",
         );
-        return Err(problem.saying("times of accesses can be told where they do not wait for each other alone"));
+        return Err(problem.saying("access times can be measured only without queueing"));
     }
     let names = columns(*model);
     let scaled: Vec<[f64; 4]> = alone
         .iter()
         .map(|&i| row(*model, page, &measurements[i]).map(|factor| factor * rates[i]))
         .collect();
-    // What some row is about: of a direction that was measured, all parameters.
+    // A parameter takes part if a row measures its direction.
     let about = |j: usize| match (model, j) {
         (Model::Ssd | Model::Nvme, 0 | 2) => scaled.iter().any(|row| row[j] != 0.0),
         (Model::Ssd | Model::Nvme, _) => scaled.iter().any(|row| row[j - 1] != 0.0),
@@ -232,17 +232,17 @@ pub fn fit(request: &Request) -> Result<Fitted, Problem> {
             );
             return Err(Problem {
                 hint: Some(missing(*model).into()),
-                ..problem.saying("the measurements cannot tell these parameters apart")
+                ..problem.saying("the measurements cannot separate these parameters")
             });
         }
     };
     let mut values = [f64::NAN; 4];
     for (&j, &value) in asked.iter().zip(&solution) {
-        // Of what is zero but for rounding, the sign says nothing.
+        // A value of zero may be negative by rounding.
         if value < -1e-15 {
             let value = format!("{value:.3e} {}", if is_rate(names[j]) { "s/B" } else { "s" });
             let problem = Problem::new(names[j], value, "a parameter that is not negative");
-            return Err(problem.saying("the least squares are at an impossible device: another model is needed"));
+            return Err(problem.saying("the least-squares fit is not a valid device: use another model"));
         }
         values[j] = value.max(0.0);
     }
@@ -272,19 +272,19 @@ pub fn fit(request: &Request) -> Result<Fitted, Problem> {
     if fitted.degrees_of_freedom == 0 {
         fitted
             .notes
-            .push("as many measurements as parameters: that the residuals are 0 says nothing".into());
+            .push("with as many measurements as parameters, residuals of 0 are no evidence".into());
     }
     if !fitted.defaults.is_empty() {
         let keys = fitted.defaults.join(", ");
         fitted.notes.push(format!(
-            "no row is about {keys}: that is the default device, not this one"
+            "no row measures {keys}: the values are those of the default device"
         ));
     }
     if *model == Model::Ssd {
         fitted.defaults.extend(["channels".to_owned(), "ways".to_owned()]);
         fitted
             .notes
-            .push("channels and ways are defaults; writes were taken as without waits for dies".into());
+            .push("channels and ways are defaults; the fit assumes that writes never wait for dies".into());
     }
     fitted.device.check()?;
     let text = toml::to_string(&fitted.device);
@@ -305,7 +305,7 @@ fn missing(model: Model) -> &'static str {
     }
 }
 
-/// The device with the values derived; those that are none are defaults.
+/// The device with the derived values; missing values are defaults.
 fn device(model: Model, page: Bytes, values: &[f64; 4]) -> Result<DeviceModel, Problem> {
     let time = |j: usize, default: Time| match values[j] {
         value if value.is_nan() => default,
@@ -313,7 +313,7 @@ fn device(model: Model, page: Bytes, values: &[f64; 4]) -> Result<DeviceModel, P
     };
     let rate = |j: usize, default: Bandwidth| match values[j] {
         value if value.is_nan() => default,
-        // No time per byte that could be told from none: as fast as can be written.
+        // A time per byte of zero: the fastest rate that can be written.
         value => Bandwidth((1.0 / value).min(1e18)),
     };
     Ok(match model {
@@ -351,8 +351,8 @@ fn device(model: Model, page: Bytes, values: &[f64; 4]) -> Result<DeviceModel, P
     })
 }
 
-/// Lanes of an NVMe device, by Little's law: accesses per second x the time of one, where neither the queue nor the link
-/// was what kept it from more.
+/// Lanes of an NVMe device by Little's law: accesses per second times the time of one, if neither queue depth nor link
+/// limited the rate.
 fn lanes(fitted: &mut Fitted, measurements: &[Measurement], rates: &[f64]) {
     let DeviceModel::Nvme(nvme) = &mut fitted.device else {
         return;

@@ -4,20 +4,21 @@
 //! access to the platters = seek + rotational latency + transfer
 //! ```
 //!
-//! - **Seek**: a curve over the distance in tracks, a square root for short and a line for long ones ([`SeekCurve`]).
-//! - **Rotational latency**: drawn evenly between nothing and one rotation.
+//! - **Seek**: a curve over the distance in tracks, a square root for short and a line for long distances
+//!   ([`SeekCurve`]).
+//! - **Rotational latency**: uniform between zero and one rotation.
 //! - **Transfer**: at the rate of the zone (`geometry.rs`).
-//! - **Read-ahead**: after a read the disk goes on reading, at least [`Hdd::read_ahead`] bytes before anything else, and while
-//!   nothing else is to be done up to [`Hdd::read_ahead_most`]. A read of what is in the buffer does not wait for the
-//!   platters; of what is being read it waits for the rest alone (`read.rs`).
-//! - **Write-back cache**: a write is over when its data are in the cache. They are written when nothing else is to be
-//!   done, or when there is no more room, in the order that takes least (`write.rs`).
+//! - **Read-ahead**: after a read the disk keeps reading, at least [`Hdd::read_ahead`] bytes before any other work, and
+//!   up to [`Hdd::read_ahead_most`] while idle. A read of buffered data does not wait for the platters; a read of data
+//!   in progress waits for the rest (`read.rs`).
+//! - **Write-back cache**: a write ends when its data is in the cache. The disk writes the data while idle, or when the
+//!   cache is full, in the order that takes least time (`write.rs`).
 //!
-//! What needs the platters is served first come, first served. As in the paper, no platter is modeled: where under the head a
-//! byte comes by is a random number.
+//! Platter accesses are served first come, first served. As in the paper, rotation is not tracked: the rotational
+//! position of a byte is random.
 //!
-//! Bytes lie as follows: object 0 begins at address 0, on the outermost track; any other begins where a hash of its number
-//! says. An address beyond the capacity begins again at 0.
+//! Object 0 begins at address 0, on the outermost track; any other object begins at a hash of its number. Addresses
+//! wrap around at the capacity.
 
 mod geometry;
 mod read;
@@ -31,13 +32,13 @@ use serde::{Deserialize, Serialize};
 use crate::problem::{positive, rate, within};
 use crate::{Access, Device, Problem, Service};
 
-/// How long seeks take, from three times that data sheets have; they grow from the first to the last.
+/// Seek times, from three values of data sheets; they grow from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeekCurve {
     /// To the next track, with settling there.
     pub track_to_track: Time,
-    /// Over a third of all tracks, which is the mean distance of two random ones.
+    /// Over a third of all tracks, the mean distance of two random tracks.
     pub average: Time,
     /// Over all tracks.
     pub full_stroke: Time,
@@ -48,37 +49,37 @@ pub struct SeekCurve {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Hdd {
-    /// Space, 1 MiB to 1 PiB; says with the rates how many tracks there are.
+    /// Capacity, 1 MiB to 1 PiB; with the rates, it gives the number of tracks.
     pub capacity: Bytes,
     /// Rotations per minute, 60 to 100,000.
     #[schemars(range(min = 60, max = 100000))]
     pub rpm: u32,
     /// Rate of the outermost zone, where addresses begin; 1 kB/s to 1 TB/s.
     pub outer_rate: Bandwidth,
-    /// Rate of the innermost zone; 1 kB/s up to that of the outermost.
+    /// Rate of the innermost zone; 1 kB/s up to the outermost rate.
     pub inner_rate: Bandwidth,
-    /// Zones of as many tracks each, 1 to 64.
+    /// Number of zones, with equal numbers of tracks, 1 to 64.
     #[schemars(range(min = 1, max = 64))]
     pub zones: u32,
     /// Seeks before a read.
     pub read_seek: SeekCurve,
-    /// Seeks before a write, which have to settle better.
+    /// Seeks before a write, which include a longer settling time.
     pub write_seek: SeekCurve,
-    /// From an access to its first byte on the interface where no platter is needed.
+    /// Time from an access to its first byte on the interface, without the platters.
     pub command: Time,
     /// Rate of the interface to the host.
     pub interface: Bandwidth,
-    /// What is read after every read, before anything else is done.
+    /// Bytes read after every read, before any other work.
     pub read_ahead: Bytes,
-    /// How far it reads ahead while nothing else is to be done; at least `read_ahead`.
+    /// Maximum read-ahead while idle; at least `read_ahead`.
     pub read_ahead_most: Bytes,
-    /// Parts of the read buffer, each for a range of its own, 1 to 8; the one used least lately gives way.
+    /// Segments of the read buffer, 1 to 8, replaced by least recent use.
     #[schemars(range(min = 1, max = 8))]
     pub segments: u32,
-    /// Size of the write-back cache, at most 1 TiB; 0 B: a write is over when it is on the platters.
+    /// Size of the write-back cache, at most 1 TiB; 0 B: a write ends on the platters.
     pub write_cache: Bytes,
-    /// Ranges that the write-back cache holds, out of which the one that takes least is written next, 1 to 256; writes that
-    /// continue each other are one range.
+    /// Ranges that the write-back cache holds, 1 to 256; the range that takes least time is written next. Contiguous
+    /// writes are one range.
     #[schemars(range(min = 1, max = 256))]
     pub reorder: u32,
 }
@@ -113,12 +114,12 @@ impl Default for Hdd {
     }
 }
 
-/// What a [`Hdd`] remembers.
+/// The state of a [`Hdd`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HddState {
-    /// When the head is free of all that cannot be put off, in ps.
+    /// When the head has finished all mandatory work, in ps.
     free: u64,
-    /// The address behind the last byte that it has passed.
+    /// The address after the last byte that the head has passed.
     head: u64,
     /// When the interface is free, in ps.
     link: u64,
@@ -128,7 +129,7 @@ pub struct HddState {
     write: write::Cache,
 }
 
-/// An access as addresses: from its first byte to the one behind its last.
+/// An access as addresses: first byte, and the byte after its last.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     from: u64,
@@ -144,7 +145,7 @@ impl Range {
 impl Hdd {
     fn range(&self, access: Access) -> Range {
         let capacity = self.capacity.0.max(1);
-        // Files end up all over the disk.
+        // Files are spread over the disk.
         let begin = match access.object {
             0 => 0,
             object => {
@@ -159,19 +160,19 @@ impl Hdd {
         }
     }
 
-    /// When `bytes` that are there at `ready` cross the interface, asked for at `now`.
+    /// When `bytes` that are available at `ready` have crossed the interface, requested at `now`.
     fn deliver(&self, state: &mut HddState, now: Time, ready: Time, bytes: u64) -> Service {
         let there = now.max(ready) + self.command;
         let finish = there.max(Time(state.link)) + self.interface.time_for(Bytes(bytes));
-        // What waits for the platters leaves the interface to others until then; who comes is not known yet.
+        // Data that waits for the platters leaves the interface free; later accesses are not known yet.
         if ready <= now || Time(state.link) > there {
             state.link = finish.0;
         }
         Service::ending(now, self.command + self.interface.time_for(Bytes(bytes)), finish)
     }
 
-    /// Moves the head to an address, from `begin` on; when the first byte comes by. Of `candidates` that it could move to as
-    /// well, it is the one that comes by first.
+    /// Moves the head to an address, from `begin` on; returns when the first byte passes. The head may choose among
+    /// `candidates` and takes the first one to pass.
     fn position(
         &self,
         state: &mut HddState,
@@ -187,7 +188,8 @@ impl Hdd {
         begin + seek + self.rotational_latency(candidates, random)
     }
 
-    /// The least of so many waits, each evenly between nothing and one rotation: a rotation / (candidates + 1) on average.
+    /// The minimum of several waits, each uniform between zero and one rotation: rotation / (candidates + 1) on
+    /// average.
     fn rotational_latency(&self, candidates: u32, random: &mut Stream) -> Time {
         let least = (0..candidates.max(1)).map(|_| random.unit()).fold(1.0, f64::min);
         Time::from_ps_f64(self.rotation().0 as f64 * least)

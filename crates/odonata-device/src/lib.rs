@@ -1,9 +1,9 @@
-//! Storage devices: when an access ends.
+//! Storage devices: the end time of an access.
 //!
-//! A [`Device`] is asked `serve(state, now, access, random) -> (begin, finish)`. It has a queue of its own, folded into a small state
-//! of fixed size: the times at which its parts are free. So one call per access is all that a simulation pays, nothing is
-//! scheduled, and what a device does while nobody asks (reading ahead, writing out its cache) is caught up with when it is
-//! asked next. A state is `Copy`: a scheduler that takes an access back restores the cell that it saved before.
+//! A [`Device`] has one operation: `serve(state, now, access, random) -> (begin, finish)`. Its queue is part of a small
+//! state of fixed size: the times at which its parts are free. So a simulation pays one call per access and schedules
+//! no events. Background work (reading ahead, writing out the cache) is accounted for at the next access. A state is
+//! `Copy`: a scheduler that rolls back an access restores the saved cell.
 //!
 //! | model | what it has | source |
 //! |---|---|---|
@@ -12,9 +12,9 @@
 //! | [`Hdd`] | zones, seek curve, rotation, read-ahead, write-back cache | B. Parsons, V. Pai, "A mathematical hard disk timing model for full system simulation", ISPASS 2013 |
 //! | [`Nvme`] | latencies, lanes, rates | Little's law |
 //!
-//! Read in this order: [`device`](Device) says what a device promises, `rate.rs` is the shortest model, `ssd.rs` and
-//! `hdd.rs` those with a paper. [`Rules`] says which of several devices takes an access. [`bench`] drives a device alone, and
-//! [`fit`] derives parameters from measurements. Devices with a name are in `presets/`, each number with its source.
+//! Read in this order: [`device`](Device) is the interface, `rate.rs` the shortest model, `ssd.rs` and `hdd.rs` follow
+//! papers. [`Rules`] choose one of several devices for an access. [`bench`] measures a device alone, and [`fit`]
+//! derives parameters from measurements. Named devices are in `presets/`, with the source of each number.
 
 mod access;
 pub mod bench;
@@ -39,8 +39,8 @@ pub use rate::{Rate, RateState};
 pub use rules::{Choice, FileKind, Rule, Rules};
 pub use ssd::{Ssd, SsdState};
 
-/// Most things that a device does at once: its state has a time for each of them.
+/// Maximum number of parallel parts of a device: its state has a time for each.
 pub const MOST_PARALLEL: u32 = 64;
 
-/// The times at which parallel parts are free, in ps; in rows because serde knows arrays up to 32.
+/// The times at which parallel parts are free, in ps; nested because serde supports arrays up to 32.
 type FreeTimes = [[u64; 8]; 8];

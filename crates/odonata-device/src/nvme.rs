@@ -1,10 +1,10 @@
-//! A device behind NVM Express: many accesses at once, over a link with a rate for each direction.
+//! A device behind NVM Express: many concurrent accesses over a link with a rate per direction.
 //!
-//! An access takes one of `min(lanes, queue_depth)` places, first come first served, and holds it for its latency and until
-//! its data have crossed the link, one access of a direction after the other:
+//! An access takes one of `min(lanes, queue_depth)` slots, first come, first served. It holds the slot for its latency
+//! and until its data has crossed the link, which transfers one access per direction at a time:
 //!
-//! `t = latency + bytes / rate` alone; with `q` outstanding, by Little's law, `min(q, lanes, queue_depth) / t` accesses per
-//! second until the link is full.
+//! `t = latency + bytes / rate` alone; with `q` outstanding, by Little's law, `min(q, lanes, queue_depth) / t` accesses
+//! per second until the link is full.
 
 use odonata_engine::Stream;
 use odonata_units::{Bandwidth, Bytes, Time};
@@ -18,18 +18,18 @@ use crate::{Access, Device, FreeTimes, MOST_PARALLEL, Problem, Service};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Nvme {
-    /// From the start of a read to its first byte, more than 0.
+    /// Time from the start of a read to its first byte, more than 0.
     pub read_latency: Time,
-    /// From the start of a write to its first byte, more than 0.
+    /// Time from the start of a write to its first byte, more than 0.
     pub write_latency: Time,
     /// Rate of all reads together.
     pub read: Bandwidth,
     /// Rate of all writes together.
     pub write: Bandwidth,
-    /// Accesses that it serves at once, 1 to 64.
+    /// Accesses served concurrently, 1 to 64.
     #[schemars(range(min = 1, max = 64))]
     pub lanes: u32,
-    /// Accesses that its host hands to it at once, 1 to 65,535; more wait in front of it.
+    /// Accesses that the host submits concurrently, 1 to 65,535; more wait in the host.
     #[schemars(range(min = 1, max = 65535))]
     pub queue_depth: u32,
 }
@@ -47,17 +47,17 @@ impl Default for Nvme {
     }
 }
 
-/// What an [`Nvme`] device remembers.
+/// The state of an [`Nvme`] device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NvmeState {
-    /// When each place is free.
+    /// When each slot is free.
     places: FreeTimes,
     /// When the link is free for reads and for writes.
     link: [u64; 2],
 }
 
 impl Nvme {
-    /// How long an access of so many bytes takes where nothing else is under way.
+    /// Time of an access of `bytes` on an idle device.
     pub fn alone(&self, write: bool, bytes: u64) -> Time {
         let (latency, rate) = if write {
             (self.write_latency, self.write)
@@ -67,7 +67,7 @@ impl Nvme {
         latency + rate.time_for(Bytes(bytes))
     }
 
-    /// About how long one of many accesses keeps it from the next: on the link, or in one of the places.
+    /// Estimate of the time per access in a sequence: on the link, or in one of the slots.
     pub(crate) fn about(&self, write: bool, bytes: u64) -> Time {
         let rate = if write { self.write } else { self.read };
         let places = u64::from(self.lanes.min(self.queue_depth).clamp(1, MOST_PARALLEL));
@@ -81,7 +81,7 @@ impl Device for Nvme {
 
     fn serve(&self, state: &mut NvmeState, now: Time, access: Access, _: &mut Stream) -> Service {
         let places = self.lanes.min(self.queue_depth).min(MOST_PARALLEL) as usize;
-        // The first of those that are free first: which of them it is does not change any time.
+        // The first of the slots that are free earliest: the choice does not change any time.
         let place = (0..places)
             .min_by_key(|&place| state.places[place / 8][place % 8])
             .unwrap_or(0);

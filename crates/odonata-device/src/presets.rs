@@ -1,8 +1,8 @@
-//! Devices with a name. Each number has its source in the file, or says that there is none.
+//! Named devices. Each number has its source in the file, or a note that none is known.
 
 use crate::{DeviceModel, read};
 
-/// Names and files, in the order of the alphabet.
+/// Names and files, in alphabetical order.
 const PRESETS: [(&str, &str); 4] = [
     ("cori-bb", include_str!("../presets/cori-bb.toml")),
     ("datawarp-p3608", include_str!("../presets/datawarp-p3608.toml")),
@@ -37,7 +37,7 @@ mod tests {
     use crate::{Hdd, Nvme, Ssd};
 
     #[test]
-    fn every_preset_is_a_device_and_says_where_each_key_is_from() {
+    fn every_preset_is_a_device_with_a_source_for_each_key() {
         for name in names() {
             assert!(device(name).is_some(), "{name}");
             let mut sources = false;

@@ -1,26 +1,26 @@
-//! What is wrong with a setting: its key, its value, what was expected.
+//! Errors in settings: key, value, expectation.
 
 use std::fmt;
 
-/// A setting that no device can work with.
+/// An invalid setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Problem {
     /// The key, from the outermost table on: `hdd.read_seek.average`.
     pub key: String,
-    /// What is wrong, in words.
+    /// The problem, in words.
     pub message: String,
-    /// The value that was seen.
+    /// The value found.
     pub value: Option<String>,
-    /// What would have been right.
+    /// The expectation.
     pub expected: String,
-    /// What to do about it.
+    /// A remedy.
     pub hint: Option<String>,
-    /// Line of the file, from 1, where it is known.
+    /// Line of the file, from 1, if known.
     pub line: Option<u32>,
 }
 
 impl Problem {
-    /// `key` has `value` where `expected` was.
+    /// A problem at `key`: `value` instead of `expected`.
     pub(crate) fn new(key: &str, value: impl fmt::Display, expected: impl fmt::Display) -> Self {
         Problem {
             key: key.into(),
@@ -63,7 +63,7 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// That `value` lies between `least` and `most`.
+/// Checks that `value` is from `least` to `most`.
 pub(crate) fn within<T: PartialOrd + fmt::Display>(key: &str, value: T, least: T, most: T) -> Result<(), Problem> {
     if value >= least && value <= most {
         return Ok(());
@@ -71,12 +71,12 @@ pub(crate) fn within<T: PartialOrd + fmt::Display>(key: &str, value: T, least: T
     Err(Problem::new(key, value, format_args!("{least} to {most}")))
 }
 
-/// That a time is not zero.
+/// Checks that a time is not zero.
 pub(crate) fn positive(key: &str, value: odonata_units::Time) -> Result<(), Problem> {
     within(key, value, odonata_units::Time(1), odonata_units::Time::LONGEST)
 }
 
-/// That a rate is one: parameters that a program has put together never went through the reader of units.
+/// Checks that a rate is valid: parameters built by a program bypass the parser of units.
 pub(crate) fn rate(key: &str, value: odonata_units::Bandwidth) -> Result<(), Problem> {
     within(
         key,

@@ -1,8 +1,8 @@
-//! A device with fixed rates and a seek, first come first served:
+//! A device with fixed rates and a seek, first come, first served:
 //!
 //! `t = overhead + bytes / rate + (0 if sequential, else seek)`
 //!
-//! An access is *sequential* when its object is the one accessed last and its offset lies in `[position, position +
+//! An access is *sequential* if its object is the last one accessed and its offset is in `[position, position +
 //! seek_window]`. This is the device of MFNetSim's burst-buffer study (there: 5,700 MiB/s, 20 us, 2.5 ms, 512 B).
 
 use odonata_engine::Stream;
@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::problem::rate;
 use crate::{Access, Device, Problem, Service};
 
-/// A device with fixed rates: an access takes overhead + bytes / rate, and a seek where it does not continue the last
-/// one. Default: the burst buffer of the MFNetSim case study, without its seek.
+/// A device with fixed rates: an access takes overhead + bytes / rate, and a seek if it does not continue the last one.
+/// Default: the burst buffer of the MFNetSim case study, without its seek.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rate {
@@ -24,9 +24,9 @@ pub struct Rate {
     pub write: Bandwidth,
     /// Fixed time per access.
     pub overhead: Time,
-    /// Added to an access that does not continue the last one.
+    /// Time added to an access that does not continue the last one.
     pub seek: Time,
-    /// How far behind the last byte of an access, in the same object, the next may start and still continue it.
+    /// Maximum gap after the last byte of an access at which the next one, in the same object, still continues it.
     pub seek_window: Bytes,
 }
 
@@ -43,32 +43,32 @@ impl Default for Rate {
     }
 }
 
-/// What a [`Rate`] device remembers.
+/// The state of a [`Rate`] device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateState {
     /// The object accessed last; initially 0.
     pub object: u64,
-    /// The byte behind the last one accessed; initially 0.
+    /// The byte after the last one accessed; initially 0.
     pub position: u64,
-    /// Accesses so far that paid for a seek.
+    /// Number of accesses with a seek.
     pub seeks: u64,
-    /// When it has done all that was asked of it, in ps.
+    /// When all accesses are done, in ps.
     pub free: u64,
 }
 
 impl Rate {
-    /// That of writes, or of reads.
+    /// The rate of writes or reads.
     pub(crate) fn rate(&self, write: bool) -> Bandwidth {
         if write { self.write } else { self.read }
     }
 
-    /// Whether `access` continues one that ended there: in that object, before that byte.
+    /// Whether `access` continues an access that ended at this position of this object.
     pub fn continues(&self, (object, position): (u64, u64), access: Access) -> bool {
         let ahead = access.offset.checked_sub(position);
         access.object == object && ahead.is_some_and(|bytes| bytes <= self.seek_window.0)
     }
 
-    /// How long `access` keeps the device busy; moves `state` on to the end of the access, but for the time.
+    /// Service time of `access`; updates `state` except for its time.
     pub fn service_time(&self, state: &mut RateState, access: Access) -> Time {
         let rate = self.rate(access.write);
         let mut time = self.overhead + rate.time_for(Bytes(access.bytes));
@@ -87,7 +87,7 @@ impl Device for Rate {
 
     fn serve(&self, state: &mut RateState, now: Time, access: Access, _: &mut Stream) -> Service {
         let begin = now.max(Time(state.free));
-        // Of an access without bytes and overhead: the clock has to move.
+        // An access without bytes and overhead still takes time.
         let finish = begin + self.service_time(state, access).max(Time(1));
         state.free = finish.0;
         Service { begin, finish }

@@ -1,6 +1,7 @@
-//! Which of a server's devices takes an access: the first rule that fits.
+//! The choice among a server's devices: the first matching rule decides.
 //!
-//! The storage-side burst buffers of MFNetSim have two rules: below 64 KB the SSD, all else the hard disk.
+//! The storage-side burst buffers of MFNetSim have two rules: requests below 64 KB go to the SSD, all others to the
+//! hard disk.
 
 use odonata_units::Bytes;
 use schemars::JsonSchema;
@@ -8,41 +9,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::Problem;
 
-/// What a file is for.
+/// The purpose of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileKind {
     /// Data that a job reads.
     Input,
-    /// Data that a job leaves behind.
+    /// Data that a job produces.
     Output,
-    /// State that a job can be resumed from.
+    /// State to resume a job from.
     Checkpoint,
-    /// Data that is not needed after the job.
+    /// Data not needed after the job.
     Scratch,
 }
 
-/// One rule. It fits an access for which all that it says is true; one that says nothing fits all.
+/// One rule. It matches an access if all its conditions hold; a rule without conditions matches all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Name of the device that takes what fits.
+    /// Name of the device for matching accesses.
     pub device: String,
-    /// Requests of fewer bytes than this, at least 1 B. Default: of any size.
+    /// Requests of fewer bytes than this, at least 1 B. Default: any size.
     #[serde(default)]
     pub below: Option<Bytes>,
-    /// Files of these kinds; servers of scenarios know no kinds yet. Default: of any kind.
+    /// Files of these kinds; scenarios do not set kinds yet. Default: any kind.
     #[serde(default)]
     pub files: Option<Vec<FileKind>>,
 }
 
-/// The rules of a server, the first that fits counts; the last fits all.
+/// The rules of a server; the first match decides, and the last rule matches all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Rules(pub Vec<Rule>);
 
 impl Rules {
-    /// Requests below `threshold` to the device `small`, all others to `large`.
+    /// Requests below `threshold` go to the device `small`, all others to `large`.
     pub fn by_size(threshold: Bytes, small: &str, large: &str) -> Self {
         let rule = |device: &str, below| Rule {
             device: device.into(),
@@ -52,7 +53,7 @@ impl Rules {
         Rules(vec![rule(small, Some(threshold)), rule(large, None)])
     }
 
-    /// With the numbers of the devices in place of their names, if there is a device for everything.
+    /// The rules with device numbers instead of names, if every access has a device.
     pub fn resolve(&self, devices: &[&str]) -> Result<Choice, Problem> {
         let mut choice = Choice { rules: Vec::new() };
         for (number, rule) in self.0.iter().enumerate() {
@@ -63,10 +64,10 @@ impl Rules {
                 return Err(problem.saying("there is no such device"));
             };
             if rule.below == Some(Bytes::ZERO) {
-                return Err(Problem::new(&key("below"), Bytes::ZERO, "1 B or more").saying("no request is smaller"));
+                return Err(Problem::new(&key("below"), Bytes::ZERO, "1 B or more").saying("no request is that small"));
             }
             if let Some([]) = rule.files.as_deref() {
-                return Err(Problem::new(&key("files"), "[]", "a kind of file").saying("no file is of no kind"));
+                return Err(Problem::new(&key("files"), "[]", "a kind of file").saying("a rule for no kind of file"));
             }
             let kinds = rule.files.iter().flatten().fold(0, |set, &kind| set | bit(kind));
             choice.rules.push(Resolved {
@@ -84,9 +85,9 @@ impl Rules {
             Some(_) => {
                 let expected = "a last rule with nothing but a device";
                 Err(Problem::new(&(self.0.len() - 1).to_string(), "a condition", expected)
-                    .saying("some requests would have no device"))
+                    .saying("some requests have no device"))
             }
-            None => Err(Problem::new("", "no rule", "a rule with a device").saying("no request would have a device")),
+            None => Err(Problem::new("", "no rule", "a rule with a device").saying("no request has a device")),
         }
     }
 }
@@ -102,20 +103,20 @@ struct Resolved {
     kinds: u8,
 }
 
-/// Rules with devices by number; without rules, all is for the first.
+/// Rules with device numbers; without rules, the first device takes all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     rules: Vec<Resolved>,
 }
 
 impl Choice {
-    /// The device for a request of `bytes` of a file of this kind; one of no known kind fits rules without kinds alone.
+    /// The device for a request of `bytes` of a file of this kind; an unknown kind matches only rules without kinds.
     pub fn device(&self, bytes: u64, kind: Option<FileKind>) -> usize {
         let fits = |rule: &&Resolved| {
             let kinds = rule.kinds == u8::MAX || kind.is_some_and(|kind| rule.kinds & bit(kind) != 0);
             kinds && (bytes < rule.below || rule.below == u64::MAX)
         };
-        // The last rule fits all.
+        // The last rule matches all.
         self.rules.iter().find(fits).map_or(0, |rule| rule.device as usize)
     }
 }
@@ -158,9 +159,9 @@ mod tests {
             refused(r#"[{"device": "tape"}]"#),
             "0.device: there is no such device, found \"tape\", expected one of hdd, ssd"
         );
-        assert!(refused(r#"[{"device": "ssd", "below": "64 kB"}]"#).contains("some requests would have no device"));
+        assert!(refused(r#"[{"device": "ssd", "below": "64 kB"}]"#).contains("some requests have no device"));
         assert!(refused(r#"[{"device": "ssd", "below": "0 B"}, {"device": "hdd"}]"#).contains("0.below"));
         assert!(refused(r#"[{"device": "ssd", "files": []}, {"device": "hdd"}]"#).contains("0.files"));
-        assert!(refused("[]").contains("no request would have a device"));
+        assert!(refused("[]").contains("no request has a device"));
     }
 }

@@ -1,7 +1,7 @@
-//! A solid-state disk of several channels with several ways each: J. Yoo, Y. Won, S. Kang, J. Choi, S. Yoon, J. Cha,
+//! A solid-state disk with several channels of several ways: J. Yoo, Y. Won, S. Kang, J. Choi, S. Yoon, J. Cha,
 //! "Analytical model of SSD parallelism", SIMULTECH 2014.
 //!
-//! One page after the other is handed to the next flash die, a *switch* after the one before; a die holds one page at a time.
+//! Pages are dispatched one after the other to the next flash die, a *switch* apart; a die holds one page at a time.
 //! With `rho = channels x ways` dies, an access of `N` pages to an idle device takes
 //!
 //! ```text
@@ -9,10 +9,10 @@
 //! read:  T_r = R_ch (N - 1) + R_page
 //! ```
 //!
-//! which are the equations of the paper: a cycle is one page for every die, and the next waits for the first of them. For
-//! reads the paper has no such wait, since there `R_page <= R_ch rho`; where a user's numbers are others, reads wait for dies as
-//! writes do. Accesses under way at once share the dies and the hand-out in the order in which they came, which is where
-//! the paper stops; an access to a device that is idle is the paper's to the picosecond.
+//! These are the paper's equations: a cycle is one page per die, and the next cycle waits for the first die. The paper
+//! has no such wait for reads, because there `R_page <= R_ch rho`; with other parameters, reads wait for dies like
+//! writes. Concurrent accesses share dies and dispatch in order of arrival, which the paper does not cover; an access
+//! to an idle device equals the paper to the picosecond.
 
 use odonata_engine::Stream;
 use odonata_units::{Bytes, Time};
@@ -26,7 +26,7 @@ use crate::{Access, Device, FreeTimes, MOST_PARALLEL, Problem, Service};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ssd {
-    /// What a die reads or writes at once, 512 B to 1 GiB.
+    /// Bytes that a die reads or writes at once, 512 B to 1 GiB.
     pub page: Bytes,
     /// Channels, at least 1; channels x ways is at most 64.
     #[schemars(range(min = 1, max = 64))]
@@ -34,13 +34,13 @@ pub struct Ssd {
     /// Dies of a channel, at least 1.
     #[schemars(range(min = 1, max = 64))]
     pub ways: u32,
-    /// R_page: how long the read of one page takes, more than 0.
+    /// R_page: time to read one page, more than 0.
     pub page_read: Time,
-    /// W_page: how long the write of one page takes, more than 0.
+    /// W_page: time to write one page, more than 0.
     pub page_write: Time,
-    /// R_ch: from handing a read to one die to handing the next to another.
+    /// R_ch: time between dispatching reads to two dies.
     pub read_switch: Time,
-    /// W_ch: from handing a write to one die to handing the next to another.
+    /// W_ch: time between dispatching writes to two dies.
     pub write_switch: Time,
 }
 
@@ -58,21 +58,21 @@ impl Default for Ssd {
     }
 }
 
-/// What an [`Ssd`] remembers.
+/// The state of an [`Ssd`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SsdState {
     /// When each die is free.
     dies: FreeTimes,
-    /// When the next page can be handed out.
+    /// When the next page can be dispatched.
     handing: u64,
-    /// The die that gets the next page.
+    /// The die for the next page.
     next: u32,
     /// When the last write ends.
     written: u64,
 }
 
 impl Ssd {
-    /// The paper's rho: pages under way at once at most.
+    /// The paper's rho: maximum number of concurrent pages.
     pub fn dies(&self) -> u32 {
         self.channels.saturating_mul(self.ways).clamp(1, MOST_PARALLEL)
     }
@@ -84,7 +84,7 @@ impl Ssd {
         last / page - access.offset / page + 1
     }
 
-    /// How long a die has a page, and the switch to the next.
+    /// Time of a page on a die, and the switch to the next.
     fn work(&self, write: bool) -> (Time, Time) {
         if write {
             (self.page_write, self.write_switch)
@@ -93,7 +93,7 @@ impl Ssd {
         }
     }
 
-    /// The equation of the paper: how long an access of so many pages, one at least, takes on an idle device.
+    /// The paper's equation: time of an access of `pages` pages, at least one, on an idle device.
     pub fn alone(&self, write: bool, pages: u64) -> Time {
         let (work, switch) = self.work(write);
         let dies = u64::from(self.dies());
@@ -101,14 +101,14 @@ impl Ssd {
         switch.times(pages - 1) + wait.times(pages.div_ceil(dies) - 1) + work
     }
 
-    /// About how long one of many accesses keeps it from the next: until its pages are handed out.
+    /// Estimate of the time per access in a sequence: until its pages are dispatched.
     pub(crate) fn about(&self, write: bool, bytes: u64) -> Time {
         let (work, switch) = self.work(write);
         let pages = bytes.div_ceil(self.page.0.max(1));
         switch.max(Time(work.0 / u64::from(self.dies()))).times(pages)
     }
 
-    /// Hands out one page; when it is done.
+    /// Dispatches one page and returns its end.
     fn page(&self, state: &mut SsdState, now: Time, work: Time, switch: Time) -> Time {
         let die = &mut state.dies[state.next as usize / 8][state.next as usize % 8];
         let begin = now.max(Time(state.handing)).max(Time(*die));
@@ -129,8 +129,8 @@ impl Device for Ssd {
         let mut pages = self.pages(access);
         let alone = self.alone(access.write, pages);
         let mut finish = now;
-        // After two cycles each further one is a copy of the one before, later by what takes longest: writing a page, or
-        // handing one to every die. Long accesses need not be gone through page by page.
+        // From the third cycle on, each cycle repeats the previous one, shifted by the slower of a page write and a
+        // dispatch to every die. So long accesses need no loop over their pages.
         if pages > 3 * dies {
             for _ in 0..2 * dies {
                 self.page(state, now, work, switch);

@@ -1,4 +1,4 @@
-//! Devices against closed forms, to the picosecond where nothing is random.
+//! Devices against closed forms, to the picosecond if nothing is random.
 
 use odonata_device::bench::{Pattern, Workload, run};
 use odonata_device::{Access, Device, DeviceModel, Hdd, HddState, Nvme, Rate, RateState, SeekCurve, Ssd, SsdState};
@@ -10,7 +10,7 @@ fn random() -> Stream {
     Stream::new(1, 0, Purpose::Device)
 }
 
-/// When an access to an SSD that nobody has accessed before ends.
+/// End time of an access to a fresh SSD.
 fn alone(ssd: &Ssd, access: Access) -> u64 {
     ssd.start(&mut SsdState::default(), Time::ZERO, access, &mut random()).0
 }
@@ -33,7 +33,7 @@ fn an_ssd_that_hands_out_pages_in_no_time_takes_a_cycle_per_channels_times_ways_
         let device = ssd(channels, ways, 700_000_000, 0);
         for cycles in [1, 2, 3, 4, 17, 1_000_000] {
             let pages = cycles * u64::from(channels * ways);
-            // Cycles per page x pages / (channels x ways).
+            // Time per page x pages / (channels x ways).
             assert_eq!(alone(&device, Access::write(0, pages * 4_096)), 700_000_000 * cycles);
             // One page more is one cycle more.
             assert_eq!(
@@ -45,7 +45,7 @@ fn an_ssd_that_hands_out_pages_in_no_time_takes_a_cycle_per_channels_times_ways_
 }
 
 #[test]
-fn a_write_to_an_idle_ssd_takes_what_yoo_s_equation_says() {
+fn a_write_to_an_idle_ssd_follows_yoo_s_equation() {
     for (channels, ways) in [(1, 1), (3, 1), (4, 2), (7, 9)] {
         let dies = u64::from(channels * ways);
         for (work, switch) in [
@@ -67,18 +67,18 @@ fn a_write_to_an_idle_ssd_takes_what_yoo_s_equation_says() {
 }
 
 #[test]
-fn a_read_of_an_idle_ssd_takes_what_yoo_s_equation_says() {
+fn a_read_of_an_idle_ssd_follows_yoo_s_equation() {
     let device = Ssd::default();
     for pages in (1..200).chain([4_096, 1_000_003]) {
         let expected = 9_601_000 * (pages - 1) + 118_000_000;
         assert_eq!(alone(&device, Access::read(0, pages * 4_096)), expected);
     }
-    // What begins within a page touches it as well.
+    // An access that begins within a page touches it as well.
     assert_eq!(alone(&device, Access::read(4_095, 2)), 9_601_000 + 118_000_000);
     assert_eq!(alone(&device, Access::read(4_095, 0)), 118_000_000);
 }
 
-/// Long accesses are not gone through page by page; what is behind them must not notice.
+/// The shortcut for long accesses leaves the state of the page-by-page loop.
 #[test]
 fn an_access_leaves_an_ssd_as_its_pages_one_by_one_do() {
     let mut choices = Stream::new(7, 0, Purpose::Device);
@@ -101,7 +101,7 @@ fn an_access_leaves_an_ssd_as_its_pages_one_by_one_do() {
 
 #[test]
 fn accesses_to_an_ssd_at_once_share_its_dies() {
-    // As many reads as there are dies, one page each, are one switch apart; the next waits for a die.
+    // As many single-page reads as dies are one switch apart; the next read waits for a die.
     let device = ssd(4, 2, 1_000, 10);
     let mut state = SsdState::default();
     let mut read = || {
@@ -131,9 +131,9 @@ fn a_rate_device_takes_overhead_transfer_and_seek_first_come_first_served() {
     let write = 20_000_000 + (2e18_f64 / (5_700.0 * 1_048_576.0)).round() as u64;
     let seek = 2_500_000_000;
     assert_eq!(start(0, Access::read(0, 1_000_000)), read);
-    // It continues the last one, and waits for it.
+    // It continues the last access, and waits for it.
     assert_eq!(start(1, Access::write(1_000_000, 1_000_000)), read + write);
-    // 512 B on are still a continuation, 513 B are not; nor is what lies before, or another object.
+    // A gap of 512 B is still sequential; 513 B, a lower offset, or another object is not.
     let mut at = read + write;
     let mut next = |now: &mut u64, access, expected: u64| {
         assert_eq!(start(*now, access) - *now, expected);
@@ -172,14 +172,14 @@ fn nvme_devices_keep_little_s_law_at_every_queue_depth() {
             let figures = run(&DeviceModel::Nvme(device), workload).unwrap();
             let expected = (f64::from(queue_depth.min(16)) / alone_s).min(most);
             let error = figures.iops / expected - 1.0;
-            // It takes a moment to fill and to empty.
+            // Filling and draining the queue takes a moment.
             assert!((-0.01..1e-9).contains(&error), "{pattern:?} {queue_depth}: {error}");
-            // Little's law of what was measured: as many are under way as rate x latency.
+            // Little's law on the measured figures: accesses in flight = rate x latency.
             let under_way = figures.iops * figures.latency_us.mean / 1e6;
             assert!((under_way / f64::from(queue_depth) - 1.0).abs() < 0.011, "{under_way}");
         }
     }
-    // A queue shorter than the lanes is what counts.
+    // A queue shorter than the lanes is the limit.
     let short = Nvme {
         queue_depth: 2,
         ..device
@@ -206,7 +206,7 @@ fn one_access_to_an_nvme_device_takes_latency_and_transfer() {
     assert_eq!(finish, Time(5) + Time::from_ns(20_000 + 1_000_000));
 }
 
-/// A disk with two zones of 100 and 50 MB/s, one behind the other at two thirds of its space.
+/// A disk with two zones of 100 and 50 MB/s that meet at two thirds of its capacity.
 fn disk() -> Hdd {
     Hdd {
         capacity: Bytes(3_000_000_000),
@@ -243,7 +243,7 @@ fn a_stream_has_the_rate_of_its_zone() {
         }
         assert_eq!(state.seeks, u64::from(from > 0));
     }
-    // Across the border each part has its own rate.
+    // Across the border, each part has the rate of its zone.
     let mut state = HddState::default();
     let first = disk.start(
         &mut state,
@@ -277,7 +277,7 @@ fn seeks_have_the_three_times_of_a_data_sheet_and_a_square_root_between() {
 
 #[test]
 fn random_reads_take_a_seek_and_half_a_rotation_on_average() {
-    // One zone, so that addresses are distances; no read-ahead, so that nothing is in the buffer.
+    // One zone, so addresses are distances; no read-ahead, so the buffer is empty.
     let disk = Hdd {
         outer_rate: Bandwidth(100e6),
         inner_rate: Bandwidth(100e6),
@@ -303,10 +303,10 @@ fn random_reads_take_a_seek_and_half_a_rotation_on_average() {
     }
     let rotation = disk.rotation().0 as f64;
     let rotational = (now.0 - seeks) as f64 / count as f64 - 4_096.0 * 1e12 / 100e6;
-    // Evenly drawn: the mean of 20,000 has a standard deviation of rotation / sqrt(12 x 20,000).
+    // Uniform draws: the mean of 20,000 has a standard deviation of rotation / sqrt(12 x 20,000).
     let deviations = (rotational - rotation / 2.0) / (rotation / (12.0 * count as f64).sqrt());
     assert!(deviations.abs() < 4.0, "{deviations} standard deviations");
-    // And the seek of two random addresses: sqrt and line, integrated over the distances 2 (1 - x).
+    // The seek between two random addresses: square root and line, integrated over the distances 2 (1 - x).
     let mean_ms = seeks as f64 / count as f64 / 1e9;
     assert!((7.3..8.6).contains(&mean_ms), "{mean_ms} ms");
 }
@@ -338,11 +338,11 @@ fn a_full_cache_of_random_writes_takes_a_seek_and_the_best_rotation_of_many() {
 }
 
 #[test]
-fn what_is_in_the_buffer_does_not_wait_for_the_platters() {
+fn buffered_data_do_not_wait_for_the_platters() {
     let disk = Hdd::default();
     let (mut state, mut random) = (HddState::default(), random());
     let first = disk.start(&mut state, Time::ZERO, Access::read(0, 1 << 20), &mut random);
-    // A read far away, asked for at the same moment, and a hit while it is under way.
+    // A distant read, requested at the same time, and a hit during it.
     let far = disk.start(&mut state, first, Access::read(1_000_000_000_000, 4_096), &mut random);
     let hit = disk.start(&mut state, first + Time(1), Access::read(4_096, 4_096), &mut random);
     assert_eq!(
@@ -350,21 +350,21 @@ fn what_is_in_the_buffer_does_not_wait_for_the_platters() {
         first + Time(1) + disk.command + disk.interface.time_for(Bytes(4_096))
     );
     assert!(far > hit + Time::from_ns(1_000_000));
-    // A write finds room in the cache meanwhile, as soon as the interface is free.
+    // A write fits the cache meanwhile, once the interface is free.
     let write = disk.start(&mut state, hit, Access::write(0, 4_096), &mut random);
     assert_eq!(write, hit + disk.command + disk.interface.time_for(Bytes(4_096)));
 }
 
 #[test]
-fn what_was_read_ahead_while_nobody_asked_is_there() {
+fn data_read_ahead_while_idle_are_available() {
     let disk = Hdd::default();
     let (mut state, mut random) = (HddState::default(), random());
     let first = disk.start(&mut state, Time::ZERO, Access::read(0, 4_096), &mut random);
-    // In 10 ms it reads 1.36 MB on; the first million of them is delivered at the interface's rate.
+    // In 10 ms the disk reads 1.36 MB ahead; the first million bytes arrive at the interface's rate.
     let later = first + Time::from_ns(10_000_000);
     let hit = disk.start(&mut state, later, Access::read(4_096, 1_000_000), &mut random);
     assert_eq!(hit, later + disk.command + disk.interface.time_for(Bytes(1_000_000)));
-    // Of 2 MB, what is not there yet is waited for: the head has passed byte 4,096 at `first`.
+    // A read of 2 MB waits for the missing part: the head passed byte 4,096 at `first`.
     let mut state = HddState::default();
     let first = disk.start(&mut state, Time::ZERO, Access::read(0, 4_096), &mut random);
     let rest = disk.start(
@@ -376,7 +376,7 @@ fn what_was_read_ahead_while_nobody_asked_is_there() {
     assert_eq!(rest, first + disk.outer_rate.time_for(Bytes(2_000_000)));
 }
 
-/// Once the cache is full, a write waits until the one under way is on the platters, and no longer.
+/// With a full cache, a write waits until the current range is on the platters, and no longer.
 #[test]
 fn a_write_to_a_full_cache_waits_for_the_next_range_to_be_written() {
     let disk = Hdd {
@@ -392,7 +392,7 @@ fn a_write_to_a_full_cache_waits_for_the_next_range_to_be_written() {
         if number < 4 {
             assert_eq!(finish - now, delivered);
         } else {
-            // Seek, the least of four rotational latencies, transfer: between 0 and one rotation behind the last one.
+            // Seek, the minimum of four rotational latencies, transfer: zero to one rotation after the last one.
             let wait = (finish - now).seconds();
             assert!((0.9e-3..11e-3).contains(&wait), "{number}: {wait}");
         }

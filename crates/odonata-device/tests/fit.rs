@@ -1,4 +1,4 @@
-//! Parameters from measurements: what is derived, how well, and what is refused.
+//! Parameters from measurements: derived values, their accuracy, and refused inputs.
 
 use odonata_device::bench::{Pattern, Workload, run};
 use odonata_device::fit::{Fitted, Measurement, Model, Operation, Order, Request, fit};
@@ -23,13 +23,13 @@ fn measurement(pattern: Pattern, record: u64, queue_depth: u32, iops: f64) -> Me
     }
 }
 
-/// What the device itself does.
+/// A measurement of the device itself.
 fn measured(device: &DeviceModel, pattern: Pattern, record: u64, queue_depth: u32) -> Measurement {
     let workload = Workload {
         pattern,
         record: Some(Bytes(record)),
         queue_depth,
-        // From its beginning to its end once: going back would be a seek.
+        // Each access is sequential and none wraps around, which would be a seek.
         file: Bytes(5_000 * record),
         accesses: Some(5_000),
         ..Workload::default()
@@ -56,9 +56,9 @@ const PATTERNS: [Pattern; 4] = [
     Pattern::RandomWrite,
 ];
 
-/// Measured by the runner and derived again, every model gets its own parameters back.
+/// Every model recovers its own parameters from measurements by the runner.
 #[test]
-fn devices_are_derived_from_what_they_do() {
+fn devices_are_derived_from_measurements() {
     let rate = Rate {
         read: Bandwidth(2e9),
         write: Bandwidth(1e9),
@@ -96,7 +96,7 @@ fn devices_are_derived_from_what_they_do() {
         panic!("it has pages");
     };
     assert!(close(derived.page_read.seconds(), 118e-6) && close(derived.write_switch.seconds(), 10.074e-6));
-    assert!(found.notes[0].contains("says nothing") && found.degrees_of_freedom == 0);
+    assert!(found.notes[0].contains("no evidence") && found.degrees_of_freedom == 0);
     assert_eq!(read(&found.toml), Ok(found.device));
 
     let nvme = Nvme {
@@ -157,10 +157,10 @@ fn table_one_gives_the_preset() {
 }
 
 #[test]
-fn what_measurements_cannot_tell_is_refused_by_name() {
+fn parameters_that_measurements_cannot_separate_are_refused_by_name() {
     let reads = |record| measurement(Pattern::SequentialRead, record, 1, 1e9 / record as f64);
     let refused = |model, rows: Vec<Measurement>| fitted(model, rows).unwrap_err();
-    // One size of records: neither overhead nor rate.
+    // One record size: neither overhead nor rate.
     let problem = refused(Model::Nvme, vec![reads(4_096), reads(4_096)]);
     assert_eq!(problem.key, "read_latency, read");
     assert!(problem.hint.unwrap().contains("two sizes"));
@@ -169,7 +169,7 @@ fn what_measurements_cannot_tell_is_refused_by_name() {
     // Single pages alone.
     let problem = refused(Model::Ssd, vec![reads(4_096)]);
     assert_eq!(problem.key, "read_switch");
-    // All of them random: the seek cannot be told from the overhead.
+    // All measurements are random: seek and overhead cannot be separated.
     let random = |record, iops| measurement(Pattern::RandomRead, record, 1, iops);
     let problem = refused(Model::Rate, vec![random(4_096, 9_000.0), random(1 << 20, 800.0)]);
     assert_eq!(problem.key, "overhead, seek");
@@ -180,13 +180,13 @@ fn what_measurements_cannot_tell_is_refused_by_name() {
     // A larger record that takes less time.
     let problem = refused(Model::Nvme, vec![random(4_096, 1_000.0), random(8_192, 2_000.0)]);
     assert_eq!(problem.key, "read");
-    assert!(problem.message.contains("impossible device"), "{problem}");
+    assert!(problem.message.contains("not a valid device"), "{problem}");
     let problem = refused(Model::Hdd, vec![reads(4_096)]);
-    assert!(problem.message.contains("cannot be told apart") && problem.hint.unwrap().contains("data sheet"));
+    assert!(problem.message.contains("cannot separate") && problem.hint.unwrap().contains("data sheet"));
 }
 
 #[test]
-fn measurements_that_are_none_are_refused_by_row() {
+fn invalid_measurements_are_refused_by_row() {
     let good = measurement(Pattern::RandomRead, 4_096, 1, 1e5);
     let cases = [
         (Measurement { iops: None, ..good }, "row 2: iops"),

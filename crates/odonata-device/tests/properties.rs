@@ -1,11 +1,11 @@
-//! What every device keeps, under thousands of random accesses: time moves on, seeds decide, a state can be taken back.
+//! Properties of every device under thousands of random accesses: time advances, seeds decide, a state can be restored.
 
 use odonata_device::{Access, Device, DeviceModel, DeviceState, Hdd, Nvme, Rate, Ssd, presets};
 use odonata_engine::random::Purpose;
 use odonata_engine::{Digest, Journalled, Savepoint, Speculative, Store, Stream};
 use odonata_units::{Bandwidth, Bytes, Time};
 
-/// Presets, and what is at the edges of what can be set.
+/// Presets, and devices with extreme parameters.
 fn devices() -> Vec<(String, DeviceModel)> {
     let mut devices: Vec<_> = presets::names()
         .map(|name| (name.to_owned(), presets::device(name).unwrap()))
@@ -70,7 +70,7 @@ fn devices() -> Vec<(String, DeviceModel)> {
     devices
 }
 
-/// The access number `n` of a workload that has everything: streams, random places, all sizes, several objects, pauses.
+/// Access number `n` of a mixed workload: streams, random offsets, all sizes, several objects, pauses.
 fn access(choices: &mut Stream, now: &mut Time) -> Access {
     let kind = choices.below(8);
     let write = choices.below(2) == 1;
@@ -121,7 +121,7 @@ fn every_access_ends_later_than_it_begins_and_a_flush_not_before_it() {
     }
 }
 
-/// The same state, the same draws: more bytes never end earlier, and an access that begins later never ends earlier.
+/// With equal state and draws, more bytes never end earlier, and a later start never ends earlier.
 #[test]
 fn ends_grow_with_bytes_and_with_beginnings() {
     for (name, device) in devices() {
@@ -136,7 +136,7 @@ fn ends_grow_with_bytes_and_with_beginnings() {
             };
             let sizes = [one.bytes, one.bytes + 1, one.bytes + 100_000];
             let by_size = sizes.map(|bytes| ends(now, bytes));
-            // A write too large for the cache, or a read that leaves the buffer, is another thing than one that fits.
+            // A write that exceeds the cache, or a read that leaves the buffer, is a different case.
             if one.write || !matches!(device, DeviceModel::Hdd(_)) {
                 assert!(by_size.is_sorted(), "{name}: access {number}, {one:?}: {by_size:?}");
             }
@@ -149,7 +149,7 @@ fn ends_grow_with_bytes_and_with_beginnings() {
     }
 }
 
-/// First come, first served devices end accesses of a direction in the order in which they came.
+/// First come, first served devices end the accesses of a direction in order of arrival.
 #[test]
 fn queues_keep_their_order() {
     for (name, device) in devices() {
@@ -173,7 +173,7 @@ fn queues_keep_their_order() {
     }
 }
 
-/// All that a workload gives, as one number.
+/// A hash of all results of a workload.
 fn trace(device: &DeviceModel, seed: u64) -> u128 {
     let (mut state, mut now) = (DeviceState::default(), Time::ZERO);
     let mut random = Stream::new(seed, 0, Purpose::Device);
@@ -191,7 +191,7 @@ fn trace(device: &DeviceModel, seed: u64) -> u128 {
 fn the_seed_decides_and_nothing_else() {
     for (name, device) in devices() {
         assert_eq!(trace(&device, 1), trace(&device, 1), "{name}");
-        // What has no moving parts draws nothing.
+        // Devices without moving parts draw nothing.
         assert_eq!(
             trace(&device, 1) != trace(&device, 2),
             matches!(device, DeviceModel::Hdd(_)),
@@ -257,7 +257,7 @@ fn states_are_written_and_read_back() {
     }
 }
 
-/// At the end of simulated time nothing wraps around, however long an access takes.
+/// Near the end of simulated time nothing wraps around, even for long accesses.
 #[test]
 fn nothing_overflows_at_the_end_of_time() {
     for (name, device) in devices() {

@@ -1,4 +1,4 @@
-//! The keys of devices on the page `docs/storage-devices.md`, as they are declared.
+//! The keys of devices on the page `docs/storage-devices.md`, from their declarations.
 
 mod page;
 
@@ -7,7 +7,7 @@ use std::fmt::Write;
 use odonata_device::{Hdd, Nvme, Rate, SeekCurve, Ssd};
 use schemars::{JsonSchema, Schema, schema_for};
 
-/// The type of a key, as a reader knows it.
+/// The type of a key, as shown to readers.
 fn kind(property: &serde_json::Value) -> String {
     let name = |reference: &str| reference.rsplit('/').next().unwrap_or_default().to_owned();
     match (&property["$ref"], &property["type"]) {
@@ -29,7 +29,7 @@ fn table<T: JsonSchema>(name: &str) -> String {
         "### `{name}`\n\n{}\n\n| key | type | default | what it is |\n|---|---|---|---|\n",
         text(&schema["description"])
     );
-    // Not as they are declared: what else is built decides whether that order is kept.
+    // Sorted: features of other crates in the build decide whether declaration order is kept.
     let keys: std::collections::BTreeMap<_, _> =
         schema["properties"].as_object().expect("it has keys").iter().collect();
     for (key, property) in keys {

@@ -1,9 +1,9 @@
-//! Files of devices that cannot be: refused by key, value and what was expected.
+//! Invalid device files: refused with key, value and expectation.
 
 use odonata_device::bench::{Pattern, Workload, run};
 use odonata_device::{DeviceModel, Ssd, presets, read};
 
-/// What is said about a file.
+/// The error for a file.
 fn refused(text: &str) -> String {
     read(text).expect_err(text).to_string()
 }
@@ -113,7 +113,7 @@ fn wrong_types_units_and_names_are_refused_at_their_line() {
     }
 }
 
-/// Whoever puts parameters together in a program did not go through the reader of units.
+/// Parameters built in a program bypass the parser of units.
 #[test]
 fn parameters_that_no_file_can_have_are_refused_as_well() {
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
@@ -164,7 +164,7 @@ fn workloads_that_cannot_be_are_refused_by_key() {
     for (workload, key) in cases {
         assert_eq!(run(&ssd, workload).unwrap_err().key, key);
     }
-    // Simulated time has an end.
+    // Simulated time is bounded.
     let slow = read("[ssd]\npage_read = \"4000000 s\"").unwrap();
     let workload = Workload {
         pattern: Pattern::RandomRead,
@@ -172,7 +172,9 @@ fn workloads_that_cannot_be_are_refused_by_key() {
     };
     let problem = run(&slow, workload).unwrap_err();
     assert!(
-        problem.message.starts_with("after 1 of them simulated time ends"),
+        problem
+            .message
+            .starts_with("simulated time, 4611686.018427387904 s, ends after 1 accesses"),
         "{problem}"
     );
 }

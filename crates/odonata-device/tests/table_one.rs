@@ -1,7 +1,7 @@
-//! Table 1 of X. Wang et al., "MFNetSim", ACM TOMPECS 2025: two devices as they were measured, the authors' simulator, and
-//! ours under the same conditions: a file of 512 MB in sequence in records of 512 KB, and at random in pages of 4 KB.
+//! Table 1 of X. Wang et al., "MFNetSim", ACM TOMPECS 2025: two measured devices, the authors' simulator, and ours
+//! under the same conditions: a file of 512 MB, sequentially in records of 512 KB, and randomly in pages of 4 KB.
 //!
-//! The page `docs/storage-devices.md` has the table; this test holds it there. `ODONATA_UPDATE_DOCS=1` writes it.
+//! This test holds the table on the page `docs/storage-devices.md`; `ODONATA_UPDATE_DOCS=1` writes it.
 
 mod page;
 
@@ -15,9 +15,9 @@ struct Row {
     device: &'static str,
     pattern: Pattern,
     name: &'static str,
-    /// Column "Disk": what the device did.
+    /// Column "Disk": the measured device.
     disk: f64,
-    /// Column "Model": what the authors' simulator did.
+    /// Column "Model": the authors' simulator.
     paper: f64,
 }
 
@@ -50,12 +50,12 @@ const ROWS: [Row; 8] = {
     ]
 };
 
-/// The errors that the paper allows itself: 10.3 % for the hard disk, 5 % for the SSD.
+/// The errors accepted in the paper: 10.3 % for the hard disk, 5 % for the SSD.
 fn allowed(row: &Row) -> f64 {
     if row.device == "HDD" { 0.103 } else { 0.05 }
 }
 
-/// The figure of a row: the table has bandwidths in sequence and rates at random.
+/// The figure of a row: bandwidth for sequential rows, rate for random rows.
 fn measured(row: &Row, seed: u64) -> (f64, Figures) {
     let device = presets::device(row.preset).expect("it is a preset");
     let workload = Workload {
@@ -80,11 +80,11 @@ fn all_eight_rows_are_within_the_paper_s_errors_of_the_devices() {
     for row in &ROWS {
         let (ours, _) = measured(row, 1);
         let error = |figure: f64| figure / row.disk - 1.0;
-        let percent = |share: f64| format!("{:+.1} %", share * 100.0);
+        let percent = |share: f64| format!("{:+.1}%", share * 100.0);
         let allowed = allowed(row);
         writeln!(
             table,
-            "| {} | {} | {:.2} | {:.2} | {} | {ours:.2} | {} | {:.1} % |",
+            "| {} | {} | {:.2} | {:.2} | {} | {ours:.2} | {} | {:.1}% |",
             row.device,
             row.name,
             row.disk,
@@ -102,7 +102,7 @@ fn all_eight_rows_are_within_the_paper_s_errors_of_the_devices() {
     page::hold("table 1", &table);
 }
 
-/// No row depends on the draws by more than a tenth of what is allowed.
+/// No row varies with the seed by more than a tenth of the accepted error.
 #[test]
 fn other_seeds_give_the_same_rows() {
     for row in ROWS.iter().filter(|row| row.device == "HDD") {
@@ -113,7 +113,7 @@ fn other_seeds_give_the_same_rows() {
     }
 }
 
-/// What the write-back cache and its reordering are for: without, the row of random writes is missed by 70 %.
+/// Without the write-back cache and its reordering, the row of random writes is off by 70 %.
 #[test]
 fn first_come_first_served_would_miss_random_writes() {
     let odonata_device::DeviceModel::Hdd(hdd) = presets::device("seagate-st2000nx0253").expect("it is a preset") else {

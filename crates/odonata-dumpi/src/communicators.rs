@@ -1,8 +1,8 @@
-//! Who is in which communicator.
+//! Reconstruction of communicator members.
 //!
-//! A trace names communicators by numbers that each rank chooses. Calls that make one are made by all members of the
-//! parent in the same order: the k-th of one member belongs to the k-th of every other. From
-//! the world on, each is worked out when all its members' calls are there.
+//! A trace names communicators by numbers chosen by each rank. All members of the parent make the calls that create
+//! communicators in the same order: the k-th call of one member matches the k-th call of every other. Starting from the
+//! world, a communicator is resolved once the calls of all its members are known.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use super::groups::Groups;
 use super::knowledge::CommOf;
 use super::translate::{SELF, WORLD};
 
-/// How a call makes a communicator.
+/// The way a call creates a communicator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Making {
     Dup,
-    /// From this group; a position in the rank's [`Groups`].
+    /// From this group; an index into the rank's [`Groups`].
     Create(Option<u32>),
     Split {
         color: i32,
@@ -41,7 +41,7 @@ pub(super) enum Making {
     Merge {
         high: bool,
     },
-    /// With other jobs: nobody knows who they are.
+    /// With other jobs, whose members are unknown.
     Foreign,
 }
 
@@ -61,12 +61,12 @@ impl Making {
     }
 }
 
-/// A call that makes a communicator.
+/// A call that creates a communicator.
 #[derive(Clone, Debug)]
 pub(super) struct Creation {
     pub(super) parent: u32,
     pub(super) making: Making,
-    /// The new one, if this rank is in it.
+    /// The new communicator, if this rank is a member.
     pub(super) object: Option<u32>,
 }
 
@@ -75,24 +75,24 @@ pub(super) struct Creation {
 pub(super) struct Creations {
     pub(super) list: Vec<Creation>,
     pub(super) groups: Groups,
-    /// What `MPI_Comm_rank` has said, by communicator.
+    /// Results of `MPI_Comm_rank`, by communicator.
     pub(super) ranks: HashMap<u32, i32>,
-    /// Communicators in all, the first two included.
+    /// Number of communicators, including the two predefined ones.
     pub(super) objects: u32,
 }
 
-/// What a new communicator is to its members.
+/// The rank-local number of a new communicator, for each member.
 type Objects = HashMap<u32, Option<u32>>;
 
-/// What both sides of an intercommunicator name: the communicator of the leaders, the lower and the higher leader, the
-/// tag.
+/// The key shared by both sides of an intercommunicator: the leaders' communicator, the lower and the higher leader,
+/// the tag.
 type Leaders = (u32, u32, u32, i32);
 
 /// A communicator of the job.
 #[derive(Clone, Debug)]
 struct Made {
     members: Arc<[u32]>,
-    /// Of an intercommunicator: how many are in the first group.
+    /// For an intercommunicator, the size of the first group.
     first: Option<u32>,
     dims: Option<Box<[i32]>>,
 }
@@ -102,39 +102,39 @@ struct Made {
 pub(super) struct Communicators {
     /// By number.
     pub(super) groups: Arc<[Group]>,
-    /// By rank, then by the order in which it made them.
+    /// By rank, then in order of creation.
     pub(super) of_ranks: Vec<Vec<Option<CommOf>>>,
-    /// What does not fit.
+    /// Inconsistencies.
     pub(super) problems: Vec<String>,
 }
 
-/// Most problems that are described.
+/// Maximum number of problems that are described.
 const MOST_PROBLEMS: usize = 100;
 
 struct Work<'a> {
     ranks: &'a [Creations],
     made: Vec<Made>,
-    /// By rank and communicator: its number.
+    /// By rank and rank-local communicator: its number.
     numbers: Vec<Vec<Option<u32>>>,
-    /// By rank and number: which communicator of the rank that is.
+    /// By rank and number: the rank-local communicator.
     objects: Vec<HashMap<u32, u32>>,
-    /// By rank and parent: calls that are not yet worked out.
+    /// By rank and parent: unresolved calls.
     queues: Vec<HashMap<u32, VecDeque<u32>>>,
     lists: HashSet<Arc<[u32]>>,
-    /// Sides of intercommunicators that wait for the other.
+    /// Sides of intercommunicators that wait for the other side.
     sides: BTreeMap<Leaders, u32>,
     problems: Vec<String>,
 }
 
-/// What came of the next call on a communicator.
+/// The result of resolving the next call on a communicator.
 enum Step {
     Done,
     Nothing,
-    /// It depends on a communicator that is not known yet.
+    /// It depends on an unknown communicator.
     Later,
 }
 
-/// Works out the communicators of a job from the calls of its ranks.
+/// Resolves the communicators of a job from the calls of its ranks.
 pub(super) fn work_out(ranks: &[Creations]) -> Communicators {
     let count = ranks.len() as u32;
     let world: Arc<[u32]> = (0..count).collect();
@@ -150,7 +150,7 @@ pub(super) fn work_out(ranks: &[Creations]) -> Communicators {
     };
     let mut todo = VecDeque::new();
     work.add(world, None, None, |_| Some(WORLD), &mut todo);
-    // Number 1 is that of every rank with itself. What is made of it are communicators of their own.
+    // Number 1 is MPI_COMM_SELF of every rank. Communicators derived from it are separate.
     work.made.push(Made {
         members: Arc::new([]),
         first: None,
@@ -197,7 +197,7 @@ impl Work<'_> {
         }
     }
 
-    /// A new communicator; `object` says which one it is to a rank.
+    /// Adds a communicator; `object` is its rank-local number for each rank.
     fn add(
         &mut self,
         members: Arc<[u32]>,
@@ -225,7 +225,7 @@ impl Work<'_> {
         todo.push_back(number);
     }
 
-    /// What a rank makes of the communicator of itself.
+    /// Resolves the communicators that a rank derives from MPI_COMM_SELF.
     fn work_alone(&mut self, rank: u32, todo: &mut VecDeque<u32>) {
         while let Some(at) = self.next_of(rank, SELF) {
             let creation = &self.ranks[rank as usize].list[at as usize];
@@ -245,10 +245,10 @@ impl Work<'_> {
         self.queues[rank as usize].get_mut(&parent)?.pop_front()
     }
 
-    /// Works out the next call on communicator `number`.
+    /// Resolves the next call on communicator `number`.
     fn step(&mut self, number: u32, todo: &mut VecDeque<u32>) -> Step {
         let Made { members, first, dims } = self.made[number as usize].clone();
-        // Positions of the next calls; none is taken before it is certain that it can be worked out.
+        // Positions of the next calls; none is consumed before it can be resolved.
         let mut objects = Vec::with_capacity(members.len());
         let mut calls = Vec::with_capacity(members.len());
         for &member in members.iter() {
@@ -270,7 +270,7 @@ impl Work<'_> {
                 let (other, call) = others.map_or((0, 0), |(&other, call)| (other, call.unwrap_or(0)));
                 let name = self.ranks[other as usize].list[call as usize].making.name();
                 self.problem(format!(
-                    "rank {other} calls {name} on a communicator, its member {member} does not"
+                    "rank {other} calls {name} on a communicator, but its member {member} does not"
                 ));
                 return Step::Nothing;
             };
@@ -279,7 +279,7 @@ impl Work<'_> {
         let name = creations[0].making.name();
         if let Some(at) = creations.iter().position(|other| other.making.name() != name) {
             let problem = format!(
-                "rank {} calls {name}, rank {} calls {} as the same call on a communicator",
+                "rank {} calls {name}, but rank {} calls {} in the same collective",
                 members[0],
                 members[at],
                 creations[at].making.name()
@@ -327,14 +327,14 @@ impl Work<'_> {
         Step::Done
     }
 
-    /// The calls that were looked at are worked out.
+    /// Consumes the calls that were resolved.
     fn take(&mut self, members: &[u32], objects: &[u32]) {
         for (&member, &object) in members.iter().zip(objects) {
             self.next_of(member, object);
         }
     }
 
-    /// Members in the order that colours and keys give.
+    /// Members in the order given by colors and keys.
     fn split(
         &mut self,
         members: &[u32],
@@ -368,7 +368,7 @@ impl Work<'_> {
         }
     }
 
-    /// The communicators of the groups that the members name; `false` if one is not known yet.
+    /// Creates the communicators of the groups that the members name; `false` if a group is unknown.
     fn create(&mut self, members: &[u32], creations: &[&Creation], todo: &mut VecDeque<u32>) -> bool {
         let mut made: Vec<(Vec<u32>, Objects)> = Vec::new();
         let mut there: HashMap<u32, usize> = HashMap::new();
@@ -431,7 +431,7 @@ impl Work<'_> {
         }
     }
 
-    /// The first `size` members, or in the order in which they have been told to be.
+    /// The first `size` members, or the order reported by `MPI_Comm_rank`.
     fn in_order(&self, members: &[u32], creations: &[&Creation], size: i64, reorder: bool) -> Arc<[u32]> {
         let size = usize::try_from(size).unwrap_or(0).min(members.len());
         if reorder {
@@ -461,7 +461,7 @@ impl Work<'_> {
         todo: &mut VecDeque<u32>,
     ) {
         let Some(dims) = dims.filter(|dims| dims.len() == remain.len()) else {
-            self.problem("MPI_Cart_sub on a communicator that is no grid of as many dimensions".into());
+            self.problem("MPI_Cart_sub on a communicator that is not a grid of this many dimensions".into());
             return;
         };
         let kept: Box<[i32]> = dims
@@ -513,7 +513,7 @@ impl Work<'_> {
         self.add(list, None, None, |rank| objects.get(&rank).copied()?, todo);
     }
 
-    /// One side of an intercommunicator; the second to come makes it.
+    /// One side of an intercommunicator; the second side creates it.
     fn join(
         &mut self,
         number: u32,
@@ -527,14 +527,14 @@ impl Work<'_> {
         };
         let Some(&other) = self.sides.get(&key).filter(|&&other| other != number) else {
             self.sides.insert(key, number);
-            // The other side takes it along.
+            // The second side resolves both.
             return Step::Nothing;
         };
         self.sides.remove(&key);
         let far = self.made[other as usize].members.clone();
         if !far.contains(&theirs) {
             self.problem(format!(
-                "ranks {mine} and {theirs} lead sides of an intercommunicator that do not fit"
+                "ranks {mine} and {theirs} lead groups of an intercommunicator that do not match"
             ));
             return Step::Nothing;
         }
@@ -564,7 +564,7 @@ impl Work<'_> {
         Step::Done
     }
 
-    /// What both sides have in common, and the leaders of this and the other side, as ranks of the job.
+    /// The key of both sides, and the leaders of this and the other side, as ranks of the job.
     fn leaders(&self, members: &[u32], creations: &[&Creation]) -> Option<(Leaders, u32, u32)> {
         let Making::Inter { leader, .. } = creations[0].making else {
             return None;
@@ -585,7 +585,7 @@ impl Work<'_> {
         Some(((peer, mine.min(theirs), mine.max(theirs), tag), mine, theirs))
     }
 
-    /// Calls that could not be worked out.
+    /// Reports unresolved calls.
     fn leftovers(&mut self) {
         if self.problems.is_empty() {
             let count: usize = (self.queues.iter())
@@ -595,7 +595,9 @@ impl Work<'_> {
                 })
                 .sum();
             if count > 0 {
-                self.problem(format!("{count} calls that make communicators fit no other rank's"));
+                self.problem(format!(
+                    "{count} calls that create communicators match no call of another rank"
+                ));
             }
         }
     }
@@ -645,7 +647,7 @@ fn product(dims: &[i32]) -> i64 {
         .fold(1, |product: i64, &dim| product.saturating_mul(i64::from(dim.max(0))))
 }
 
-/// The group of these ranks, without a list where a rule says the same.
+/// The group of these ranks, without a list if a rule describes it.
 fn group(members: &[u32]) -> Group {
     match *members {
         [] => Group::world(0),

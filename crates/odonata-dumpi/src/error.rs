@@ -1,4 +1,4 @@
-//! What is wrong with a trace, and where.
+//! Errors in a trace, with their place.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,17 @@ use odonata_trace_format::{CANCELLED, FormatError};
 /// A file of a trace that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
-    /// The file, or the folder.
+    /// The file or folder.
     pub file: PathBuf,
-    /// Where in the file, in bytes from its start; `None` if it is about the file as a whole.
+    /// Byte offset in the file; `None` for the file as a whole.
     pub offset: Option<u64>,
     /// What was seen.
     pub problem: String,
-    /// What was expected there.
+    /// The expectation.
     pub expected: String,
-    /// Whether the file is not whole, so that there may be more to be read of it by
-    /// [`Incomplete::Read`](super::Incomplete::Read).
+    /// Whether the file is truncated: [`Incomplete::Read`](super::Incomplete::Read) may read a part of it.
     pub incomplete: bool,
-    /// The number of the system's error, if a file could not be written: the disk may be full.
+    /// The system's error number, if a file could not be written: the disk may be full.
     pub os: Option<i32>,
 }
 
@@ -41,7 +40,7 @@ impl TraceError {
         TraceError::about(file, CANCELLED, "")
     }
 
-    /// `file` cannot be written, as the system says.
+    /// `file` cannot be written, with the system's reason.
     pub(super) fn unwritable(file: &Path, cause: &std::io::Error) -> TraceError {
         TraceError {
             os: cause.raw_os_error(),
@@ -79,15 +78,15 @@ impl From<TraceError> for FormatError {
     }
 }
 
-/// What is wrong in a stream of bytes; becomes a [`TraceError`] with the name of the file.
+/// An error in a byte stream; becomes a [`TraceError`] with the file name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) offset: u64,
     pub(super) problem: String,
     pub(super) expected: String,
-    /// Whether the bytes came to an end too early.
+    /// Whether the bytes ended too early.
     pub(super) ended: bool,
-    /// Whether it says that a file is not whole.
+    /// Whether the error means a truncated file.
     pub(super) incomplete: bool,
 }
 

@@ -39,7 +39,7 @@ impl TraceFormat for Dumpi {
         "the folder of a DUMPI trace, or its .meta file"
     }
 
-    /// A folder with a `.meta` file or files of ranks; a `.meta` file, or whatever stands for one beside files of ranks.
+    /// A folder with a `.meta` file or rank files; or a `.meta` file, even missing, beside rank files.
     fn detect(&self, path: &Path) -> bool {
         let is_meta = |path: &Path| path.extension().is_some_and(|end| end == "meta");
         if path.is_dir() {
@@ -66,7 +66,7 @@ impl TraceFormat for Dumpi {
             .map_err(|cause| FormatError::about(path, format!("cannot be shown: {cause}"), ""))
     }
 
-    /// What is wrong with the files too: whole or not, they are read.
+    /// Includes problems of the files, which are read even if truncated.
     fn lint(&self, path: &Path, options: &ReadOptions) -> Result<Vec<Finding>, FormatError> {
         Ok(lint(&files(path, options)?)?)
     }
@@ -74,14 +74,14 @@ impl TraceFormat for Dumpi {
     fn repeat(&self, path: &Path, folder: &Path, times: u32, options: &ReadOptions) -> Result<(), FormatError> {
         let repeated = repeat(&files(path, options)?, folder, times);
         repeated.map_err(|error| FormatError {
-            // What is missing cannot be repeated: there is no reading what there is.
+            // A truncated trace cannot be repeated.
             incomplete: false,
             ..error.into()
         })
     }
 }
 
-/// Whether a file in `folder` is one of those that are looked for.
+/// Whether a file in `folder` satisfies `is_one`.
 fn any_file(folder: &Path, is_one: impl Fn(&Path) -> bool) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|file| is_one(&file))

@@ -1,4 +1,4 @@
-//! Groups as the calls of a rank make them, evaluated when the communicators that they come from are known.
+//! Groups created by the calls of a rank, evaluated once their communicators are known.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -6,13 +6,13 @@ use std::rc::Rc;
 use super::label as l;
 use super::record::{Arg, Record};
 
-/// How a group is made. Operands are positions of groups that were made before.
+/// The construction of a group. Operands are indices of earlier groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Node {
     Empty,
-    /// Of a communicator of the rank.
+    /// The group of a communicator.
     Of(u32),
-    /// The other group of an intercommunicator.
+    /// The remote group of an intercommunicator.
     RemoteOf(u32),
     Incl(u32, Box<[i32]>),
     Excl(u32, Box<[i32]>),
@@ -24,12 +24,12 @@ enum Node {
     Difference(u32, u32),
 }
 
-/// Why a group has no ranks to show.
+/// The reason why a group has no known ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unknown {
-    /// A communicator is not known, or not yet.
+    /// A communicator is unknown so far.
     Later,
-    /// A call names members that there are not.
+    /// A call names invalid members.
     Never,
 }
 
@@ -38,15 +38,15 @@ pub(super) enum Unknown {
 pub(super) struct Groups {
     nodes: Vec<Node>,
     handles: HashMap<i32, u32>,
-    /// Those of communicators, which are asked for again and again.
+    /// Groups of communicators, cached.
     of: HashMap<u32, u32>,
 }
 
-/// The handle of the group without members.
+/// The handle of the empty group.
 const EMPTY: i32 = 2;
 
 impl Groups {
-    /// The group that `handle` stands for now.
+    /// The group that `handle` currently refers to.
     pub(super) fn get(&mut self, handle: i32) -> Option<u32> {
         if handle == EMPTY {
             return Some(self.push(Node::Empty));
@@ -59,7 +59,7 @@ impl Groups {
         (self.nodes.len() - 1) as u32
     }
 
-    /// Takes note of a call that makes a group; `object` is the communicator that it names.
+    /// Records a call that creates a group; `object` is the communicator that it names.
     pub(super) fn note(&mut self, record: &Record, object: Option<u32>) {
         let list = |arg| record.list(arg).into();
         let new = record.int(Arg::New);
@@ -109,7 +109,7 @@ impl Groups {
         self.handles.insert(new, node);
     }
 
-    /// The ranks of group `group`, as ranks of the job; `members` and `remote` say who is in a communicator.
+    /// The members of group `group`, as ranks of the job; `members` and `remote` return the members of a communicator.
     pub(super) fn ranks(
         &self,
         group: u32,
@@ -117,7 +117,7 @@ impl Groups {
         remote: impl Fn(u32) -> Option<Vec<u32>>,
     ) -> Result<Vec<u32>, Unknown> {
         let mut known: HashMap<u32, Rc<[u32]>> = HashMap::new();
-        // Operands first; a stack of our own, as chains are as long as the trace makes them.
+        // Operands first, with an explicit stack: chains are as long as the trace makes them.
         let mut stack = vec![group];
         while let Some(&at) = stack.last() {
             let node = self.nodes.get(at as usize).ok_or(Unknown::Never)?;
@@ -178,7 +178,7 @@ fn operands(node: &Node) -> [Option<u32>; 2] {
     }
 }
 
-/// The members at these positions, each at most once.
+/// The members at these positions, without repetition.
 fn pick(group: &[u32], positions: impl Iterator<Item = i64>) -> Result<Vec<u32>, Unknown> {
     let mut ranks = Vec::new();
     for at in positions {

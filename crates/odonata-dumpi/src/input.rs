@@ -1,22 +1,22 @@
-//! Big-endian bytes of a file, through a buffer of fixed size.
+//! Big-endian input from a file, through a buffer of fixed size.
 //!
-//! No length that a file states is believed before that many bytes are known to be left.
+//! A stated length is checked against the remaining bytes before it is used.
 
 use std::io::{Read, Seek, SeekFrom};
 
 use super::error::{Fault, Found};
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const CHUNK: usize = 1 << 16;
 
-/// A part of a file: from where it was sought to up to `limit`.
+/// A section of a file: from the last seek up to `limit`.
 #[derive(Debug)]
 pub(super) struct Input<R> {
     source: R,
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
-    /// Offset in the file of `buffer[end]`.
+    /// File offset of `buffer[end]`.
     read: u64,
     limit: u64,
 }
@@ -30,13 +30,13 @@ impl<R: Read + Seek> Input<R> {
             buffer: vec![0; CHUNK.min(usize::try_from(length).unwrap_or(CHUNK).max(64))].into(),
             start: 0,
             end: 0,
-            // Where it stands is not known: nothing is read before the first seek.
+            // Unpositioned: the first operation must be a seek.
             read: length,
             limit: length,
         })
     }
 
-    /// Where the next byte is.
+    /// Offset of the next byte.
     pub(super) fn position(&self) -> u64 {
         self.read - (self.end - self.start) as u64
     }
@@ -46,7 +46,7 @@ impl<R: Read + Seek> Input<R> {
         self.limit.saturating_sub(self.position())
     }
 
-    /// Goes to `offset`, and may read up to `limit` from there, both from the start of the file.
+    /// Moves to `offset` and allows reads up to `limit`, both from the start of the file.
     pub(super) fn seek(&mut self, offset: u64, limit: u64) -> Found<()> {
         self.source
             .seek(SeekFrom::Start(offset))
@@ -56,7 +56,7 @@ impl<R: Read + Seek> Input<R> {
         Ok(())
     }
 
-    /// Makes `count` bytes, at most [`CHUNK`], available at once.
+    /// Buffers `count` bytes, at most [`CHUNK`].
     #[cold]
     fn fill(&mut self, count: usize) -> Found<()> {
         if self.left() < count as u64 || count > self.buffer.len() {
@@ -134,7 +134,7 @@ impl<R: Read + Seek> Input<R> {
         self.bytes().map(i64::from_be_bytes)
     }
 
-    /// Passes over `count` bytes.
+    /// Skips `count` bytes.
     pub(super) fn skip(&mut self, mut count: u64) -> Found<()> {
         if self.left() < count {
             return Err(self.too_long(count, 1));
@@ -177,7 +177,7 @@ impl<R: Read + Seek> Input<R> {
         })
     }
 
-    /// `length` bytes as text; what is no UTF-8 is replaced.
+    /// `length` bytes as text; invalid UTF-8 is replaced.
     pub(super) fn text(&mut self, length: usize) -> Found<String> {
         if self.left() < length as u64 {
             return Err(self.too_long(length as u64, 1));

@@ -1,24 +1,24 @@
-//! What only the whole trace says, and a rank's records are translated with.
+//! Facts from the whole trace that the translation of a rank's records needs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use odonata_workload::Group;
 
-/// A communicator, as a rank knows it.
+/// A communicator from the view of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CommOf {
     /// Its number in the program.
     pub(super) number: u32,
-    /// Of an intercommunicator: where the remote group starts among the members.
+    /// For an intercommunicator, the first member of the remote group.
     pub(super) shift: u32,
-    /// Number of members that can be named in a send or receive.
+    /// Number of members that a send or receive can name.
     pub(super) peers: u32,
-    /// Whether it joins two groups.
+    /// Whether it is an intercommunicator.
     pub(super) inter: bool,
 }
 
-/// What becomes of a request that the call that makes it does not tell.
+/// The outcome of a request, known only from a later call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// The receive took this message.
@@ -34,28 +34,29 @@ pub(super) enum Fate {
     Cancelled,
 }
 
-/// What is known of a rank when its records are translated.
+/// Facts about a rank for the translation of its records.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knowledge {
     pub(super) rank: u32,
-    /// By the order in which the rank made them.
+    /// In the rank's order of creation.
     pub(super) comms: Vec<Option<CommOf>>,
-    /// Of requests, by the number of the transfer, ascending.
+    /// Outcomes of requests, by transfer number, ascending.
     pub(super) fates: Vec<(u32, Fate)>,
     /// The file of each opening.
     pub(super) files: Vec<u64>,
-    /// Offsets of accesses with the shared pointer, in bytes from the start of the file.
+    /// Offsets of shared-pointer accesses, in bytes from the start of the file.
     pub(super) shared: Vec<u64>,
-    /// Receives without a status whose source may be nobody as well as anybody, and is nobody: communicator and tag.
-    pub(super) nobody: BTreeSet<(u32, u32)>,
-    /// Communicators with receives of which nothing says what they took. Those that are known to have taken
-    /// something are from anybody too, as they would miss what an unknown one takes instead.
+    /// Receives without a status whose source is ambiguous between MPI_ANY_SOURCE and MPI_PROC_NULL, resolved as
+    /// MPI_PROC_NULL: communicator and tag.
+    pub(super) null_sources: BTreeSet<(u32, u32)>,
+    /// Communicators with receives of unknown source. On these, receives with a recorded source are wildcards, too:
+    /// otherwise an unknown one could take their message.
     pub(super) loose: BTreeSet<u32>,
-    /// Members by the number of the communicator; the same for all ranks.
+    /// Members by communicator number; shared by all ranks.
     pub(super) groups: Arc<[Group]>,
-    /// Compute time is multiplied by this.
+    /// Factor for computation times.
     pub(super) scale: f64,
-    /// Whether time in calls counts as computation too.
+    /// Whether time in calls counts as computation, too.
     pub(super) call_time: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Labels of the calls that have a meaning here.
+//! Labels of the calls that the reader interprets.
 
 use super::table::{CALLS, TABLE};
 
@@ -16,7 +16,7 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
     true
 }
 
-/// The label of `MPI_name`; a name that is not in the table does not compile.
+/// The label of `MPI_name`; a name missing from the table does not compile.
 const fn of(name: &str) -> u16 {
     let mut label = 0;
     while label < CALLS {

@@ -12,19 +12,19 @@
 //! ```
 //!
 //! # Reading
-//! `table` says what is stored of each call, `record` reads one by it, through a buffer of fixed size (`input`). The
-//! input is hostile: no length is believed before so many bytes are known to be left, nothing recurses on
-//! what was read, and every error names file and byte.
+//! `table` lists the stored arguments of each call, `record` reads one record through a buffer of fixed size (`input`).
+//! The input is hostile: lengths are checked against the remaining bytes, nothing recurses on input data, and every
+//! error names file and byte.
 //!
 //! # Understanding
-//! A rank's handles are numbers of its own, which come back: `translate` follows what they stand for from record to
-//! record. What only other ranks, or later records, know is learned when a trace is opened: who is in a
-//! communicator (`communicators`), which message a receive took and what was cancelled (fates), where a shared file
-//! pointer was (`shared_pointer`). Both passes run the same code, the first without knowledge and without operations.
+//! A rank's handles are local numbers that are reused: `translate` tracks their meaning from record to record. Facts
+//! that depend on other ranks or later records are learned when a trace is opened: communicator members
+//! (`communicators`), the message of each receive and cancelled requests (fates), positions of shared file pointers
+//! (`shared_pointer`). Both passes run the same code; the first has no knowledge and yields no operations.
 //!
 //! # Replaying
-//! [`Trace`] is a [`Program`](odonata_workload::Program): a cursor is the number of a part of a file and of an operation in it.
-//! Parts are translated again whenever they are needed, from the state of the rank at their start.
+//! [`Trace`] is a [`Program`](odonata_workload::Program): a cursor is the number of a file part and of an operation in
+//! it. Parts are translated again when needed, from the rank's state at their start.
 
 mod communicators;
 mod error;

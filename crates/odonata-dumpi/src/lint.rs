@@ -1,4 +1,4 @@
-//! What is wrong with a trace.
+//! Checks of a trace.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::set::TraceFiles;
 use super::table::CALLS;
 use super::trace::Trace;
 
-/// Looks for what is wrong with a trace: reads all files three times.
+/// Checks a trace: reads all files three times.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -44,7 +44,7 @@ pub fn lint(files: &TraceFiles) -> Result<Vec<Finding>, TraceError> {
     Ok(list)
 }
 
-/// What one file says of itself.
+/// Checks one file by itself.
 fn file(files: &TraceFiles, rank: u32, path: &Path, list: &mut Vec<Finding>) -> Result<(), TraceError> {
     let mut file = RankFile::open(path, Incomplete::Read)?.cancelled_by(&files.cancellation);
     let footer = file.trailer().and_then(|trailer| trailer.footer.clone());
@@ -71,7 +71,7 @@ fn file(files: &TraceFiles, rank: u32, path: &Path, list: &mut Vec<Finding>) -> 
             let by = stop.saturating_sub(span.start);
             times.error(|| {
                 format!(
-                    "rank {rank}, byte {}: {name} starts {by} ns before the call before it has ended",
+                    "rank {rank}, byte {}: {name} starts {by} ns before the previous call ends",
                     record.offset
                 )
             });

@@ -1,7 +1,7 @@
-//! The file of one rank: its records, one after the other.
+//! The file of one rank: a sequence of records.
 //!
-//! A file is understood to its last byte, or it is an error that says where. One whose program died has no end, though:
-//! who wants to see what there is of it says so ([`Incomplete::Read`]).
+//! The reader accounts for every byte of a file, or reports an error with its place. If the traced program died, the
+//! file has no end; [`Incomplete::Read`] reads such files.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -15,48 +15,48 @@ use super::input::Input;
 use super::record::{self, Frame, Record, Span};
 use super::trailer::{self, BODY, Trailer, Version};
 
-/// What becomes of a file that is not whole: cut off, or with something behind its end.
+/// Handling of damaged files: truncated, or with bytes after their end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Incomplete {
-    /// It is an error.
+    /// Damage is an error.
     #[default]
     Refused,
-    /// Its records are read as far as they go. Without the parts behind them the version of the format is taken to be
-    /// the newest, and sizes of datatypes to be those of 64-bit machines.
+    /// Reads the complete records. Without the trailer, the format version is assumed to be the newest, and datatype
+    /// sizes those of 64-bit machines.
     Read,
 }
 
-/// How the records of a file ended.
+/// The end of a file's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// With the label that ends a stream, or where the header starts.
+    /// With the end-of-stream label, or at the header.
     Complete,
-    /// In a record that starts here, or that would: the traced program died.
+    /// Within a record at this offset: the traced program died.
     Truncated {
         /// Offset in bytes.
         offset: u64,
     },
 }
 
-/// The records of a file, in the order in which the calls returned. Memory does not depend on its length.
+/// The records of a file, in the order in which the calls returned. Memory is independent of the file's length.
 #[derive(Debug)]
 pub struct Records<R> {
     input: Input<R>,
     frame: Frame,
     trailer: Option<Trailer>,
-    /// Why there is no trailer.
+    /// The reason for a missing trailer.
     damage: Option<Box<Fault>>,
     end: u64,
     /// Of the file.
     length: u64,
-    /// Whether the records go up to `end`.
+    /// Whether the records extend to `end`.
     whole: bool,
     ending: Option<Ending>,
     clock: Clock,
     cancellation: Cancellation,
 }
 
-/// What is the same for all records of a file.
+/// Properties common to all records of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     frame: Frame,
@@ -65,27 +65,27 @@ pub(super) struct Layout {
     whole: bool,
 }
 
-/// Where a record is.
+/// The position of a record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) offset: u64,
     clock: Clock,
 }
 
-/// Seconds are stored in 16 bits: how often they have gone around.
+/// Stored seconds have 16 bits: the number of wrap-arounds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clock {
     turns: i64,
     last: i64,
 }
 
-/// From one turn of the stored seconds to the next, in ns.
+/// The period of the stored seconds, in ns.
 const TURN: i64 = 65_536 * 1_000_000_000;
-/// Going backwards by more than this is a turn.
+/// A step back by more than this is a wrap-around.
 const HALF_TURN: i64 = TURN / 2;
 
 impl Clock {
-    /// The true times of a record whose predecessors have been seen.
+    /// The true times of a record; earlier records must have been seen.
     #[inline]
     fn unwrap(&mut self, span: &mut Span) {
         span.start += self.turns * TURN;
@@ -106,10 +106,10 @@ impl Clock {
 pub type RankFile = Records<File>;
 
 impl<R: Read + Seek> Records<R> {
-    /// The records in `source`, all of a file.
+    /// The records in `source`, a whole file.
     ///
     /// # Errors
-    /// It does not start as a DUMPI file; or it is not whole, and that is `incomplete` refused.
+    /// It does not start like a DUMPI file; or it is damaged, and `incomplete` refuses that.
     pub(super) fn new(source: R, incomplete: Incomplete) -> Found<Self> {
         let mut input = Input::new(source)?;
         let length = input.left() + input.position();
@@ -131,7 +131,7 @@ impl<R: Read + Seek> Records<R> {
         Ok(Records {
             input,
             frame: Frame {
-                // A file without a header is one of a tracer that writes none until it ends: all known ones do.
+                // A file without a header is from a tracer that writes one only at the end: all known tracers do.
                 version: trailer
                     .as_ref()
                     .map_or(Version(u8::MAX, 0, 0), |trailer| trailer.version),
@@ -163,11 +163,7 @@ impl<R: Read + Seek> Records<R> {
         } = layout;
         if input.position() != length {
             let problem = format!("the file has {} bytes", input.position());
-            return Err(Fault::new(
-                input.position(),
-                problem,
-                format!("{length}, as it had before"),
-            ));
+            return Err(Fault::new(input.position(), problem, format!("{length}, as before")));
         }
         input.seek(place.offset, end)?;
         Ok(Records {
@@ -184,7 +180,7 @@ impl<R: Read + Seek> Records<R> {
         })
     }
 
-    /// The same, to be ended by `cancellation`.
+    /// Adds a `cancellation`.
     pub(super) fn cancelled_by(self, cancellation: &Cancellation) -> Self {
         Records {
             cancellation: cancellation.clone(),
@@ -192,12 +188,12 @@ impl<R: Read + Seek> Records<R> {
         }
     }
 
-    /// What the file says besides its records; `None` if it is not whole.
+    /// The trailer of the file; `None` for a damaged file.
     pub fn trailer(&self) -> Option<&Trailer> {
         self.trailer.as_ref()
     }
 
-    /// What is wrong with the file at `path`, whose records have been read: why it is not whole.
+    /// The damage of the file at `path`, after reading its records.
     pub(super) fn damage(&self, path: &Path) -> Option<TraceError> {
         let mut error = self.damage.clone()?.of(path);
         if let Some(Ending::Truncated { offset }) = self.ending {
@@ -206,12 +202,12 @@ impl<R: Read + Seek> Records<R> {
         Some(error)
     }
 
-    /// How the records ended, once they have.
+    /// The end of the records, once reached.
     pub fn ending(&self) -> Option<Ending> {
         self.ending
     }
 
-    /// Where the next record is.
+    /// The position of the next record.
     pub(super) fn place(&self) -> Place {
         Place {
             offset: self.input.position(),
@@ -219,7 +215,7 @@ impl<R: Read + Seek> Records<R> {
         }
     }
 
-    /// What is needed to go on at a [`Place`] of the same file without reading what is after the records.
+    /// The data to resume at a [`Place`] of the same file without reading the trailer.
     pub(super) fn layout(&self) -> Layout {
         Layout {
             frame: self.frame,
@@ -236,7 +232,7 @@ impl<R: Read + Seek> Records<R> {
             return Ok(false);
         }
         if self.input.left() == 0 {
-            // Very old tracers wrote no last label.
+            // Very old tracers wrote no end-of-stream label.
             self.ending = Some(match self.whole {
                 true => Ending::Complete,
                 false => Ending::Truncated { offset: self.end },
@@ -256,8 +252,8 @@ impl<R: Read + Seek> Records<R> {
             }
             Ok(false) if self.whole && self.input.left() > 0 => Err(Fault::new(
                 offset,
-                format!("the last label, and {} bytes up to the header", self.input.left()),
-                "the header behind it",
+                format!("the last label, and {} bytes before the header", self.input.left()),
+                "the header after it",
             )),
             Ok(false) => {
                 self.ending = Some(Ending::Complete);
@@ -279,7 +275,7 @@ impl RankFile {
     /// Opens the file at `path`.
     ///
     /// # Errors
-    /// It cannot be read, does not start as a DUMPI file, or is not whole where that is `incomplete` refused.
+    /// It cannot be read, does not start like a DUMPI file, or is damaged and `incomplete` refuses that.
     pub fn open(path: &Path, incomplete: Incomplete) -> Result<RankFile, TraceError> {
         Records::new(opened(path)?, incomplete).map_err(|fault| fault.of(path))
     }
@@ -287,7 +283,7 @@ impl RankFile {
     /// Calls `visit` with every record.
     ///
     /// # Errors
-    /// A record makes no sense.
+    /// A record is invalid.
     pub fn for_each(&mut self, path: &Path, mut visit: impl FnMut(&Record)) -> Result<Ending, TraceError> {
         let mut record = Record::default();
         while self.read(&mut record).map_err(|fault| fault.of(path))? {
@@ -297,12 +293,12 @@ impl RankFile {
     }
 }
 
-/// The file at `path`.
+/// Opens the file at `path`.
 pub(super) fn opened(path: &Path) -> Result<File, TraceError> {
     open_regular(path).map_err(|cause| TraceError::about(path, format!("cannot be opened: {cause}"), "a DUMPI file"))
 }
 
-/// A file of rank, by name.
+/// The prefix and rank in a file name.
 pub(super) fn rank_of(path: &Path) -> Option<(String, u32)> {
     let name = path.file_name()?.to_str()?;
     if name.starts_with("._") {

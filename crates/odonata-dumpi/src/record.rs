@@ -10,7 +10,7 @@ use super::trailer::Version;
 
 macro_rules! names {
     ($($name:ident $text:literal),* $(,)?) => {
-        /// Arguments that are kept; the others are only passed over.
+        /// Arguments that are kept; the others are skipped.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs)]
         pub enum Arg { $($name),* }
@@ -29,7 +29,7 @@ names! {
     Ioreq "ioreq", Whence "whence", Newcomm "newcomm", Target "target", Amode "amode", Size "size",
 }
 
-/// How many there are.
+/// Number of kept arguments.
 const KEPT: usize = ARGS.len();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ enum Kind {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum When {
+enum Presence {
     Always,
     AtRoot,
     Below(Version),
@@ -60,9 +60,9 @@ enum When {
 #[derive(Clone, Copy, Debug)]
 struct Field {
     kind: Kind,
-    /// Where it is kept; [`KEPT`] or more if it is not.
+    /// Its slot; [`KEPT`] or more if it is skipped.
     slot: u8,
-    when: When,
+    when: Presence,
 }
 
 fn version(text: &str) -> Version {
@@ -71,7 +71,7 @@ fn version(text: &str) -> Version {
     Version(part(), part(), part())
 }
 
-/// `name:type` of the table.
+/// Parses `name:type` of the table.
 fn field(text: &str) -> Field {
     let (text, at_root) = match text.strip_prefix('?') {
         Some(text) => (text, true),
@@ -79,13 +79,13 @@ fn field(text: &str) -> Field {
     };
     let (name, kind) = text.split_once(':').expect("the table has name:type");
     let (kind, when) = if let Some((kind, below)) = kind.split_once('<') {
-        (kind, When::Below(version(below)))
+        (kind, Presence::Below(version(below)))
     } else if let Some((kind, from)) = kind.split_once(">=") {
-        (kind, When::From(version(from)))
+        (kind, Presence::From(version(from)))
     } else if at_root {
-        (kind, When::AtRoot)
+        (kind, Presence::AtRoot)
     } else {
-        (kind, When::Always)
+        (kind, Presence::Always)
     };
     let kind = match kind {
         "u8" => Kind::U8,
@@ -127,7 +127,7 @@ pub fn call_name(label: u16) -> &'static str {
     }
 }
 
-/// A status as it was stored.
+/// A stored status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// Size of the message in bytes.
@@ -140,7 +140,7 @@ pub struct Status {
     pub cancelled: bool,
 }
 
-/// A span of time on the clock of a rank, as stored.
+/// A time span on the clock of a rank, as stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// Enter, in ns since the epoch of the clock.
@@ -149,16 +149,16 @@ pub struct Span {
     pub stop: i64,
 }
 
-/// A record, with room for the arguments of any call: it is filled again for each.
+/// A record with room for the arguments of any call; reused for each record.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// Which call; below 290, or one of the two labels of instrumented functions.
+    /// The call; below 290, or a label of instrumented functions.
     pub label: u16,
     /// The thread that called.
     pub thread: u16,
-    /// CPU time, where it is stored.
+    /// CPU time, if stored.
     pub cpu: Option<Span>,
-    /// Wall time, where it is stored.
+    /// Wall time, if stored.
     pub wall: Option<Span>,
     /// Offset of the record in its file, in bytes.
     pub offset: u64,
@@ -198,13 +198,13 @@ impl Record {
         (self.present & (1 << arg as u64) != 0).then(|| self.values[arg as usize])
     }
 
-    /// Integer argument `arg`, or 0; all integers but offsets fit.
+    /// Integer argument `arg`, or 0; all integers except offsets fit.
     #[inline]
     pub fn int(&self, arg: Arg) -> i32 {
         self.get(arg).unwrap_or(0) as i32
     }
 
-    /// List argument `arg`, empty if the record does not have it. Nested lists are one after the other.
+    /// List argument `arg`, empty if the record does not have it. Nested lists are concatenated.
     #[inline]
     pub fn list(&self, arg: Arg) -> &[i32] {
         if self.present & (1 << arg as u64) == 0 {
@@ -214,18 +214,18 @@ impl Record {
         &self.numbers[start as usize..end as usize]
     }
 
-    /// Offset in the file of the wall times, if there are any.
+    /// File offset of the wall times, if stored.
     pub(super) fn wall_at(&self) -> Option<u64> {
         let before = 3 + if self.threaded { 2 } else { 0 } + if self.cpu.is_some() { 12 } else { 0 };
         self.wall.map(|_| self.offset + before)
     }
 
-    /// The file name, for calls that have one.
+    /// The file name, for calls with one.
     pub fn name(&self) -> &str {
         &self.text
     }
 
-    /// The statuses; none where they were ignored.
+    /// The statuses; empty if they were ignored.
     #[inline]
     pub fn statuses(&self) -> &[Status] {
         &self.statuses
@@ -239,7 +239,7 @@ impl Record {
     }
 }
 
-/// What is the same for all records of a file.
+/// Properties common to all records of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) version: Version,
@@ -263,7 +263,7 @@ fn span<R: Read + Seek>(input: &mut Input<R>, base: i64) -> Found<Span> {
     })
 }
 
-/// Reads the next record into `record`; `false` at the label that ends the stream.
+/// Reads the next record into `record`; `false` at the end-of-stream label.
 pub(super) fn read<R: Read + Seek>(input: &mut Input<R>, frame: &Frame, record: &mut Record) -> Found<bool> {
     let offset = input.position();
     let label = input.u16()?;
@@ -310,13 +310,13 @@ pub(super) fn read<R: Read + Seek>(input: &mut Input<R>, frame: &Frame, record: 
         input.i64()?;
         return Ok(true);
     }
-    // Forcing the lock costs one load.
+    // Forcing the `LazyLock` costs one load.
     for field in &LAYOUTS[usize::from(label)] {
         let there = match field.when {
-            When::Always => true,
-            When::AtRoot => record.int(Arg::Rank) == record.int(Arg::Root),
-            When::Below(version) => frame.version < version,
-            When::From(version) => frame.version >= version,
+            Presence::Always => true,
+            Presence::AtRoot => record.int(Arg::Rank) == record.int(Arg::Root),
+            Presence::Below(version) => frame.version < version,
+            Presence::From(version) => frame.version >= version,
         };
         if there && !(field.kind == Kind::Statuses && mask & 3 == 0) {
             argument(input, frame, field, record)?;

@@ -1,7 +1,7 @@
-//! Writing a trace that does the same several times.
+//! Writing a trace that repeats its program.
 //!
-//! Records are copied as they are, but for their times and the counts of the footer. What is before the first call
-//! after `MPI_Init`, and from `MPI_Finalize` on, is there once.
+//! Records are copied unchanged except for their times and the counts of the footer. The part before the first call
+//! after `MPI_Init`, and the part from `MPI_Finalize` on, occur once.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
@@ -15,25 +15,26 @@ use super::set::TraceFiles;
 use super::table::CALLS;
 use super::trailer::MAGIC;
 
-/// Largest part between the first and the last call, in bytes: it is in memory while it is written.
+/// Largest repeated part, in bytes: it is in memory during writing.
 const LARGEST_PART: u64 = 1 << 30;
 
-/// From one turn of the stored seconds to the next.
+/// The period of the stored seconds.
 const SECONDS: i64 = 65_536;
 const NS: i64 = 1_000_000_000;
 
-/// Where the times of a record are.
+/// The position of a record's times.
 struct Stamp {
     /// Offset in the file.
     at: u64,
     span: Span,
 }
 
-/// Writes the trace of `files` to the folder `target`, which is made unless it is there, with what is between `MPI_Init` and
-/// `MPI_Finalize` `times` times. A folder that was there is left as it is where that fails, for whoever has made it.
+/// Writes the trace of `files` to the folder `target`, created if missing, with the part between `MPI_Init` and
+/// `MPI_Finalize` repeated `times` times. On failure, a folder that existed before is left as it is, for its owner to
+/// remove.
 ///
 /// # Errors
-/// A file cannot be read, or is cut off; the folder has such files or cannot be written; or `times` is 0.
+/// A file cannot be read, or is truncated; the folder has such files or cannot be written; or `times` is 0.
 pub fn repeat(files: &TraceFiles, target: &Path, times: u32) -> Result<(), TraceError> {
     if times == 0 {
         return Err(TraceError::about(target, "a trace 0 times", "at least 1"));
@@ -50,7 +51,7 @@ pub fn repeat(files: &TraceFiles, target: &Path, times: u32) -> Result<(), Trace
     };
     let written = write(files, target, times);
     if written.is_err() && made {
-        // It was not there before. What cannot be removed is no worse than what went wrong.
+        // The folder is new. A failed removal is no worse than the original error.
         let _ = std::fs::remove_dir_all(target);
     }
     written
@@ -80,13 +81,13 @@ fn write(files: &TraceFiles, target: &Path, times: u32) -> Result<(), TraceError
     save().map_err(|cause| TraceError::unwritable(&meta, &cause))
 }
 
-/// The parts of a file, in bytes from its start: what is repeated is from `first` to `last`.
+/// The parts of a file, in bytes from its start: `first` to `last` is repeated.
 struct Parts {
     first: u64,
     last: u64,
-    /// Where the records end, the label that says so included.
+    /// End of the records, including the end-of-stream label.
     end: u64,
-    /// Time from the first call to be repeated to the last return before the end.
+    /// Time from the first repeated call to the last return before the end.
     period: i64,
     stamps: Vec<Stamp>,
     tail: Vec<Stamp>,
@@ -111,7 +112,7 @@ fn parts(files: &TraceFiles, path: &Path) -> Result<Parts, TraceError> {
     while file.read(&mut record).map_err(|fault: Box<Fault>| fault.of(path))? {
         after = file.place().offset;
         if matches!(record.label, l::INIT | l::INIT_THREAD) {
-            // What comes before belongs to the start of the program.
+            // Earlier records belong to the start of the program.
             parts.first = after;
             parts.stamps.clear();
             parts.calls.fill(0);
@@ -148,7 +149,7 @@ fn rank(files: &TraceFiles, path: &Path, target: &Path, times: u32) -> Result<()
     let parts = parts(files, path)?;
     if parts.last - parts.first > LARGEST_PART {
         let problem = format!("{} bytes of calls", parts.last - parts.first);
-        return Err(TraceError::about(path, problem, "at most 1 GiB to be repeated"));
+        return Err(TraceError::about(path, problem, "at most 1 GiB for repetition"));
     }
     let unreadable = |cause: std::io::Error| TraceError::about(path, format!("cannot be read: {cause}"), "");
     let unwritable = |cause: std::io::Error| TraceError::unwritable(target, &cause);
@@ -189,7 +190,7 @@ fn rank(files: &TraceFiles, path: &Path, target: &Path, times: u32) -> Result<()
     file.sync_all().map_err(unwritable)
 }
 
-/// Moves the times in `bytes`, which start at offset `from` of the file, by `by` ns.
+/// Shifts the times in `bytes`, which start at file offset `from`, by `by` ns.
 fn restamp(bytes: &mut [u8], from: u64, stamps: &[Stamp], by: i64, path: &Path) -> Result<(), TraceError> {
     for stamp in stamps {
         let at = (stamp.at - from) as usize;
@@ -207,7 +208,7 @@ fn restamp(bytes: &mut [u8], from: u64, stamps: &[Stamp], by: i64, path: &Path) 
     Ok(())
 }
 
-/// Corrects what is after the records: offsets of the index, counts of the footer.
+/// Updates the part after the records: offsets of the index, counts of the footer.
 fn move_index(rest: &mut [u8], from: u64, by: u64, calls: &[u32], times: u32) {
     let word = |rest: &[u8], at: usize| {
         let bytes = rest.get(at..at + 8)?;
@@ -218,10 +219,10 @@ fn move_index(rest: &mut [u8], from: u64, by: u64, calls: &[u32], times: u32) {
         (word(rest, at)? == MAGIC).then_some(at)
     });
     let Some(start) = start else { return };
-    // The last four are header, body, footer, keyvals.
+    // The last four offsets are header, body, footer, keyvals.
     let footer_at = rest.len() - 16;
     let footer = word(rest, footer_at).filter(|&offset| offset >= from);
-    // An offset behind the end of the file is one that nobody can follow, here and there.
+    // An offset beyond the end of the file is invalid, and stays as it is.
     let end = from.saturating_add(rest.len() as u64);
     for at in (start + 8..rest.len()).step_by(8) {
         if let Some(offset) = word(rest, at).filter(|&offset| offset >= from && offset <= end) {
@@ -251,7 +252,7 @@ fn move_index(rest: &mut [u8], from: u64, by: u64, calls: &[u32], times: u32) {
 mod tests {
     use super::*;
 
-    /// What follows the records, from offset 100 of the file on: `before`, then the index with its offsets.
+    /// The part after the records, from file offset 100 on: `before`, then the index with its offsets.
     fn rest(before: usize, offsets: [u64; 4]) -> Vec<u8> {
         let mut bytes = vec![0; before];
         for word in [MAGIC].into_iter().chain(offsets) {

@@ -1,4 +1,4 @@
-//! A trace: a folder with one file per rank, and a text about them.
+//! A trace: a folder with one file per rank, and a `.meta` file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ pub struct TraceFiles {
     pub ranks: Vec<PathBuf>,
     /// Lines `key=value` of the `.meta` file; empty without one.
     pub meta: BTreeMap<String, String>,
-    /// What becomes of files that are not whole.
+    /// Handling of damaged files.
     pub incomplete: Incomplete,
-    /// Whether time in calls counts as computation too.
+    /// Whether time in calls counts as computation, too.
     pub call_time: bool,
-    /// Ends whatever reads them.
+    /// Stops readers of the files.
     pub cancellation: Cancellation,
 }
 
@@ -36,10 +36,10 @@ fn unreadable(path: &Path, cause: &std::io::Error) -> TraceError {
 }
 
 impl TraceFiles {
-    /// The files of the trace at `path`: its folder, or its `.meta` file where a folder has several traces.
+    /// The files of the trace at `path`: its folder, or its `.meta` file if a folder has several traces.
     ///
-    /// The files beside the `.meta` file are those with its `fileprefix`, or, if there are none, with its own stem.
-    /// Without a `.meta` file they are all files `PREFIX-RANK.bin` of the folder.
+    /// The `.meta` file gives the `fileprefix` of the rank files; without such files, its own stem is the prefix.
+    /// Without a `.meta` file, the rank files are all files `PREFIX-RANK.bin` of the folder.
     ///
     /// # Errors
     /// There is no trace, there are several, or a rank has no file.
@@ -112,7 +112,7 @@ impl TraceFiles {
         })
     }
 
-    /// The same files, of which those that are not whole become what `incomplete` says.
+    /// The same files, with this handling of damaged ones.
     pub fn with(self, incomplete: Incomplete) -> TraceFiles {
         TraceFiles { incomplete, ..self }
     }
@@ -123,12 +123,12 @@ fn hidden(path: &Path) -> bool {
     name.is_none_or(|name| name.starts_with("._"))
 }
 
-/// The files in the order of their ranks, of which none is missing.
+/// The files in rank order, checked for completeness.
 fn numbered(folder: &Path, mut files: Vec<Numbered>) -> Result<Vec<PathBuf>, TraceError> {
     files.sort();
     for (expected, (rank, file)) in (0..).zip(&files) {
         if *rank > expected {
-            let problem = format!("there is no file of rank {expected}, but one of rank {rank}");
+            let problem = format!("rank {rank} has a file, but rank {expected} has none");
             return Err(TraceError::about(folder, problem, "a file for every rank from 0 on"));
         }
         if *rank < expected {

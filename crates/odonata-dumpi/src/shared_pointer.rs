@@ -1,17 +1,17 @@
-//! Where the shared pointers of files are.
+//! Positions of shared file pointers.
 
 use std::collections::BTreeMap;
 
 use super::translate::SharedAccess;
 
-/// Position of an access: rank, and the number among its accesses.
+/// An access: rank, and index among its accesses.
 type Which = (usize, usize);
 
-/// The offsets of all accesses with shared pointers, by rank, in bytes from the start of the file.
+/// The offsets of all shared-pointer accesses, by rank, in bytes from the start of the file.
 ///
-/// Accesses of one rank at a time move the pointer in the order of their start times, as the clocks of the ranks tell it;
-/// ordered ones, and moves of the pointer, when the last rank has come, in the order of the ranks. `files` are the
-/// files of each rank's openings.
+/// Individual accesses move the pointer in order of their start times by the clocks of the ranks. Ordered accesses, and
+/// seeks of the pointer, take effect when the last rank arrives, in rank order. `files` are the files of each rank's
+/// openings.
 pub(super) fn offsets(accesses: &[Vec<SharedAccess>], files: &[Vec<u64>]) -> Vec<Vec<u64>> {
     let mut by_file: BTreeMap<u64, Vec<Which>> = BTreeMap::new();
     for (rank, list) in accesses.iter().enumerate() {
@@ -23,7 +23,7 @@ pub(super) fn offsets(accesses: &[Vec<SharedAccess>], files: &[Vec<u64>]) -> Vec
     }
     let mut offsets: Vec<Vec<u64>> = accesses.iter().map(|list| vec![0; list.len()]).collect();
     for list in by_file.values() {
-        // When all ranks have come to the k-th collective access.
+        // When all ranks have reached the k-th collective access.
         let mut together: BTreeMap<(usize, bool), i64> = BTreeMap::new();
         let mut keys = Vec::with_capacity(list.len());
         let mut counts: BTreeMap<(usize, bool), usize> = BTreeMap::new();
@@ -47,7 +47,7 @@ pub(super) fn offsets(accesses: &[Vec<SharedAccess>], files: &[Vec<u64>]) -> Vec
             // A rank's own accesses keep their order.
             let time = time.max(latest.get(&rank).copied().unwrap_or(i64::MIN));
             latest.insert(rank, time);
-            // What all do together comes before what a rank does afterwards.
+            // A collective access comes before later accesses of its ranks.
             order.push((time, turn.is_none(), rank, number));
         }
         order.sort_unstable();

@@ -1,4 +1,4 @@
-//! What is in a trace: calls, bytes and times, per rank and in all.
+//! Statistics of a trace: calls, bytes and times, per rank and in total.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -15,27 +15,27 @@ use super::types::default_sizes;
 /// Calls by name.
 pub type CallCounts = BTreeMap<&'static str, u64>;
 
-/// Point-to-point messages that a rank sends, persistent ones apart.
+/// Point-to-point messages sent by a rank, without persistent ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SendStatistics {
     /// Messages.
     pub count: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// (destination, communicator, messages, bytes), numbered as this rank does, in ascending order.
+    /// (destination, communicator, messages, bytes), with the rank's own numbers, in ascending order.
     pub by_dest_comm: Vec<(i32, i32, u64, u64)>,
-    /// Messages by the number of bits of their size in bytes: 0 for empty ones, `n` for 2^(n-1) up to 2^n - 1.
+    /// Messages by the bit length of their size in bytes: 0 for empty ones, `n` for 2^(n-1) to 2^n - 1.
     pub size_hist_bitlen: BTreeMap<u32, u64>,
 }
 
-/// Receives that a rank posts, persistent ones apart.
+/// Receives posted by a rank, without persistent ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReceiveStatistics {
     /// Receives.
     pub count: u64,
-    /// Room in their buffers, in bytes.
+    /// Size of their buffers, in bytes.
     pub max_bytes: u64,
-    /// Those from any source.
+    /// Receives from any source.
     pub any_source: u64,
 }
 
@@ -44,7 +44,7 @@ pub struct ReceiveStatistics {
 pub struct StartStatistics {
     /// Receives.
     pub recv: u64,
-    /// Room in their buffers, in bytes.
+    /// Size of their buffers, in bytes.
     pub recv_bytes: u64,
     /// Sends.
     pub send: u64,
@@ -57,8 +57,7 @@ pub struct StartStatistics {
 pub struct CollectiveStatistics {
     /// Calls.
     pub count: u64,
-    /// Bytes that this rank gave: one block of those that are equal, the sum of those that are listed. `None`:
-    /// there is no data.
+    /// Bytes given by this rank: one block for equal sizes, the sum for listed sizes. `None`: no data.
     pub send_bytes: Option<u64>,
 }
 
@@ -71,7 +70,7 @@ pub struct FileStatistics {
     pub bytes: u64,
 }
 
-/// What is in the file of one rank. Bytes are counts times the sizes of datatypes as the file states them.
+/// Statistics of one rank's file. Bytes are counts times the datatype sizes stated in the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RankStatistics {
     /// Name of the file.
@@ -80,19 +79,19 @@ pub struct RankStatistics {
     pub file_bytes: u64,
     /// Calls in its stream.
     pub records: u64,
-    /// The same, by name.
+    /// Calls by name.
     pub op_counts: CallCounts,
-    /// Calls that the tracer counted.
+    /// Calls counted by the tracer.
     pub footer_calls: CallCounts,
-    /// Those of them that were made from within another call, and have no record.
+    /// Counted calls from within another call, which have no record.
     pub footer_ignored: CallCounts,
     /// Name of the first call.
     pub first_op: Option<&'static str>,
     /// Name of the last call.
     pub last_op: Option<&'static str>,
-    /// When the first call began, in ns of the rank's clock.
+    /// Start of the first call, in ns of the rank's clock.
     pub wall_first_enter_ns: Option<i64>,
-    /// When the last one returned.
+    /// Return of the last call.
     pub wall_last_return_ns: Option<i64>,
     /// Time in calls, in ns.
     pub sum_in_mpi_ns: i64,
@@ -102,7 +101,7 @@ pub struct RankStatistics {
     pub sends: SendStatistics,
     /// Receives posted.
     pub recvs_posted: ReceiveStatistics,
-    /// Persistent requests started; absent where there are none.
+    /// Persistent requests started; absent if there are none.
     #[serde(serialize_with = "starts")]
     pub persistent_starts: StartStatistics,
     /// Collectives.
@@ -113,7 +112,7 @@ pub struct RankStatistics {
     pub datatype_sizes: Vec<i32>,
     /// The rank.
     pub rank: u32,
-    /// Why the file is not whole, where such a file was to be read.
+    /// The damage of the file, if it was read anyway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
 }
@@ -125,32 +124,32 @@ fn starts<S: serde::Serializer>(starts: &StartStatistics, serializer: S) -> Resu
     starts.serialize(serializer)
 }
 
-/// What is in a trace.
+/// Statistics of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Statistics {
     /// Name of the folder.
     pub name: String,
     /// Number of ranks.
     pub nranks: u32,
-    /// What the `.meta` file says.
+    /// Contents of the `.meta` file.
     pub meta: BTreeMap<String, String>,
     /// Calls of all ranks.
     pub total_records: u64,
-    /// The same, by name.
+    /// Calls by name.
     pub total_op_counts: CallCounts,
-    /// Messages sent, persistent ones apart.
+    /// Messages sent, without persistent ones.
     pub total_sends: u64,
     /// Their bytes.
     pub total_send_bytes: u64,
-    /// Receives posted, persistent ones apart.
+    /// Receives posted, without persistent ones.
     pub total_recvs_posted: u64,
     /// Starts of persistent requests.
     pub total_persistent_starts: u64,
     /// Collectives, counted at every rank.
     pub total_collective_calls: CallCounts,
-    /// From the first call of any rank to the last return of any, in ns, if their clocks agree.
+    /// From the first call to the last return over all ranks, in ns, if their clocks agree.
     pub wall_span_ns: i64,
-    /// The longest such span of one rank.
+    /// The longest span of one rank.
     pub max_rank_span_ns: i64,
     /// The ranks.
     pub ranks: Vec<RankStatistics>,
@@ -160,7 +159,7 @@ impl Statistics {
     /// Reads all files of a trace once.
     ///
     /// # Errors
-    /// One cannot be read.
+    /// A file cannot be read.
     pub fn of(files: &TraceFiles) -> Result<Statistics, TraceError> {
         let mut ranks = Vec::with_capacity(files.ranks.len());
         for (rank, path) in (0..).zip(&files.ranks) {
@@ -267,7 +266,7 @@ struct Counter {
     calls: Vec<u32>,
     sizes: Vec<i32>,
     sends: HashMap<(i32, i32), (u64, u64)>,
-    /// Whether it sends, and its bytes.
+    /// Whether it is a send, and its bytes.
     persistent: HashMap<i32, (bool, u64)>,
 }
 
@@ -383,7 +382,7 @@ impl Counter {
         }
     }
 
-    /// Bytes that the rank gives in a collective, if it is one, and if it has data.
+    /// Bytes that the rank gives in a collective, if the call is one, and if it has data.
     fn given(&self, record: &Record) -> Option<Option<u64>> {
         let plain = || self.bytes(record.int(Arg::Count), record.int(Arg::Type));
         let root = || record.int(Arg::Rank) == record.int(Arg::Root);

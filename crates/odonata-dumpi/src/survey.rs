@@ -1,4 +1,4 @@
-//! The first pass over a file: where the translation can start, and what the whole trace has to say.
+//! The first pass over a file: resume points of the translation, and facts about the whole trace.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,19 +13,19 @@ use super::set::TraceFiles;
 use super::translate::{News, Oddity, Output, RankState, SharedAccess, Translator, WORLD, makes};
 use super::types::default_sizes;
 
-/// Where the translation can start.
+/// A resume point of the translation.
 #[derive(Clone, Debug)]
 pub(super) struct Resume {
     pub(super) place: Place,
     pub(super) state: RankState,
 }
 
-/// What the first pass over a file learns.
+/// The results of the first pass over a file.
 #[derive(Debug)]
 pub(super) struct Survey {
-    /// In the order of the file.
+    /// In file order.
     pub(super) resumes: Vec<Resume>,
-    /// Sizes of datatypes as the file states them.
+    /// Datatype sizes stated in the file.
     pub(super) sizes: Vec<i32>,
     pub(super) creations: Creations,
     pub(super) fates: Vec<(u32, Fate)>,
@@ -36,15 +36,15 @@ pub(super) struct Survey {
     pub(super) records: u64,
     /// Lists of sizes.
     pub(super) lists: u32,
-    /// Why the file is not whole.
+    /// The damage of the file.
     pub(super) damage: Option<TraceError>,
     pub(super) layout: Layout,
-    /// Whether a call moves data of a file.
+    /// Whether a call moves file data.
     pub(super) io: bool,
 }
 
-/// Reads the file at `path`, one of `files`, once, and keeps a place to start from after every `chunk` records; later where the state
-/// has more entries than that, so that all copies of it together grow as the file does.
+/// Reads the file at `path`, one of `files`, once, with a resume point after every `chunk` records, or later if the
+/// state is larger: the total size of all copies is linear in the file.
 pub(super) fn survey(files: &TraceFiles, path: &Path, chunk: u32) -> Result<Survey, TraceError> {
     let mut file = RankFile::open(path, files.incomplete)?.cancelled_by(&files.cancellation);
     let stated = file
@@ -96,7 +96,7 @@ pub(super) fn survey(files: &TraceFiles, path: &Path, chunk: u32) -> Result<Surv
         }
     }
     survey.fates.sort_unstable_by_key(|&(transfer, _)| transfer);
-    // What was said last counts.
+    // The last status of a transfer wins.
     survey.fates.reverse();
     survey.fates.dedup_by_key(|&mut (transfer, _)| transfer);
     survey.fates.reverse();
@@ -119,7 +119,7 @@ impl Survey {
     }
 }
 
-/// Takes note of calls that make groups and communicators; `state` is that before the call.
+/// Records calls that create groups and communicators; `state` is the state before the call.
 fn note(creations: &mut Creations, record: &Record, state: &RankState) {
     let comm = || state.comm(record.int(Arg::Comm));
     let list = |arg| record.list(arg).into();
@@ -160,7 +160,7 @@ fn note(creations: &mut Creations, record: &Record, state: &RankState) {
             high: record.int(Arg::High) != 0,
         },
         l::COMM_ACCEPT | l::COMM_CONNECT | l::COMM_SPAWN | l::COMM_SPAWN_MULTIPLE => Making::Foreign,
-        // They have no parent, but count as made.
+        // They have no parent, but create a communicator.
         l::COMM_GET_PARENT | l::COMM_JOIN => return,
         _ => return,
     };

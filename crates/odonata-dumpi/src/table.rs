@@ -1,6 +1,6 @@
-//! The call table: what is stored of every call.
+//! The call table: the stored arguments of every call.
 //!
-//! One line per label, in the order of the labels: name, then the arguments in stored order as `name:type`.
+//! One line per label, in label order: name, then the arguments in stored order as `name:type`.
 //!
 //! | notation | meaning |
 //! |---|---|
@@ -14,10 +14,10 @@
 /// Labels of calls: `0 .. CALLS`.
 pub(super) const CALLS: usize = 290;
 
-/// A label whose number is reserved: no record has it.
+/// A reserved label without records.
 pub(super) const PCONTROL: u16 = 128;
 
-/// Instrumented functions: entered and left; the argument is an address index, `i64`.
+/// Instrumented functions: entry and exit; the argument is an address index, `i64`.
 pub(super) const FUNCTION_ENTER: u16 = 291;
 /// See [`FUNCTION_ENTER`].
 pub(super) const FUNCTION_EXIT: u16 = 292;

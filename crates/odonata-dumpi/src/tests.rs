@@ -1,4 +1,4 @@
-//! Streams that no tracer has written: record types and versions that real traces lack, and hostile ones.
+//! Synthetic traces: record types and versions that real traces lack, and hostile files.
 
 mod communicators;
 mod hostile;
@@ -25,7 +25,7 @@ fn open(ranks: &[Writer]) -> (Folder, Trace) {
     (folder, trace)
 }
 
-/// Operations of a rank but computations.
+/// Operations of a rank except computations.
 fn ops(trace: &Trace, rank: u32) -> Vec<OpKind> {
     let all = operations(trace, rank).map(|op| op.kind);
     all.filter(|kind| !matches!(kind, OpKind::Compute { .. })).collect()

@@ -17,22 +17,21 @@ use super::shared_pointer;
 use super::survey::{Resume, Survey, survey};
 use super::translate::{Blocks, FIRST, Oddity, Output, Planned, Translator};
 
-/// Records that all ranks together have translated at once, roughly: about a hundred bytes each.
+/// Translated records of all ranks together, roughly: about a hundred bytes each.
 const TRANSLATED: u32 = 1 << 21;
 
-/// The most operations of a rank: they are numbered with 30 bits, repetitions included.
+/// Maximum number of operations of a rank: numbered with 30 bits, repetitions included.
 const MOST_OPERATIONS: u64 = 1 << 30;
 
-/// The most communicators of a trace, and lists of sizes of a rank: so many bits are a program's own where several are
+/// Maximum number of communicators of a trace, and of size lists of a rank: the remaining bits number
 /// [phases](odonata_workload::Phases) of a job.
 const MOST_COMMUNICATORS: usize = 1 << 23;
 const MOST_LISTS: u32 = 1 << 24;
 
-/// A DUMPI trace, replayed: who waits for whom, sends what and computes for how long is as recorded; how long a
-/// call takes is not.
+/// A replayed DUMPI trace: messages, matching and computation times are as recorded; durations of calls are not.
 ///
-/// Opening reads all files once. Afterwards only parts of them are in memory, for each rank those around where it
-/// is: the files have to stay as they are while the program runs.
+/// Opening reads all files once. Afterwards only the parts around the ranks' positions are in memory: the files must
+/// not change while the program runs.
 #[derive(Debug)]
 pub struct Trace {
     files: TraceFiles,
@@ -43,7 +42,7 @@ pub struct Trace {
     damages: Vec<TraceError>,
     records: u64,
     io: bool,
-    /// Why a part of a file could not be read again; the first reason stays.
+    /// The first reason why a part of a file could not be read again.
     lost: OnceLock<TraceError>,
 }
 
@@ -68,15 +67,15 @@ impl Trace {
     /// Opens the trace at `path`, a folder or a `.meta` file; times between calls are multiplied by `scale`.
     ///
     /// # Errors
-    /// It cannot be read; or a rank has more operations than can be numbered.
+    /// It cannot be read; or a rank has too many operations.
     pub fn open(path: &Path, scale: f64) -> Result<Trace, TraceError> {
         Trace::of(TraceFiles::find(path)?, scale)
     }
 
-    /// As [`open`](Trace::open), of these files.
+    /// Like [`open`](Trace::open), for these files.
     ///
     /// # Errors
-    /// See there.
+    /// Those of [`open`](Trace::open).
     pub fn of(files: TraceFiles, scale: f64) -> Result<Trace, TraceError> {
         let count = files.ranks.len().max(1) as u32;
         let chunk = (TRANSLATED / 2 / count).clamp(128, 4_096);
@@ -88,7 +87,7 @@ impl Trace {
         let mut surveys = Vec::with_capacity(files.ranks.len());
         for path in &files.ranks {
             let survey = survey(&files, path, chunk)?;
-            // A record becomes few operations, those of several requests as many as it names.
+            // A record becomes few operations, or as many as it names requests.
             if survey.records >= MOST_OPERATIONS / 4 {
                 let problem = format!("{} records", survey.records);
                 let expected = format!("fewer than {}: a rank can have 2^30 operations", MOST_OPERATIONS / 4);
@@ -180,7 +179,7 @@ impl Trace {
                     fates: survey.fates,
                     files,
                     shared,
-                    nobody: BTreeSet::new(),
+                    null_sources: BTreeSet::new(),
                     loose: BTreeSet::new(),
                     groups: groups.clone(),
                     scale,
@@ -206,10 +205,11 @@ impl Trace {
         trace
     }
 
-    /// Some MPI libraries have the same number for any source and for nobody, so that a receive without a status can
-    /// be either. Where that many receives of a rank, communicator and tag would get nothing, they are from nobody.
+    /// Some MPI libraries have the same number for MPI_ANY_SOURCE and MPI_PROC_NULL, so a receive without a status is
+    /// ambiguous. If all such receives of a rank, communicator and tag would stay unmatched, they are from
+    /// MPI_PROC_NULL.
     fn settle_unknown_sources(&mut self) {
-        // Receives from any source, and all messages less all receives, of a rank on a communicator with a tag.
+        // Wildcard receives, and all messages minus all receives, by rank, communicator and tag.
         let mut unknown: BTreeMap<(u32, u32, u32), (i64, i64)> = BTreeMap::new();
         let mut loose: BTreeSet<(u32, u32)> = BTreeSet::new();
         for rank in 0..self.ranks() {
@@ -259,7 +259,7 @@ impl Trace {
         let mut settled = 0;
         for ((rank, comm, tag), (receives, balance)) in unknown {
             if receives + balance <= 0 {
-                self.ranks[rank as usize].knowledge.nobody.insert((comm, tag));
+                self.ranks[rank as usize].knowledge.null_sources.insert((comm, tag));
                 settled += receives as u64;
             } else {
                 loose.insert((rank, comm));
@@ -282,17 +282,17 @@ impl Trace {
         &self.files
     }
 
-    /// What is not replayed as it was recorded, and how often.
+    /// Deviations of the replay from the recording, with counts.
     pub fn oddities(&self) -> &BTreeMap<Oddity, u64> {
         &self.oddities
     }
 
-    /// What is wrong with the calls that make communicators.
+    /// Problems with calls that create communicators.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// What is wrong with files that are not whole and were to be read all the same.
+    /// The damage of truncated files that were read anyway.
     pub fn damages(&self) -> &[TraceError] {
         &self.damages
     }
@@ -302,22 +302,22 @@ impl Trace {
         self.records
     }
 
-    /// Communicators in all; those of one rank with itself count once.
+    /// Number of communicators; MPI_COMM_SELF of all ranks counts once.
     pub fn communicators(&self) -> u32 {
         self.groups.len() as u32
     }
 
-    /// Whether files are accessed.
+    /// Whether the program accesses files.
     pub fn does_io(&self) -> bool {
         self.io
     }
 
-    /// What was read when the trace was opened and cannot be read again: its ranks have ended early.
+    /// A part that cannot be read again after opening: its ranks have ended early.
     pub(super) fn lost(&self) -> Option<&TraceError> {
         self.lost.get()
     }
 
-    /// Part `index` of the operations of `rank`, if there is one and it can be read again.
+    /// Part `index` of the operations of `rank`, if it exists and can be read again.
     fn chunk(&self, rank: u32, index: u32) -> Option<Arc<Chunk>> {
         let cell = self.ranks.get(rank as usize)?;
         cell.resumes.get(index as usize)?;
@@ -329,14 +329,14 @@ impl Trace {
     }
 }
 
-/// What `MPI_Comm_rank` said and is not so.
+/// Results of `MPI_Comm_rank` that contradict the reconstruction.
 fn contradictions(creations: &[Creations], groups: &[Group], of_ranks: &[Vec<Option<CommOf>>]) -> Vec<String> {
     let mut list = Vec::new();
     for (rank, (calls, comms)) in (0..).zip(creations.iter().zip(of_ranks)) {
         let unknown = comms.iter().filter(|of| of.is_none()).count();
         if unknown > 0 && list.len() < MOST_CONTRADICTIONS {
             list.push(format!(
-                "rank {rank} has {unknown} communicators whose members cannot be told: calls on them are left out"
+                "rank {rank} has {unknown} communicators with unknown members: their calls are left out"
             ));
         }
         for (object, of) in comms.iter().enumerate().skip(FIRST as usize) {
@@ -347,8 +347,8 @@ fn contradictions(creations: &[Creations], groups: &[Group], of_ranks: &[Vec<Opt
             let there = member.and_then(|member| groups[of.number as usize].rank(member));
             if !of.inter && there != Some(rank) && list.len() < MOST_CONTRADICTIONS {
                 list.push(format!(
-                    "rank {rank} was told to be number {said} of communicator {}, where by the calls that made it rank \
-                     {there:?} is",
+                    "rank {rank} recorded number {said} in communicator {}, but the calls that created it give rank \
+                     {there:?}",
                     of.number
                 ));
             }
@@ -357,7 +357,7 @@ fn contradictions(creations: &[Creations], groups: &[Group], of_ranks: &[Vec<Opt
     list
 }
 
-/// Most contradictions that are described.
+/// Maximum number of contradictions that are described.
 const MOST_CONTRADICTIONS: usize = 100;
 
 impl Rank {
@@ -401,7 +401,7 @@ impl Program for Trace {
         self.ranks.len() as u32
     }
 
-    /// The words of the cursor are the part of the operations, and the number within.
+    /// The words of the cursor are the part, and the operation within.
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
         let [mut index, mut at, ..] = cursor.words;
         if self.lost.get().is_some() {
@@ -448,7 +448,7 @@ impl Program for Trace {
         let Some(cell) = self.ranks.get(rank as usize) else {
             return 0;
         };
-        // The last part that starts before the list does.
+        // The last part that starts before the list.
         let after = cell.resumes.partition_point(|resume| resume.state.lists() <= counts.0);
         let Some(index) = after.checked_sub(1) else { return 0 };
         let chunk = self.chunk(rank, index as u32);

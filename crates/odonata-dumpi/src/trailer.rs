@@ -1,12 +1,11 @@
-//! What a file says after its records: header, footer, sizes of datatypes, found through the index at its end.
+//! The trailer of a file: header, footer, datatype sizes, located by the index at the end.
 //!
 //! ```text
 //!  magic | records, last label | header | footer | keyvals | counters | sizes | addresses | index
 //! ```
 //!
-//! A file is understood to its last byte, or it is an error: the parts follow each other without a gap, and the index,
-//! which is written last, ends the file. So a file that was cut off anywhere, or that something was appended to, is
-//! told from a whole one.
+//! The reader accounts for every byte: the parts are contiguous, and the index, written last, ends the file. So
+//! truncated files, and files with appended bytes, are detected.
 
 use std::io::{Read, Seek};
 
@@ -20,25 +19,25 @@ pub(super) const MAGIC: u64 = 0xffaa_dd44_554d_5049;
 pub(super) const FOOTER: u64 = 0xf007_fee7;
 /// Where the body starts.
 pub(super) const BODY: u64 = 8;
-/// How far from its end a file is searched for an index that does not end it, in bytes.
+/// Number of bytes before the end that are searched for a misplaced index.
 const SEARCHED: u64 = 1 << 20;
 
 /// Version of the format: major, minor, patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u8, pub u8, pub u8);
 
-/// How often calls were made, by label.
+/// Call counts by label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Footer {
     /// Calls.
     pub calls: Vec<u32>,
-    /// Calls without a record, as they were made from within another.
+    /// Calls without a record, because they were made from within another.
     pub ignored: Vec<u32>,
-    /// The sums of both, as the file states them.
+    /// The totals of both, as stated in the file.
     pub totals: [u32; 2],
 }
 
-/// What is known of a file besides its records.
+/// Metadata of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trailer {
     /// Version of the format.
@@ -51,7 +50,7 @@ pub struct Trailer {
     pub username: String,
     /// Counts of calls.
     pub footer: Option<Footer>,
-    /// Size of each datatype in bytes, by id; 0: not used. Empty where the file does not say.
+    /// Size of each datatype in bytes, by id; 0: unused. Empty if the file states none.
     pub sizes: Vec<i32>,
     /// Where the records end.
     pub(super) body_end: u64,
@@ -81,15 +80,15 @@ impl Part {
     }
 }
 
-/// What the index says.
+/// The contents of the index.
 struct Index {
     /// Where it is.
     at: u64,
-    /// The parts that the file has, in its order, and where they begin.
+    /// The parts of the file, in file order, with their offsets.
     parts: Vec<(u64, Part)>,
 }
 
-/// Checks that the file starts as one of DUMPI.
+/// Checks the start of a DUMPI file.
 pub(super) fn check_start<R: Read + Seek>(input: &mut Input<R>, length: u64) -> Found<()> {
     input.seek(0, length)?;
     match input.u64()? {
@@ -101,7 +100,7 @@ pub(super) fn check_start<R: Read + Seek>(input: &mut Input<R>, length: u64) -> 
     }
 }
 
-/// Reads what is after the records of a file of `length` bytes.
+/// Reads the part after the records of a file of `length` bytes.
 pub(super) fn read<R: Read + Seek>(input: &mut Input<R>, length: u64) -> Found<Trailer> {
     let index = index(input, length)?;
     let (mut header, mut footer, mut sizes) = (None, None, Vec::new());
@@ -113,18 +112,18 @@ pub(super) fn read<R: Read + Seek>(input: &mut Input<R>, length: u64) -> Found<T
                 Some((offset, part)) => (format!("the {} at byte {offset}", part.name()), *offset),
                 None => ("an index without a header".into(), index.at),
             };
-            let expected = format!("a header after byte {BODY}, where the records begin, and all else behind it");
+            let expected = format!("a header after the records, which begin at byte {BODY}");
             return Err(Fault::new(offset, problem, expected));
         }
     };
     let body_end = at;
-    // Tracers write the keyvals behind the footer and do not say so in the index.
+    // Tracers write the keyvals after the footer and omit them from the index.
     let mut keyvals = index.parts.iter().any(|&(_, part)| part == Part::Keyvals);
     loop {
         let next = parts.peek().map_or(index.at, |&&(offset, _)| offset);
         let what = parts.peek().map_or("index", |(_, part)| part.name());
         if next < at {
-            let expected = format!("it from byte {at} on, where what is before it ends");
+            let expected = format!("it at byte {at}, where the preceding part ends");
             return Err(Fault::new(next, format!("the {what} at byte {next}"), expected));
         }
         if next > at && !keyvals {
@@ -135,7 +134,7 @@ pub(super) fn read<R: Read + Seek>(input: &mut Input<R>, length: u64) -> Found<T
             continue;
         }
         if next > at {
-            let problem = format!("{} bytes before the {what} that belong to nothing", next - at);
+            let problem = format!("{} bytes before the {what} that belong to no part", next - at);
             return Err(Fault::new(at, problem, format!("the {what} here")));
         }
         let Some(&(_, part)) = parts.next() else { break };
@@ -169,7 +168,7 @@ fn of_part(part: Part, mut fault: Box<Fault>) -> Box<Fault> {
     fault
 }
 
-/// Finds the index of a file of `length` bytes, and checks that it is in itself possible.
+/// Finds the index of a file of `length` bytes, and checks its consistency.
 fn index<R: Read + Seek>(input: &mut Input<R>, length: u64) -> Found<Index> {
     let mut impossible = None;
     // From the longest to the shortest: magic, then (sizes, (addresses, (counters))), header, body, footer, keyvals.
@@ -187,7 +186,7 @@ fn index<R: Read + Seek>(input: &mut Input<R>, length: u64) -> Found<Index> {
         for offset in &mut offsets[8 - words as usize..] {
             *offset = input.u64()?;
         }
-        // The start of a longer index that was cut off looks like a short one, whose words say something else.
+        // The start of a truncated long index looks like a short one with other words.
         match checked(at, offsets) {
             Ok(index) => return Ok(index),
             Err(fault) => impossible = impossible.or(Some(fault)),
@@ -214,7 +213,7 @@ fn checked(at: u64, offsets: [u64; 7]) -> Found<Index> {
         (sizes, Part::Sizes),
         (addresses, Part::Addresses),
     ];
-    // A part that a file does not have is at byte 0.
+    // An absent part has offset 0.
     let mut parts: Vec<(u64, Part)> = parts.into_iter().filter(|&(offset, _)| offset != 0).collect();
     parts.sort_by_key(|&(offset, _)| offset);
     if let Some((offset, part)) = parts.last().filter(|&&(offset, _)| offset > at) {
@@ -224,24 +223,24 @@ fn checked(at: u64, offsets: [u64; 7]) -> Found<Index> {
     Ok(Index { at, parts })
 }
 
-/// Why a file of `length` bytes has no index at its end.
+/// The reason why a file of `length` bytes has no index at its end.
 fn no_index<R: Read + Seek>(input: &mut Input<R>, length: u64) -> Found<Box<Fault>> {
-    let whole = "64 bytes, of old tracers 40 to 56, with which the file ends";
+    let whole = "64 bytes at the end of the file (40 to 56 from old tracers)";
     let Some(at) = last_magic(input, length)? else {
-        let expected = "an index at its end, which a tracer writes last: the program died, or the file was cut off";
+        let expected = "an index at the end: the traced program died, or the file was truncated";
         return Ok(Fault::new(length, "the file ends without an index", expected));
     };
     Ok(match length - at {
-        short @ ..64 => Fault::new(at, format!("an index of {short} bytes, cut off"), whole),
+        short @ ..64 => Fault::new(at, format!("a truncated index of {short} bytes"), whole),
         long => Fault::new(
             at,
-            format!("an index of up to 64 bytes, and {} more bytes behind it", long - 64),
+            format!("an index of up to 64 bytes, and {} more bytes after it", long - 64),
             whole,
         ),
     })
 }
 
-/// Where the last magic is that is not the first, and that the file does not end before long.
+/// The last magic after the first one that is well before the end of the file.
 fn last_magic<R: Read + Seek>(input: &mut Input<R>, length: u64) -> Found<Option<u64>> {
     let start = length.saturating_sub(SEARCHED).max(BODY);
     input.seek(start.min(length), length)?;
@@ -302,7 +301,7 @@ fn skip_keyvals<R: Read + Seek>(input: &mut Input<R>) -> Found<()> {
     Ok(())
 }
 
-/// Passes over a list of texts, each with `before` bytes before it.
+/// Skips a list of texts, each preceded by `before` bytes.
 fn skip_texts<R: Read + Seek>(input: &mut Input<R>, before: u64) -> Found<()> {
     for _ in 0..input.length(2 + before)? {
         input.skip(before)?;

@@ -1,8 +1,8 @@
-//! From records to operations.
+//! Translation of records to operations.
 //!
-//! The state of a rank follows its records, whatever is known of the others: which handle stands for what. The first
-//! pass over a trace keeps copies of it, from which the translation can start. Operations come out where there
-//! is [`Knowledge`]; news, which knowledge is made of, where there is not.
+//! The state of a rank follows from its own records: the meaning of handles. The first pass over a trace keeps copies
+//! of the state, from which the translation can resume. With [`Knowledge`] the translation yields operations; without
+//! it, it yields the news from which knowledge is made.
 
 mod collectives;
 mod files;
@@ -24,11 +24,11 @@ use super::types::Types;
 use files::FileState;
 use requests::Handle;
 
-/// Communicators by the order in which a rank made them: the first two are there from the start.
+/// Communicators by the rank's order of creation: the first two are predefined.
 pub(super) const WORLD: u32 = 0;
 /// See [`WORLD`].
 pub(super) const SELF: u32 = 1;
-/// The first that a call makes.
+/// The first communicator created by a call.
 pub(super) const FIRST: u32 = 2;
 
 /// An operation and its stream.
@@ -38,21 +38,21 @@ pub(super) struct Planned {
     pub(super) kind: OpKind,
 }
 
-/// Sizes that differ from rank to rank, in bytes.
+/// Sizes that differ between ranks, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Blocks {
     /// Of each giver.
     ByGiver(Box<[u64]>),
     /// Of each taker.
     ByTaker(Box<[u64]>),
-    /// That of this rank.
+    /// The size of this rank.
     Own(u64),
-    /// What this member gives to each, and gets from each.
+    /// What this member gives to each member, and gets from each.
     Both { me: u32, give: Box<[u64]>, get: Box<[u64]> },
 }
 
 impl Blocks {
-    /// What member `from` gives to member `to`.
+    /// Bytes that member `from` gives to member `to`.
     pub(super) fn bytes(&self, from: u32, to: u32) -> u64 {
         let at = |blocks: &[u64], member: u32| blocks.get(member as usize).copied().unwrap_or(0);
         match self {
@@ -65,21 +65,21 @@ impl Blocks {
     }
 }
 
-/// An access with the shared file pointer, or a move of it.
+/// A shared-pointer access, or a seek of the shared pointer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SharedAccess {
     pub(super) file: u32,
     pub(super) start: i64,
-    /// How far it moves the pointer; or where to, from the start of the view.
+    /// Distance, or target from the start of the view.
     pub(super) bytes: u64,
     pub(super) seek: bool,
-    /// Whether all ranks of the file take part, in the order of their numbers.
+    /// Whether all ranks of the file take part, in rank order.
     pub(super) ordered: bool,
-    /// Where the view starts.
+    /// Start of the view.
     pub(super) displacement: u64,
 }
 
-/// What the first pass learns.
+/// The results of the first pass.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum News {
     /// Of a transfer.
@@ -88,13 +88,13 @@ pub(super) enum News {
     Opened(String),
     /// See there.
     Shared(SharedAccess),
-    /// Something that cannot be replayed as it was.
+    /// A deviation of the replay.
     Odd(Oddity),
 }
 
 macro_rules! oddities {
     ($($name:ident $text:literal),* $(,)?) => {
-        /// What is in a trace and is not replayed as it was recorded.
+        /// Parts of a trace that are not replayed as recorded.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Oddity { $(#[doc = $text] $name),* }
 
@@ -108,47 +108,48 @@ macro_rules! oddities {
 }
 
 oddities! {
-    UnknownRequest "waits for requests that no recorded call has made (calls of MPI-3 and later are not recorded): taken as complete",
-    UnknownSource "receives from any source of which no status was recorded: they take what comes first",
+    UnknownRequest "waits for requests without a recorded call (MPI-3 and later calls are not recorded): taken as \
+     complete",
+    UnknownSource "wildcard receives without a recorded status: each takes the first message to arrive",
     UnknownCommunicator "calls on communicators that cannot be reconstructed: left out",
     UnknownPeer "messages to or from ranks that the communicator does not have: left out",
-    UnknownSize "calls with datatypes whose size nothing states: taken as empty",
+    UnknownSize "calls with datatypes of unknown size: taken as empty",
     UnknownFile "accesses to files whose opening was not recorded: left out",
     OneSided "one-sided transfers: left out (fences are barriers)",
     Cancelled "cancelled requests: left out",
     Intercommunicator "collectives on intercommunicators: replayed as barriers",
     View "file views that are not contiguous: taken as contiguous from their start on",
-    SeekEnd "seeks from the end of a file: from the largest offset that the rank itself has written",
+    SeekEnd "seeks from the end of a file: from the largest offset that the same rank wrote",
     Synchronous "persistent synchronous sends: replayed as standard sends",
-    Polled "polls without success: left out, with the time from one to the next",
+    Polled "unsuccessful polls: left out, with the time between them",
 }
 
 /// A thread of a rank.
 #[derive(Clone, Copy, Debug)]
 struct Thread {
     number: u16,
-    /// When its last call returned.
+    /// Return of its last call.
     stop: i64,
-    /// Whether that was a poll without success.
+    /// Whether that call was an unsuccessful poll.
     polling: bool,
-    /// Computed and not yet replayed, in ns; nothing at the start of a chunk.
+    /// Computation time not yet replayed, in ns; zero at the start of a chunk.
     debt: u64,
 }
 
-/// Where a rank is in its records.
+/// The state of a rank at a position of its records.
 #[derive(Clone, Debug)]
 pub(super) struct RankState {
     threads: Vec<Thread>,
-    /// When the first call began.
+    /// Start of the first call.
     begin: Option<i64>,
     comms: HashMap<i32, u32>,
     /// Communicators so far.
     pub(super) made: u32,
     types: Types,
     requests: HashMap<i32, Handle>,
-    /// More sends that a handle stands for.
+    /// Further sends of a handle.
     twins: HashMap<i32, VecDeque<Handle>>,
-    /// Transfers that a request can stand for, so far.
+    /// Number of transfers so far.
     transfers: u32,
     lists: u32,
     windows: HashMap<i32, u32>,
@@ -176,12 +177,12 @@ impl RankState {
         }
     }
 
-    /// The communicator that `handle` stands for now.
+    /// The communicator that `handle` currently refers to.
     pub(super) fn comm(&self, handle: i32) -> Option<u32> {
         self.comms.get(&handle).copied()
     }
 
-    /// How much there is to copy: handles that stand for something, and threads.
+    /// Size of a copy: bound handles, and threads.
     pub(super) fn entries(&self) -> u64 {
         let twins: usize = self.twins.values().map(VecDeque::len).sum();
         let handles = self.comms.len() + self.types.len() + self.requests.len() + self.windows.len() + self.files.len();
@@ -205,17 +206,17 @@ pub(super) struct Output {
 /// The translation of one record.
 pub(super) struct Translator<'a> {
     pub(super) state: &'a mut RankState,
-    /// Sizes of datatypes as the file states them.
+    /// Datatype sizes stated in the file.
     pub(super) sizes: &'a [i32],
     pub(super) knowledge: Option<&'a Knowledge>,
     pub(super) out: &'a mut Output,
-    /// Position among the threads.
+    /// Index among the threads.
     thread: usize,
-    /// How long the thread was in the call, in ns.
+    /// Time of the thread in the call, in ns.
     inside: u64,
 }
 
-/// What a call is to somebody who measures the time between calls.
+/// The kind of a call for the accounting of time between calls.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Local,
@@ -287,12 +288,12 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Whether time in calls counts as computation too.
+    /// Whether time in calls counts as computation, too.
     fn counts_calls(&self) -> bool {
         self.knowledge.is_some_and(|knowledge| knowledge.call_time)
     }
 
-    /// Whether a call moves elements of which it is not known how large they are.
+    /// Whether a call moves elements of unknown size.
     fn lacks_size(&self, record: &Record) -> bool {
         let moves = matches!(record.label, l::SEND..=l::IRECV | l::SEND_INIT..=l::RECV_INIT)
             || matches!(
@@ -305,7 +306,7 @@ impl<'a> Translator<'a> {
         moves && record.get(Arg::Count) != Some(0) && [Arg::Type, Arg::Rtype, Arg::Stype].into_iter().any(unknown)
     }
 
-    /// Books the time since the last call of the thread.
+    /// Accounts for the time since the last call of the thread.
     fn pass_time(&mut self, record: &Record) {
         let known = self
             .state
@@ -328,7 +329,7 @@ impl<'a> Translator<'a> {
         let thread = &mut self.state.threads[self.thread];
         let sort = sort(record);
         if let Some(span) = record.wall {
-            // From one poll to the next, the program waits.
+            // Between two polls, the program waits.
             let waited = thread.polling && sort != Sort::Other && !clock;
             if !waited {
                 let gap = span.start.saturating_sub(thread.stop).max(0);
@@ -353,14 +354,14 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Hands out an operation, after what was computed before.
+    /// Emits an operation, after the pending computation.
     fn op(&mut self, kind: OpKind) {
         self.pay(self.thread);
         let stream = self.thread.min(usize::from(u8::MAX)) as u16;
         self.out.ops.push(Planned { stream, kind });
     }
 
-    /// Hands out what a thread has computed.
+    /// Emits the pending computation of a thread.
     fn pay(&mut self, thread: usize) {
         let Some(knowledge) = self.knowledge else { return };
         let debt = std::mem::take(&mut self.state.threads[thread].debt);
@@ -374,7 +375,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// At the end of a chunk: hands out what was computed, so that nothing is owed at the start of the next.
+    /// At the end of a chunk: emits pending computation, so that the next chunk starts without any.
     pub(super) fn end_chunk(&mut self) {
         for thread in 0..self.state.threads.len() {
             self.pay(thread);
@@ -382,12 +383,12 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// The communicator of `handle`, if it is known.
+    /// The communicator of `handle`, if known.
     fn known(&self, handle: i32) -> Option<CommOf> {
         self.state.comm(handle).and_then(|object| self.knowledge?.comm(object))
     }
 
-    /// The handle of `object`; counts one that was never made.
+    /// The handle of `object`; an unknown one is counted.
     fn object(&mut self, handle: i32) -> u32 {
         match self.state.comm(handle) {
             Some(object) => object,

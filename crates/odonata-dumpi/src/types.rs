@@ -5,24 +5,24 @@ use std::collections::HashMap;
 use super::label as l;
 use super::record::{Arg, Record};
 
-/// Sizes in bytes of the predefined datatypes, by id, where a file does not state them: those of 64-bit machines.
+/// Sizes in bytes of the predefined datatypes, by id, if a file states none: those of 64-bit machines.
 pub(super) fn default_sizes() -> &'static [i32] {
     &[
         0, 0, 1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20,
     ]
 }
 
-/// Sizes of datatypes as they are at a point of the stream.
+/// Datatype sizes at a position of the stream.
 ///
-/// A file states one size per id, the last. Ids are used again: what the call that made a datatype says
-/// comes first, where there has been one.
+/// A file states one size per id, the last one. Ids are reused, so a recorded call that creates the datatype takes
+/// precedence.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Types {
     made: HashMap<i32, u64>,
 }
 
 impl Types {
-    /// How many the program has made.
+    /// Number of datatypes created by the program.
     pub(super) fn len(&self) -> usize {
         self.made.len()
     }
@@ -37,7 +37,7 @@ impl Types {
         u64::from(size.max(0) as u32)
     }
 
-    /// Whether anything says how large `datatype` is.
+    /// Whether the size of `datatype` is known.
     #[inline]
     pub(super) fn knows(&self, stated: &[i32], datatype: i32) -> bool {
         usize::from(datatype as u16) < stated.len() || self.made.contains_key(&datatype)
@@ -49,7 +49,7 @@ impl Types {
         u64::from(count.max(0) as u32).saturating_mul(self.size(stated, datatype))
     }
 
-    /// Takes note of a call that makes a datatype, or says how large one is.
+    /// Records a call that creates a datatype, or reports a size.
     pub(super) fn note(&mut self, stated: &[i32], record: &Record) {
         let positive = |arg| u64::from(record.int(arg).max(0) as u32);
         let sum = |list: &[i32]| list.iter().map(|&count| u64::from(count.max(0) as u32)).sum::<u64>();
@@ -77,7 +77,7 @@ impl Types {
                     .map(|&extent| u64::from(extent.max(0) as u32));
                 cells.fold(1, u64::saturating_mul).saturating_mul(old())
             }
-            // The share of a rank of a distributed array: as the file states it.
+            // The share of a rank of a distributed array, as stated in the file.
             l::TYPE_CREATE_DARRAY => {
                 self.made.remove(&record.int(Arg::New));
                 return;

@@ -1,4 +1,4 @@
-//! Traces as programs: every message that is sent is received, every collective is called by all.
+//! Traces as programs: every sent message is received, every collective is called by all members.
 
 mod reference_traces;
 
@@ -25,15 +25,15 @@ fn reference_traces_are_without_fault_and_nothing_in_them_is_unknown() {
     }
 }
 
-/// What the statuses of blocking receives say of the sizes of messages.
+/// Message sizes by the statuses of blocking receives.
 #[derive(Default)]
 struct Received {
     /// Receives with a status.
     statuses: u64,
     /// Bytes of their messages.
     bytes: u64,
-    /// By how much the messages are longer than their buffers would be if every datatype had the size that the file
-    /// states for its number: the number has been used for datatypes of several sizes.
+    /// Excess of message sizes over buffer sizes computed with the stated datatype sizes: ids were reused for datatypes
+    /// of other sizes.
     more: u64,
 }
 
@@ -56,7 +56,7 @@ fn received(files: &[PathBuf]) -> Received {
 }
 
 #[test]
-fn a_replay_sends_what_the_trace_sends_and_knows_every_source() {
+fn a_replay_sends_the_messages_of_the_trace_and_knows_every_source() {
     for set in reference_traces::sets() {
         let files = TraceFiles::find(&set).unwrap_or_else(|error| panic!("{error}"));
         let statistics = Statistics::of(&files).unwrap_or_else(|error| panic!("{error}"));
@@ -79,7 +79,7 @@ fn a_replay_sends_what_the_trace_sends_and_knows_every_source() {
             sum += bytes;
             stated += rank.sends.bytes + starts.send_bytes;
         }
-        // Where datatypes of several sizes had the same number, the statuses know better than the file.
+        // If datatypes of several sizes shared an id, the statuses are more accurate than the file.
         let received = received(&trace.files().ranks);
         let all_have_one = statistics.total_persistent_starts == 0;
         if all_have_one && received.statuses == statistics.total_recvs_posted {

@@ -1,11 +1,11 @@
-//! The reader of DUMPI traces against what their writer says of them, and the reference dumper of real ones.
+//! The DUMPI reader against the known contents of written traces, and the reference dumper of real ones.
 
 mod reference_traces;
 
 use odonata_dumpi::{Statistics, TraceFiles};
 use serde_json::Value;
 
-/// The paths of all values that differ.
+/// The paths of all differing values.
 fn differences(at: String, seen: &Value, truth: &Value, list: &mut Vec<String>) {
     match (seen, truth) {
         (Value::Object(seen), Value::Object(truth)) => {

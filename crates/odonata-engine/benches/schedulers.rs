@@ -1,12 +1,12 @@
-//! How fast the schedulers run the toy of the tests.
+//! Benchmark of the schedulers on the toy model of the tests.
 //!
-//! `cargo bench -p odonata-engine -- [--once|--best] [NAME]`: the cases whose name contains NAME. Every line is the median
-//! (by wall time) of five runs; with `--once` of one, for a profiler; with `--best` it is the fastest of many runs of a
-//! tenth of the length, for machines that others use too. Wall and CPU time stand side by side: threads that wait for
-//! each other need more of the one than of the other.
+//! `cargo bench -p odonata-engine -- [--once|--best] [NAME]` runs the cases whose name contains NAME. Each line is the
+//! median (by wall time) of five runs; `--once` runs each case once, for a profiler; `--best` reports the fastest of
+//! many runs of a tenth of the length, for shared machines. Wall time and CPU time are both shown: waiting threads cost
+//! only wall time.
 //!
-//! The toy does about 100 ns of work per event; its parts are stretches of a ring of districts. The length of windows is varied
-//! by the lookahead, what an empty round costs is seen where the windows are nearly empty.
+//! The toy does about 100 ns of work per event; its parts are stretches of a ring of districts. The lookahead sets the
+//! window length. Nearly empty windows show the cost of an empty round.
 
 #![allow(clippy::print_stdout)]
 
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use toy::{Params, SMALLEST, Toy};
 
-/// What is run, how it is divided, by how many threads (none: the sequential scheduler).
+/// The toy, its division, and the number of threads (none: the sequential scheduler).
 #[derive(Clone, Copy)]
 struct Case {
     lps: u32,
@@ -30,11 +30,11 @@ struct Case {
     threads: usize,
     /// Events that a part may handle in a round beyond its window, if any.
     speculation: Option<u32>,
-    /// Simulated time that is measured, after a tenth of it to warm up.
+    /// Measured simulated time, after a tenth of it to warm up.
     simulated_us: u64,
 }
 
-/// What a run took.
+/// The cost of a run.
 struct Taken {
     wall_s: f64,
     cpu_s: f64,
@@ -152,7 +152,7 @@ fn cases() -> Vec<Case> {
     }
     // Nearly empty windows.
     add(64, 1, 30, 5_000, &[(1, 0), (2, 1), (2, 2), (64, 1), (64, 2)]);
-    // More than the caches hold.
+    // Larger than the caches.
     add(
         200_000,
         4,

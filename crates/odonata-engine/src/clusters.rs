@@ -1,10 +1,10 @@
-//! Clusters of LPs: the sequential scheduler runs them one after the other, a window at a time, each with an event
-//! queue of its own.
+//! Clusters of LPs: the sequential scheduler runs them one after the other, a window at a time, each with its own event
+//! queue.
 //!
 //! The model is not divided: all LPs share one state, and nothing is copied between clusters. Only the order of events
-//! differs. A window is as long as the shortest delay between two clusters, so nothing that happens in it can affect
-//! another cluster in it. Each cluster handles all its events of the window before the next cluster runs, and finds its
-//! state in the caches after the first of them:
+//! differs. A window is as long as the shortest delay between two clusters, so events of a window cannot affect another
+//! cluster in it. Each cluster handles all its events of the window before the next cluster runs, and finds its state
+//! in the caches after the first of them:
 //!
 //! ```text
 //!  time ►   window 1     window 2              one queue:    a b c a c b a b c ...
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! So an event can be handled before an earlier one of another cluster. Handlers that change the state of another LP
-//! directly (a credit that is put where its receiver will find it) use [`Context::now_of`](crate::Context::now_of).
+//! directly (a credit written into its receiver's state) use [`Context::now_of`](crate::Context::now_of).
 
 use crate::core::{Core, Stop, after, halt_end};
 use crate::saved::{Damaged, Loader, Saver};
@@ -23,36 +23,36 @@ use crate::wheel::{BUCKETS, Scheduled, Wheel};
 use crate::{Cell, Lp, Model, Partition, Saved, Time};
 use std::ops::Range;
 
-/// Buckets of all event queues together, as long as each has at least [`FEWEST_BUCKETS`], or [`LEAST_BUCKETS`] of a great
-/// many queues.
+/// Total buckets of all event queues; each queue has at least [`FEWEST_BUCKETS`], or [`LEAST_BUCKETS`] if there are
+/// very many queues.
 const ALL_BUCKETS: usize = 8 * BUCKETS;
 const FEWEST_BUCKETS: usize = 512;
 const LEAST_BUCKETS: usize = 64;
 const MANY: usize = 4096;
 
-/// Buckets of the event queue of each of so many blocks.
+/// Buckets per event queue for this number of blocks.
 pub(crate) fn buckets(blocks: usize) -> usize {
     let fewest = if blocks > MANY { LEAST_BUCKETS } else { FEWEST_BUCKETS };
     (ALL_BUCKETS / blocks.max(1)).clamp(fewest, BUCKETS)
 }
 
-/// A cluster that does not run now.
+/// A cluster that is not running.
 struct ClusterState<E> {
     queue: Wheel<E>,
     /// The time of its last event.
     now: Time,
-    /// When its next one is due.
+    /// The time of its next event.
     next: Time,
 }
 
-/// The clusters of a [`Core`]; none if it has one event queue.
+/// The clusters of a [`Core`]; empty with a single event queue.
 pub(crate) struct Clusters<E> {
     /// The first LP of each, and the number of LPs.
     bounds: Vec<Lp>,
     /// Per LP.
     cluster_of: Vec<u32>,
     states: Vec<ClusterState<E>>,
-    /// The shortest delay between two.
+    /// The shortest delay between two clusters.
     lookahead: Time,
     /// The window: from the first event to the time at which a cluster can affect another.
     pub(crate) begin: Time,
@@ -101,13 +101,13 @@ impl<E: Copy> Clusters<E> {
         self.bounds[cluster]..self.bounds[cluster + 1]
     }
 
-    /// The time of the last event of the cluster of `lp`, which does not run now.
+    /// The time of the last event in the cluster of `lp`, which is not running.
     #[inline]
     pub(crate) fn now_of(&self, lp: Lp) -> Time {
         self.states[self.cluster_of[lp as usize] as usize].now
     }
 
-    /// Queues an event for a cluster that does not run now.
+    /// Queues an event for a cluster that is not running.
     #[inline(never)]
     pub(crate) fn push(&mut self, item: Scheduled<E>) {
         let (at, end) = (item.time, self.end);
@@ -127,7 +127,7 @@ impl<E: Copy> Clusters<E> {
         times.max().unwrap_or(Time::ZERO)
     }
 
-    /// The events of all clusters, while none runs.
+    /// The events of all clusters; no cluster may be running.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Scheduled<E>> {
         self.states.iter().flat_map(|cluster| cluster.queue.iter())
     }
@@ -155,7 +155,7 @@ impl<E: Copy> Core<E> {
             if self.events >= last {
                 return Pause::Budget;
             }
-            // Whether a run is halted has to be known before any cluster passes the next multiple of the grid.
+            // Before a cluster passes the next multiple of the grid, it must be known whether the run is halted.
             let grid = after(halt_end(first));
             let end = Time(first.0.saturating_add(self.clusters.lookahead.0));
             (self.clusters.begin, self.clusters.end) = (first, end.min(grid).min(after(limit)));

@@ -6,11 +6,11 @@ use crate::wheel::{Scheduled, Wheel};
 use crate::{Cell, Context, Key, Lp, Mode, Model, Partition, Plain, Saved, Time};
 use std::ops::Range;
 
-/// A run that its model [halts](Context::halt) ends at the next multiple of this time, 2^20 ps. All earlier events are
-/// handled, those of other LPs too, so the final state does not depend on how far each part was.
+/// A run that its model [halts](Context::halt) ends at the next multiple of this time, 2^20 ps. All earlier events of
+/// all LPs are handled, so the final state does not depend on the progress of each part.
 pub const HALT_GRID: Time = Time(1 << 20);
 
-/// The last instant that is handled of a run that is halted at `now`.
+/// The last instant handled in a run that is halted at `now`.
 pub(crate) fn halt_end(now: Time) -> Time {
     Time((now.0 / HALT_GRID.0 + 1).saturating_mul(HALT_GRID.0) - 1)
 }
@@ -20,8 +20,8 @@ pub(crate) fn after(time: Time) -> Time {
     Time(time.0.saturating_add(1))
 }
 
-/// The time of an event that is sent for `at`. Sums that overflow saturate just below [`Time::NEVER`], which means "no
-/// event" elsewhere: a run with such an event left is not idle.
+/// The time of an event sent for `at`. Overflowing sums saturate just below [`Time::NEVER`], which means "no event"
+/// elsewhere: a run with such an event left is not idle.
 #[inline(always)]
 pub(crate) fn due(at: Time) -> Time {
     at.min(Time(Time::NEVER.0 - 1))
@@ -58,7 +58,7 @@ impl Sequences {
         }
     }
 
-    /// Rolls back that `lp` has sent the last `count` events.
+    /// Rolls back the last `count` events sent by `lp`.
     pub(crate) fn roll_back(&mut self, lp: Lp, count: u32) {
         let next = &mut self.next[(lp - self.first) as usize];
         *next = next.wrapping_sub(count);
@@ -70,7 +70,7 @@ impl Sequences {
 pub(crate) enum Stop {
     /// No event is due before the bound.
     Bound,
-    /// As many events as asked for were handled.
+    /// The requested number of events was handled.
     Budget,
     /// The last event has sent something to other parts.
     RemoteSend,
@@ -78,7 +78,7 @@ pub(crate) enum Stop {
 
 /// The event loop of a part.
 pub(crate) struct Core<E> {
-    /// The event queue of all LPs, or of the cluster that runs now.
+    /// The event queue of all LPs, or of the running cluster.
     pub(crate) queue: Wheel<E>,
     /// The LPs whose events are in the queue.
     pub(crate) own: Range<Lp>,
@@ -90,7 +90,7 @@ pub(crate) struct Core<E> {
     pub(crate) events: u64,
     /// Events before this are handled.
     pub(crate) bound: Time,
-    /// When the model first halted the run, and the least code with which it did at that instant.
+    /// When the model first halted the run, and the smallest code at that instant.
     pub(crate) halted: Option<(Time, u32)>,
 }
 
@@ -149,7 +149,7 @@ impl<E: Copy> Context for Core<E> {
 }
 
 impl<E: Copy> Core<E> {
-    /// Starts every LP of `model`, with one queue of that many buckets.
+    /// Starts every LP of `model`, with one queue of `buckets` buckets.
     pub(crate) fn start<M: Model<Event = E>>(model: &mut M, buckets: usize) -> Core<E> {
         Self::start_with(model, buckets, model.processes(), Clusters::NONE)
     }
@@ -184,7 +184,7 @@ impl<E: Copy> Core<E> {
         core
     }
 
-    /// The last instant to be handled of a run until `until`: sooner if it was halted.
+    /// The last instant handled in a run until `until`: earlier if the run was halted.
     pub(crate) fn limit(&self, until: Time) -> Time {
         self.halted.map_or(until, |(time, _)| until.min(halt_end(time)))
     }
@@ -203,11 +203,11 @@ impl<E: Copy> Core<E> {
         }
     }
 
-    /// Handles the events of `model` before [`bound`](Self::bound), until `last` have been handled or one has sent
+    /// Handles the events of `model` before [`bound`](Self::bound), until `last` events are handled or an event sends
     /// something to other parts.
     ///
-    /// This is the only place where events are handled without an undo log, so that the handlers are inlined into this
-    /// loop. With one loop per scheduler they were not inlined, which cost 3 % more instructions.
+    /// This is the only loop that handles events without an undo log, so the handlers are inlined into it. With one
+    /// loop per scheduler they were not inlined, which cost 3 % more instructions.
     pub(crate) fn run<M: Model<Event = E>>(&mut self, model: &mut M, last: u64) -> Stop {
         loop {
             if self.events >= last {
@@ -260,7 +260,7 @@ impl<E: Cell> Saved for Core<E> {
             .all(|item| item.time >= self.now && processes.contains(&item.lp))
         {
             true => Ok(()),
-            false => Err(Damaged("an event is late, or for nobody".into())),
+            false => Err(Damaged("an event is late, or has no receiver".into())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The digest that says whether two runs gave the same results.
+//! The digest that tells whether two runs have the same results.
 
 use postcard::ser_flavors::Flavor;
 
@@ -9,7 +9,7 @@ use postcard::ser_flavors::Flavor;
 pub struct Digest(u64, u64);
 
 impl Digest {
-    /// The digest of nothing.
+    /// The digest of no input.
     pub const fn new() -> Self {
         Digest(0xcbf2_9ce4_8422_2325, 0x9e37_79b9_7f4a_7c15)
     }
@@ -64,10 +64,10 @@ impl Digest {
     }
 }
 
-/// Bytes on their way into a digest: never all of them at once, since tests ask for the digest of a state after every event.
+/// Streams bytes into a digest without collecting them: tests compute the digest of a state after every event.
 struct Words<'a> {
     digest: &'a mut Digest,
-    /// Those that are no whole word yet, the first lowest.
+    /// Bytes of an incomplete word, the first lowest.
     word: u64,
     bytes: u64,
 }

@@ -1,11 +1,10 @@
-//! A store that grows when it is written, for tables whose size is not known in advance.
+//! A store that grows on write, for tables of unknown size.
 
 use crate::{Digest, Journalled, Mode, Savepoint, Store};
 
-/// Cells numbered from 0, all of their default value until they are changed.
+/// Cells numbered from 0 that have their default value until changed.
 ///
-/// Growth is not rolled back with the event that caused it. A cell of the default value is no part of the state, so
-/// this cannot be observed.
+/// Growth is not rolled back. Cells with the default value are not part of the state, so this cannot be observed.
 #[derive(Debug)]
 pub struct GrowableStore<T>(pub(crate) Store<T>);
 
@@ -25,7 +24,7 @@ impl<T: Copy + Default + PartialEq> GrowableStore<T> {
         }
     }
 
-    /// Cell `i`, to be changed.
+    /// Mutable access to cell `i`.
     #[inline]
     pub fn edit<M: Mode>(&mut self, i: usize) -> &mut T {
         while self.0.len() <= i {

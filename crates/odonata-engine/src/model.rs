@@ -19,15 +19,15 @@ pub struct Key {
 
 impl Key {
     /// The sender of *idempotent wake-ups*: events without data that make an LP examine its state once more (a port is
-    /// free, a credit has arrived). They are handled after all other events of their instant and are told apart by an
-    /// id. A second wake-up with the same id does nothing, so it does not matter how often or by whom one was asked for.
+    /// free, a credit has arrived). They are handled after all other events of their instant and have an id. A second
+    /// wake-up with the same id does nothing, so the number of requests and their senders do not matter.
     pub const WAKE_UP: u32 = u32::MAX;
 }
 
 /// The scheduling interface of an event handler: the clock, sending events, ending the run.
 ///
-/// The events of a model are often an `enum` over those of its layers. A layer that needs only that its own events can
-/// become the model's asks for `Context<Event: From<LayerEvent>>`, and never names the model's.
+/// The events of a model are often an `enum` over those of its layers. A layer asks for `Context<Event:
+/// From<LayerEvent>>` and never names the event type of the model.
 pub trait Context: Mode {
     /// The model's [`Event`](Model::Event).
     type Event: Copy;
@@ -36,8 +36,8 @@ pub trait Context: Mode {
     fn now(&self) -> Time;
 
     /// The local time of LP `lp` of the same part: its earlier events are handled, its later ones are not. It differs
-    /// from [`now`](Self::now) where clusters of LPs are run one after the other. A handler that changes the state of
-    /// another LP has to go by the time of that LP.
+    /// from [`now`](Self::now) when clusters of LPs run one after the other. A handler that changes the state of
+    /// another LP must use the time of that LP.
     fn now_of(&self, lp: Lp) -> Time;
 
     /// The time before which all events of all LPs of the part are handled.
@@ -51,7 +51,7 @@ pub trait Context: Mode {
     /// [its time](Self::now_of).
     fn wake_up(&mut self, lp: Lp, at: Time, id: u32, event: Self::Event);
 
-    /// Asks for the run to end; [`HALT_GRID`](crate::HALT_GRID) says when it does. The model chooses `code`.
+    /// Requests the end of the run, see [`HALT_GRID`](crate::HALT_GRID). The model chooses `code`.
     fn halt(&mut self, code: u32);
 }
 
@@ -116,10 +116,10 @@ impl WireFormat for Never {
 /// The time of both kinds must be at least the lookahead after now.
 #[derive(Debug)]
 pub struct SendBuffer<E, U> {
-    /// Remote events: receiver, time, and by value all that the receiver needs.
+    /// Remote events: receiver, time, and all data for the receiver, by value.
     pub events: Vec<(Lp, Time, E)>,
-    /// Remote updates: receiver, time, content. An update causes no event. It is in effect for every event from its time
-    /// on. Updates of the same instant must commute.
+    /// Remote updates: receiver, time, content. An update causes no event. It takes effect for every event from its
+    /// time on. Updates of the same instant must commute.
     pub updates: Vec<(Lp, Time, U)>,
 }
 
@@ -132,7 +132,7 @@ impl<E, U> SendBuffer<E, U> {
         }
     }
 
-    /// Whether nothing is to be sent.
+    /// Whether the buffer is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.updates.is_empty()
@@ -147,12 +147,12 @@ impl<E, U> Default for SendBuffer<E, U> {
 
 /// A simulation model, or one *part* of it: logical processes with their state and event handlers.
 ///
-/// A part is a range of the LPs with all their state. A model that is not divided is one part. The handlers are the same
-/// code whether there are other parts or not.
+/// A part is a range of the LPs with all their state. An undivided model is one part. The handlers are the same code
+/// for one part and for many.
 pub trait Model: crate::Journalled + crate::Saved + Send {
     /// An event between LPs of the same part; small plain data.
     type Event: Cell + std::fmt::Debug + Send;
-    /// An event for an LP of another part, with all the state that it carries.
+    /// An event for an LP of another part, with all its data.
     type RemoteEvent: WireFormat;
     /// A change of the state of an LP of another part that causes no event, such as a credit.
     type RemoteUpdate: WireFormat;
@@ -163,7 +163,7 @@ pub trait Model: crate::Journalled + crate::Saved + Send {
     /// Schedules the first events of LP `lp` at time zero or later. Sends nothing to other parts.
     fn start<C: Context<Event = Self::Event>>(&mut self, ctx: &mut C, lp: Lp);
 
-    /// Prefetches into the cache what `event`, which will be handled soon, needs. Changes nothing.
+    /// Prefetches the data of `event`, which will be handled soon, into the cache. Changes nothing.
     #[inline(always)]
     fn prefetch(&self, event: &Self::Event) {
         let _ = event;
@@ -172,12 +172,12 @@ pub trait Model: crate::Journalled + crate::Saved + Send {
     /// Handles `event` at LP `lp`.
     fn handle<C: Context<Event = Self::Event>>(&mut self, ctx: &mut C, lp: Lp, event: Self::Event);
 
-    /// What the event handled last has sent to other parts.
+    /// The messages to other parts that the last event sent.
     fn send_buffer(&mut self) -> &mut SendBuffer<Self::RemoteEvent, Self::RemoteUpdate>;
 
-    /// Converts a remote event for LP `lp` into an event of this part, and stores what it carries in the state. Nothing
-    /// may read that before the event is handled: the scheduler calls this at any time between the arrival of the
-    /// remote event and its time. It queues the event that is returned. Undone like the handling of an event.
+    /// Converts a remote event for LP `lp` into an event of this part, and stores its data in the state. No handler may
+    /// read the data before that event: the scheduler calls this at any time between arrival and event time, and queues
+    /// the returned event. Undone like the handling of an event.
     fn receive_event<C: Context<Event = Self::Event>>(
         &mut self,
         ctx: &mut C,
@@ -185,8 +185,8 @@ pub trait Model: crate::Journalled + crate::Saved + Send {
         event: Self::RemoteEvent,
     ) -> Self::Event;
 
-    /// Applies a remote update of LP `lp` that takes effect at `at`. The scheduler calls this at any time at which
-    /// [`Context::now`] is before `at`. May schedule a wake-up at `at` or later. Undone like the handling of an event.
+    /// Applies a remote update of LP `lp` that takes effect at `at`. The scheduler calls this at any time before `at`
+    /// (by [`Context::now`]). May schedule a wake-up at `at` or later. Undone like the handling of an event.
     fn apply_update<C: Context<Event = Self::Event>>(
         &mut self,
         ctx: &mut C,
@@ -195,10 +195,9 @@ pub trait Model: crate::Journalled + crate::Saved + Send {
         update: Self::RemoteUpdate,
     );
 
-    /// The smallest delay with which `from` may schedule an event for `to` (`from != to`), or send it anything.
+    /// The smallest delay of an event or message from `from` to `to` (`from != to`).
     fn lookahead(&self, from: Lp, to: Lp) -> Time;
 
-    /// Adds every result of a model that is not divided to a digest, in an order that does not depend on the
-    /// scheduler.
+    /// Adds every result of an undivided model to a digest, in an order independent of the scheduler.
     fn results(&self, digest: &mut Digest);
 }

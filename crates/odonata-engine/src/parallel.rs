@@ -1,27 +1,28 @@
 //! The parallel schedulers, conservative and optimistic: parts on the threads of one process or more.
 //!
-//! A run is a sequence of rounds. At the beginning of a round the time of every part's next event is known, and from
-//! that the *window* of each part: the time before which no message can arrive at it any more. Parts handle the events
-//! of their windows in any order, on any thread. Messages for other parts go to inboxes, and are received when the
-//! receiver runs next. Windows begin at the next event, so idle times cost nothing.
+//! A run is a sequence of rounds. At the start of a round, the time of every part's next event is known, and so is the
+//! *window* of each part: the time before which no message can arrive at it. Parts handle the events of their windows
+//! in any order, on any thread. Messages for other parts go to inboxes; the receiver takes them when it runs next.
+//! Windows begin at the next event, so idle times cost nothing.
 //!
-//! - The *conservative* scheduler ends a part's share of a round at the end of its window. No message of the round can
-//!   be for a time before that, so nothing is ever rolled back.
-//! - The *optimistic* scheduler goes on beyond the window and rolls back what was too early ([`speculation`]). That
-//!   makes fewer, longer rounds where windows are short. Events within the window are handled without an undo log if
-//!   there is nothing to roll back.
+//! - The *conservative* scheduler ends a part's share of a round at the end of its window. No message of the round is
+//!   for an earlier time, so nothing is ever rolled back.
+//! - The *optimistic* scheduler continues beyond the window and rolls back events that were too early
+//!   ([`speculation`]). That makes fewer, longer rounds if windows are short. Events within the window need no undo log
+//!   if nothing can be rolled back.
 //!
-//! No part passes a multiple of [`HALT_GRID`](crate::HALT_GRID) before it is known that no part has halted the run
+//! No part passes a multiple of [`HALT_GRID`](crate::HALT_GRID) before all parts are known not to have halted the run
 //! before it.
 //!
 //! - With one thread there are no locks and no waiting: parts run one after the other, and each finds its state in the
 //!   cache after its first event. That makes large networks fast on one core.
-//! - With several threads, parts are claimed from [work queues](work_queues). Where windows hold enough events, rounds
-//!   are [asynchronous]: a round is then many windows long, and a part waits only for the parts that can send to it and
-//!   for those of other processes.
-//! - Threads that turn out to gain nothing, as where another program has their cores, are left [asleep](thread_choice), where the run measures.
-//! - With several processes, each round begins with a global reduction of times and an exchange of messages: one
-//!   collective operation of the [`Transport`], or two.
+//! - With several threads, parts are claimed from [work queues](work_queues). If windows hold enough events, rounds are
+//!   [asynchronous]: a round spans many windows, and a part waits only for its senders and for parts of other
+//!   processes.
+//! - In measured runs, threads that gain nothing, for example because another program uses their cores,
+//!   [sleep](thread_choice).
+//! - With several processes, each round begins with a global reduction of times and an exchange of messages: one or two
+//!   collective operations of the [`Transport`].
 
 mod asynchronous;
 mod barrier;
@@ -36,6 +37,7 @@ mod loom_tests;
 mod message_router;
 mod messages;
 mod part;
+pub(crate) mod rollback_check;
 mod rounds;
 mod shared;
 mod speculation;
@@ -60,23 +62,23 @@ use thread_choice::ThreadChoice;
 use thread_pool::ThreadPool;
 use work_queues::WorkQueues;
 
+pub use rollback_check::RollbackCheck;
 pub use speculation::Optimism;
 pub use thread_choice::Awake;
 
 /// Settings of a parallel scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Threads of this process. More than parts are not used, and no more are awake at a time than there are
-    /// processors.
+    /// Threads of this process: at most as many as parts, and at most as many awake as there are processors.
     pub threads: usize,
-    /// Bounds of speculation; `None`: the scheduler is conservative.
+    /// Bounds of speculation; `None` for the conservative scheduler.
     pub optimism: Option<Optimism>,
-    /// How many of the threads work.
+    /// The number of working threads.
     pub awake: Awake,
 }
 
 impl Options {
-    /// Those of a conservative scheduler.
+    /// Options of a conservative scheduler.
     pub const fn conservative(threads: usize) -> Options {
         Options {
             threads,
@@ -89,59 +91,60 @@ impl Options {
 /// See the [module](self).
 pub struct Parallel<M: Model> {
     shared: Arc<Shared<M>>,
-    /// If there is more than one thread.
+    /// Present with more than one thread.
     pool: Option<ThreadPool>,
     worker: Worker<M>,
     transport: Box<dyn Transport>,
     /// The values of the global reduction.
     values: Vec<u64>,
-    /// Whether a process had sent something to another in the last round.
+    /// Whether a process sent a message to another in the last round.
     have_sent: bool,
     outgoing: Vec<Vec<u8>>,
     incoming: Vec<Vec<u8>>,
     now: Time,
-    /// The first instant at which a part halted the run, as of the last reduction.
+    /// The first instant at which a part halted the run, by the last reduction.
     halted: Time,
-    /// When the first event of the round was due, and the bound of its events.
+    /// The time of the round's first event, and the bound of its events.
     first: Time,
     end: Time,
-    /// The last instant that is handled at all.
+    /// The last instant to handle.
     last: Time,
     rounds: u64,
-    /// Events handled before the states were loaded; less those of the states that they replaced, which wraps.
+    /// Events handled before the states were loaded, minus those of the replaced states; wraps.
     before: u64,
-    /// Events, and windows, of all rounds since.
+    /// Events and windows of all rounds since then.
     total: (u64, u64),
     /// The expected size of a round.
     expected: Expected,
-    /// How many threads work; the running time, less that of exchanges, and the CPU time, up to where it was told of them.
+    /// The choice of the number of threads, and the running time (without exchanges) and CPU time reported to it so
+    /// far.
     choice: ThreadChoice,
-    told: Duration,
-    told_cpu: Duration,
+    reported: Duration,
+    reported_cpu: Duration,
     /// Events since then.
-    told_events: u64,
-    /// Events of each part when the parts were last distributed over the threads.
+    reported_events: u64,
+    /// Events of each part at the last distribution over the threads.
     balanced: Vec<u64>,
     /// Events of all parts then.
     balanced_at: u64,
     /// Wall time spent in [`run`](Scheduler::run), and the part of it spent waiting for other processes.
     running: Duration,
     exchange_time: Duration,
-    /// When this run began.
+    /// Start of the current run.
     begin: Instant,
-    /// Why the run cannot go on.
+    /// The reason why the run cannot continue.
     lost: Option<String>,
-    /// Still set after a handler has panicked.
+    /// Stays set after a panic of a handler.
     poisoned: bool,
 }
 
 impl<M: Model + 'static> Parallel<M> {
-    /// Starts the LPs of `models`, which are the parts of `partition` from `first_part` on. Collective over the
-    /// processes of `transport`, which together have all parts.
+    /// Starts the LPs of `models`, the parts of `partition` from `first_part` on. Collective over the processes of
+    /// `transport`, which together have all parts.
     ///
     /// # Errors
-    /// The models are not those of the partition, the processes do not have every part once, a thread cannot be
-    /// started, or the transport failed.
+    /// The models differ from the partition, a part has no process or two, a thread cannot be started, or the transport
+    /// failed.
     pub fn new(
         models: Vec<M>,
         partition: Arc<Partition>,
@@ -214,9 +217,9 @@ impl<M: Model + 'static> Parallel<M> {
             total: (0, 0),
             expected: Expected::default(),
             choice: ThreadChoice::new(threads, awake),
-            told: Duration::ZERO,
-            told_cpu: Duration::ZERO,
-            told_events: 0,
+            reported: Duration::ZERO,
+            reported_cpu: Duration::ZERO,
+            reported_events: 0,
             balanced: vec![0; shared.slots.len()],
             balanced_at: 0,
             running: Duration::ZERO,
@@ -228,7 +231,7 @@ impl<M: Model + 'static> Parallel<M> {
         })
     }
 
-    /// For tests: uses all threads in every round, even if there are fewer processors or little to do. All rounds are
+    /// For tests: uses all threads in every round, even without processors or work for them. Either all rounds are
     /// asynchronous, or none.
     pub fn oversubscribe(&mut self, asynchronous: bool) {
         if let Some(pool) = &mut self.pool {
@@ -238,13 +241,12 @@ impl<M: Model + 'static> Parallel<M> {
     }
 }
 
-/// The expected size of a round: moving averages over the last rounds, in sixteenths; windows are those of the last
-/// round.
+/// The expected size of a round: moving averages over the last rounds, in sixteenths; windows are from the last round.
 #[derive(Clone, Copy, Debug, Default)]
 struct Expected {
     events: u64,
     windows: u64,
-    /// Picoseconds from the first event of a round to the first of the next one, as far as the round reached.
+    /// Picoseconds from the first event of a round to the first event of the next one.
     advance: u64,
 }
 
@@ -319,7 +321,7 @@ impl<M: Model + 'static> Scheduler<M> for Parallel<M> {
 
     fn into_parts(self: Box<Self>) -> Vec<M> {
         let Parallel { shared, pool, .. } = *self;
-        // Ends the threads, which have the other handles.
+        // Joins the threads, which hold the other handles.
         drop(pool);
         let shared = Arc::into_inner(shared).expect("no thread is left");
         let parts = shared
@@ -368,7 +370,7 @@ impl<M: Model + 'static> Scheduler<M> for Parallel<M> {
         let (mut part, had) = (lock(&slot.part), slot.status.events());
         part.load(from)?;
         slot.status.restart(&part);
-        // What is counted since belongs to states that are gone.
+        // Counts since then belong to replaced states.
         self.before = self.before.wrapping_add(part.events()).wrapping_sub(had);
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 pub struct Partition {
     /// The first LP of each part, and the number of LPs at the end.
     bounds: Vec<Lp>,
-    /// Per part, those that can send to it, each with the smallest delay.
+    /// Per part, its senders, each with the smallest delay.
     senders: Vec<Vec<(u32, Time)>>,
 }
 
@@ -21,12 +21,11 @@ impl Partition {
         }
     }
 
-    /// Parts that begin at each of `bounds` but the last, which is the number of LPs; `senders[p]` are the parts that
-    /// can send to part `p`, each with the smallest delay.
+    /// Parts that begin at each of `bounds` except the last, which is the number of LPs; `senders[p]` are the parts
+    /// that can send to part `p`, each with the smallest delay.
     ///
     /// # Errors
-    /// The bounds do not rise from 0, there is not one list of senders per part, a sender does not exist, or a delay
-    /// is zero.
+    /// The bounds are not ascending from 0, a part has no list of senders, a sender does not exist, or a delay is zero.
     pub fn new(bounds: Vec<Lp>, senders: Vec<Vec<(u32, Time)>>) -> Result<Partition, String> {
         if bounds.first() != Some(&0) || !bounds.is_sorted_by(|a, b| a < b) || bounds.len() < 2 {
             return Err("parts begin at LP 0, and none is empty".into());
@@ -84,7 +83,7 @@ impl Partition {
         &self.senders[part]
     }
 
-    /// The smallest delay between any two parts; [`Time::NEVER`] where none can send to another.
+    /// The smallest delay between any two parts; [`Time::NEVER`] if no part sends to another.
     pub fn lookahead(&self) -> Time {
         let delays = self.senders.iter().flatten().map(|&(_, delay)| delay);
         delays.min().unwrap_or(Time::NEVER)

@@ -1,7 +1,7 @@
-//! Stores of a part: cells that are addressed by their numbers in the whole model.
+//! Stores of a part, addressed by cell numbers of the whole model.
 //!
-//! A part holds the cells of its own LPs only. Where these are contiguous the first number is enough ([`RangeStore`]).
-//! Where they are scattered, as ranks over nodes, a table maps numbers to cells ([`SparseStore`]).
+//! A part holds only the cells of its own LPs. Contiguous cells need only the first number ([`RangeStore`]). Scattered
+//! cells, such as ranks over nodes, need a table from numbers to cells ([`SparseStore`]).
 
 use crate::{Digest, Journalled, Mode, NIL, Savepoint, Store};
 use std::ops::Range;
@@ -23,7 +23,7 @@ impl<T: Copy> RangeStore<T> {
         }
     }
 
-    /// The cell of each of `numbers` is what `make` says.
+    /// A cell for each of `numbers`, created by `make`.
     pub fn with(numbers: Range<u32>, make: impl FnMut(u32) -> T) -> Self {
         RangeStore {
             first: numbers.start,
@@ -37,7 +37,7 @@ impl<T: Copy> RangeStore<T> {
         self.cells.get(i.wrapping_sub(self.first))
     }
 
-    /// The cell of number `i`, to be changed.
+    /// Mutable access to the cell of number `i`.
     #[inline(always)]
     pub fn edit<M: Mode>(&mut self, i: u32) -> &mut T {
         self.cells.edit::<M>(i.wrapping_sub(self.first))
@@ -48,7 +48,7 @@ impl<T: Copy> RangeStore<T> {
         self.cells.len()
     }
 
-    /// Whether there is no cell.
+    /// Whether the store is empty.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
@@ -67,10 +67,10 @@ impl<T: Copy> RangeStore<T> {
 /// Journalled cells of numbers that are scattered over the model.
 #[derive(Debug)]
 pub struct SparseStore<T> {
-    /// The index of the cell of each number in the part that has it; the same table for all parts. Empty if this part
-    /// has all cells, in order.
+    /// The index of each number's cell in its part; the same table for all parts. Empty if this part has all cells, in
+    /// order.
     places: Arc<[u32]>,
-    /// The numbers that have a cell here, in order; empty if all have.
+    /// The numbers with a cell here, in order; empty if this part has all cells.
     numbers: Arc<[u32]>,
     pub(crate) cells: Store<T>,
 }
@@ -109,14 +109,14 @@ impl<T: Copy> SparseStore<T> {
         self.cells.get(self.place(i))
     }
 
-    /// The cell of number `i`, to be changed.
+    /// Mutable access to the cell of number `i`.
     #[inline(always)]
     pub fn edit<M: Mode>(&mut self, i: u32) -> &mut T {
         let place = self.place(i);
         self.cells.edit::<M>(place)
     }
 
-    /// The numbers that have a cell here, with it, in order.
+    /// The numbers with a cell here, and the cells, in order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> + '_ {
         let number = |place: usize| self.numbers.get(place).map_or(place as u32, |&number| number);
         self.cells
@@ -130,19 +130,19 @@ impl<T: Copy> SparseStore<T> {
         self.cells.len()
     }
 
-    /// Whether there is no cell.
+    /// Whether the store is empty.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
-    /// Bytes of memory held, the log included and the tables not.
+    /// Bytes of memory held, including the log but not the tables.
     pub fn memory(&self) -> usize {
         self.cells.memory()
     }
 }
 
 impl<T: Copy> Default for SparseStore<T> {
-    /// No cells at all.
+    /// An empty store.
     fn default() -> Self {
         SparseStore::all(Vec::new())
     }

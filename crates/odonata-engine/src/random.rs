@@ -1,13 +1,12 @@
 //! Named, counter-based random streams.
 //!
-//! A stream is named by (seed, owner, purpose) and its only state is a counter, which is part of
-//! the owner's journalled state: rolling back an event rolls back the numbers it drew. Number `n`
-//! of a stream is a fixed function of the name and `n`, by [`SplitMix64`](odonata_units::SplitMix64), whoever draws it
-//! and when.
+//! A stream is named by (seed, owner, purpose). Its only state is a counter, part of the owner's journaled state:
+//! rolling back an event rolls back its draws. Number `n` of a stream is a fixed function of the name and `n`
+//! ([`SplitMix64`](odonata_units::SplitMix64)), independent of the order of draws.
 
 use odonata_units::{GOLDEN_GAMMA, mix64};
 
-/// What a stream is used for. Streams of different purposes are independent.
+/// The purpose of a stream. Streams of different purposes are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -23,11 +22,11 @@ pub enum Purpose {
     Placement = 5,
     /// Assignment of servers to nodes.
     Storage = 6,
-    /// Behaviour of a storage device.
+    /// Behavior of a storage device.
     Device = 7,
 }
 
-/// A stream of random numbers; `Copy`, so that it can live in a journalled cell.
+/// A stream of random numbers; `Copy`, so it can live in a journaled cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stream {
     key: u64,

@@ -1,18 +1,18 @@
-//! A test harness for checkpoint and restart: a run that is saved and loaded again and again.
+//! A test harness for checkpoint and restart: a run that is saved and loaded repeatedly.
 
-use crate::rollback_check::fingerprint;
+use crate::parallel::rollback_check::fingerprint;
 use crate::saved::{from_bytes, to_bytes};
 use crate::{Model, Pause, Sequential, Time};
 
-/// Runs a model to its end. After as many events as `interval` returns, the state is saved and loaded into a model that
-/// `make` has just built, and that one goes on.
+/// Runs a model to its end. After as many events as `interval` returns, it saves the state and loads it into a new
+/// model from `make`, which continues the run.
 ///
 /// The state must be equal on both sides, and must give the same bytes when saved again. The caller compares the
-/// results of the last model with those of a run without restarts. Slow, because the whole state is read at every
-/// restart: for tests on small models.
+/// results of the last model with those of a run without restarts. Slow, because every restart reads the whole state:
+/// for tests on small models.
 ///
 /// # Errors
-/// Names the number of events after which a state was not loaded as it was saved.
+/// The number of events after which a loaded state differed from the saved one.
 pub fn run_with_restarts<M: Model>(
     mut make: impl FnMut() -> M,
     mut interval: impl FnMut() -> u64,

@@ -1,17 +1,16 @@
 //! Checkpoints: state as bytes, and back.
 //!
-//! A long run is saved from time to time, so that it can go on after its computer has failed. A process also sends the
-//! state of its parts to another in this form. A checkpoint is complete: a run that continues from it has the same
-//! results.
+//! A long run is saved periodically, so it can resume after a failure of its computer. A process also sends the state
+//! of its parts to another in this form. A checkpoint is complete: a resumed run has the same results.
 //!
-//! A [`Saver`] takes values and puts their bytes into any [`Write`]r, a [`Loader`] takes them out of any [`Read`]er,
-//! both through a small buffer, so that a large state never lies in memory twice. [`Saved`] is implemented for all
-//! stores, and by [`journalled!`](crate::journalled) for what is made of them.
+//! A [`Saver`] writes values to any [`Write`]r, a [`Loader`] reads them from any [`Read`]er, both through a small
+//! buffer, so a large state is never in memory twice. All stores implement [`Saved`];
+//! [`journalled!`](crate::journalled) implements it for structs of stores.
 //!
-//! The format is that of [postcard]: values one after the other, numbers of variable length, no names. Only the program
-//! that has written a checkpoint can read it, into an object that was built in the same way. A file needs a header that
-//! says what it belongs to, and a checksum: here only damage that makes a value or a number of values impossible is
-//! noticed. No input makes reading panic, or use memory out of proportion to the input.
+//! The format is that of [postcard]: consecutive values, varint numbers, no names. Only the program that wrote a
+//! checkpoint can read it, into an object built in the same way. A file needs a header with its origin, and a checksum:
+//! this module only detects impossible values and counts. No input makes reading panic, or use memory out of proportion
+//! to the input.
 
 use crate::state::{FreeList, Rows};
 use crate::{GrowableStore, Pool, RangeStore, Slot, SparseStore, Store};
@@ -20,17 +19,17 @@ use serde::de::DeserializeOwned;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-/// Size of the blocks in which bytes are written and read.
+/// Size of the blocks for reading and writing.
 const BLOCK: usize = 1 << 16;
 
-/// The least number of bytes in the buffer of a [`Loader`] before a value is read: more than most values take.
-const MOST_OF_A_VALUE: usize = 1 << 10;
+/// Minimum number of bytes in the buffer of a [`Loader`] before it reads a value: more than most values take.
+const MOST_BYTES_PER_VALUE: usize = 1 << 10;
 
-/// Plain data that can be part of a state: what cells of stores and events are.
+/// Plain data that can be part of a state: the type of cells and events.
 pub trait Cell: Copy + Serialize + DeserializeOwned {}
 impl<T: Copy + Serialize + DeserializeOwned> Cell for T {}
 
-/// A state that can be written as bytes and read again.
+/// A state that can be saved as bytes and loaded.
 pub trait Saved {
     /// Writes the state.
     ///
@@ -38,15 +37,15 @@ pub trait Saved {
     /// If changes can still be undone: their undo log would be lost.
     fn save(&self, to: &mut Saver<'_>);
 
-    /// Replaces the state by one that was [saved](Self::save) by an object built in the same way. After an error the
-    /// object must not be used.
+    /// Replaces the state by one [saved](Self::save) by an object built in the same way. After an error the object must
+    /// not be used.
     ///
     /// # Errors
-    /// What is read cannot be the state of this object.
+    /// The input is not a state of this object.
     fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged>;
 }
 
-/// The input is not what was saved, or belongs to something else.
+/// The input is damaged, or belongs to another object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damaged(pub String);
 
@@ -58,11 +57,11 @@ impl fmt::Display for Damaged {
 
 impl std::error::Error for Damaged {}
 
-/// Where a state is written to.
+/// The destination of a saved state.
 pub struct Saver<'a> {
     to: &'a mut dyn Write,
     buffer: Vec<u8>,
-    /// The first error of the writer; nothing is written after it.
+    /// The first error of the writer; it stops all output.
     failed: Option<io::Error>,
 }
 
@@ -71,7 +70,7 @@ impl<'a> Saver<'a> {
     pub fn new(to: &'a mut dyn Write) -> Self {
         Saver {
             to,
-            buffer: Vec::with_capacity(BLOCK + MOST_OF_A_VALUE),
+            buffer: Vec::with_capacity(BLOCK + MOST_BYTES_PER_VALUE),
             failed: None,
         }
     }
@@ -85,7 +84,7 @@ impl<'a> Saver<'a> {
         }
     }
 
-    /// Writes how many `values` there are, and all of them.
+    /// Writes the number of `values`, and the values.
     pub fn values<'v, T: Serialize + 'v>(&mut self, values: impl ExactSizeIterator<Item = &'v T>) {
         self.value(&(values.len() as u64));
         for value in values {
@@ -100,25 +99,25 @@ impl<'a> Saver<'a> {
         self.buffer.clear();
     }
 
-    /// Writes what is left.
+    /// Flushes the buffer.
     ///
     /// # Errors
-    /// The first error of the writer since the beginning.
+    /// The first error of the writer.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush();
         self.failed.map_or(Ok(()), Err)
     }
 }
 
-/// Where a state is read from.
+/// The source of a saved state.
 pub struct Loader<'a> {
     from: &'a mut dyn Read,
     buffer: Vec<u8>,
-    /// Bytes that have been taken out of the buffer.
+    /// Bytes consumed from the buffer.
     taken: usize,
     /// Bytes of all values so far.
     read: u64,
-    /// Whether the reader has come to its end.
+    /// Whether the reader is at its end.
     ended: bool,
 }
 
@@ -137,9 +136,9 @@ impl<'a> Loader<'a> {
     /// Reads a value.
     ///
     /// # Errors
-    /// There is none of this type.
+    /// The input is not a value of this type.
     pub fn value<T: DeserializeOwned>(&mut self) -> Result<T, Damaged> {
-        if self.buffer.len() - self.taken < MOST_OF_A_VALUE {
+        if self.buffer.len() - self.taken < MOST_BYTES_PER_VALUE {
             self.fill()?;
         }
         loop {
@@ -161,12 +160,12 @@ impl<'a> Loader<'a> {
     /// Reads any number of values.
     ///
     /// # Errors
-    /// There are fewer than it says, or others.
+    /// The input has fewer values than it states, or others.
     pub fn values<T: DeserializeOwned>(&mut self) -> Result<Vec<T>, Damaged> {
         let number: u64 = self.value()?;
         let mut values = Vec::new();
         for _ in 0..number {
-            // A wrong number must cost neither memory nor time: the input is the limit, as each value takes some of it.
+            // A wrong count must cost neither memory nor time: each value consumes input, which limits it.
             let before = self.read;
             values.push(self.value()?);
             if self.read == before {
@@ -176,10 +175,10 @@ impl<'a> Loader<'a> {
         Ok(values)
     }
 
-    /// Reads as many values as `cells` has.
+    /// Reads one value per element of `cells`.
     ///
     /// # Errors
-    /// There is another number of them, or they are others.
+    /// The count differs, or the values are invalid.
     pub fn fill_in<T: DeserializeOwned>(&mut self, cells: &mut [T]) -> Result<(), Damaged> {
         let number: u64 = self.value()?;
         if number != cells.len() as u64 {
@@ -205,7 +204,7 @@ impl<'a> Loader<'a> {
     /// Ends the reading.
     ///
     /// # Errors
-    /// Something is left.
+    /// Input is left over.
     pub fn finish(mut self) -> Result<(), Damaged> {
         self.fill()?;
         match self.buffer.is_empty() {
@@ -224,10 +223,10 @@ pub fn to_bytes(state: &impl Saved) -> Vec<u8> {
     bytes
 }
 
-/// Replaces `state` by that of `bytes`, all of them.
+/// Replaces `state` by the state in `bytes`.
 ///
 /// # Errors
-/// They cannot be the state of this object.
+/// The bytes are not a state of this object.
 pub fn from_bytes(state: &mut impl Saved, mut bytes: &[u8]) -> Result<(), Damaged> {
     let mut loader = Loader::new(&mut bytes);
     state.load(&mut loader)?;
@@ -235,6 +234,19 @@ pub fn from_bytes(state: &mut impl Saved, mut bytes: &[u8]) -> Result<(), Damage
 }
 
 const TAKEN_BACK: &str = "what can be taken back is not saved";
+
+/// Whether it is there follows from how the object was built.
+impl<T: Saved> Saved for Option<Box<T>> {
+    fn save(&self, to: &mut Saver<'_>) {
+        if let Some(state) = self {
+            state.save(to);
+        }
+    }
+
+    fn load(&mut self, from: &mut Loader<'_>) -> Result<(), Damaged> {
+        self.as_mut().map_or(Ok(()), |state| state.load(from))
+    }
+}
 
 impl<T: Cell> Saved for Store<T> {
     fn save(&self, to: &mut Saver<'_>) {
@@ -283,7 +295,7 @@ impl<T: Serialize + DeserializeOwned> Saved for Rows<T> {
 impl<T: Cell + Default + PartialEq> Saved for GrowableStore<T> {
     fn save(&self, to: &mut Saver<'_>) {
         assert!(self.0.log.is_empty(), "{TAKEN_BACK}");
-        // Cells at their default are no part of the state, so that it makes no difference how far it has grown.
+        // Trailing default cells are not part of the state: the size of the store does not matter.
         let used = self.0.cells.iter().rposition(|cell| *cell != T::default());
         to.values(self.0.cells[..used.map_or(0, |last| last + 1)].iter());
     }

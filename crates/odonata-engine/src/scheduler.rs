@@ -10,12 +10,12 @@ pub enum Pause {
     Idle,
     /// The next event lies after the time limit.
     TimeLimit,
-    /// As many events as asked for were handled.
+    /// The requested number of events was handled.
     Budget,
-    /// The model asked to stop: the code of the earliest event that did, the smallest one if several of that instant
-    /// did. See [`HALT_GRID`](crate::HALT_GRID).
+    /// The model requested a stop: the code of the earliest such event, and the smallest code of that instant. See
+    /// [`HALT_GRID`](crate::HALT_GRID).
     Halted(u32),
-    /// Another process, or the way to it, failed: what is known of it. The run cannot go on.
+    /// Another process, or the connection to it, failed, with the known reason. The run cannot continue.
     Lost(String),
 }
 
@@ -25,26 +25,26 @@ pub struct PartView<'a, M: Model> {
     pub model: &'a M,
     /// Its pending events, in arbitrary order.
     pub events: Box<dyn Iterator<Item = &'a M::Event> + 'a>,
-    /// The remote events that have arrived and were not yet [received](Model::receive_event).
+    /// The remote events that have arrived but were not [received](Model::receive_event).
     pub remote_events: Box<dyn Iterator<Item = &'a M::RemoteEvent> + 'a>,
 }
 
-/// Runs the parts of a model that this process holds, together with other processes if there are any.
+/// Runs the parts of a model in this process, together with other processes if there are any.
 ///
-/// Where there are, each calls the same methods with the same arguments at the same point: [`run`](Self::run) is
-/// collective. The results do not depend on which scheduler it is.
+/// All processes call the same methods with the same arguments at the same point: [`run`](Self::run) is collective. The
+/// results do not depend on the scheduler.
 ///
-/// Between runs the states of the parts can be [saved](Self::save_state) one by one, and loaded into schedulers of the same
-/// kind that were built from the same model in the same division, on any number of processes: these go on as the ones that
-/// were saved would have done.
+/// Between runs, the states of the parts can be [saved](Self::save_state) one by one, and loaded into schedulers of the
+/// same kind, built from the same model in the same division, on any number of processes. A resumed run continues like
+/// the saved one.
 pub trait Scheduler<M: Model>: Send {
-    /// Handles all events up to and including `until`. Returns sooner, with [`Pause::Budget`], after about `budget`
-    /// events of this process or of another, when no message is in transit between parts: all remote updates are
-    /// applied, all remote events are received or shown by [`view`](Self::view), and no speculation is left.
+    /// Handles all events up to and including `until`. Returns earlier, with [`Pause::Budget`], after about `budget`
+    /// events of any process. Then no message is in transit between parts: all remote updates are applied, all remote
+    /// events are received or shown by [`view`](Self::view), and no speculation is left.
     fn run(&mut self, until: Time, budget: u64) -> Pause;
 
-    /// The time of the last event handled, of all parts of all processes. It may depend on the scheduler, and so
-    /// may [`events`](Self::events): schedulers differ in how many idle wake-ups they handle.
+    /// The time of the last event handled, over all parts of all processes. It may depend on the scheduler, and so may
+    /// [`events`](Self::events): schedulers handle different numbers of idle wake-ups.
     fn now(&self) -> Time;
 
     /// Events committed by this process.
@@ -53,28 +53,28 @@ pub trait Scheduler<M: Model>: Send {
     /// Shows the parts of this process in order. Only between two calls of [`run`](Self::run).
     fn view(&mut self, see: &mut dyn FnMut(PartView<'_, M>));
 
-    /// Ends the run and hands the parts of this process back, in order.
+    /// Ends the run and returns the parts of this process, in order.
     fn into_parts(self: Box<Self>) -> Vec<M>;
 
     /// The performance of the run so far.
     fn figures(&self) -> Figures;
 
-    /// Writes the state of part `part` of this process. Parts that only take turns have one state together, that of part 0.
-    /// Only between two calls of [`run`](Self::run): no message is in transit then, so the parts are the whole state.
+    /// Writes the state of part `part` of this process. Parts that take turns have one common state, that of part 0.
+    /// Only between two calls of [`run`](Self::run): without messages in transit, the parts are the whole state.
     fn save_state(&self, part: usize, to: &mut Saver<'_>);
 
-    /// Replaces the state of part `part` of this process by one that was saved of the same part of the model. After an
-    /// error the scheduler must not be used.
+    /// Replaces the state of part `part` of this process by a saved state of the same part of the model. After an error
+    /// the scheduler must not be used.
     ///
     /// # Errors
-    /// What is read cannot be the state of this part.
+    /// The input is not a state of this part.
     fn load_state(&mut self, part: usize, from: &mut Loader<'_>) -> Result<(), Damaged>;
 
-    /// Goes on, all states having been loaded, from `now`: what [`now`](Self::now) was when they were saved.
+    /// Resumes after all states are loaded; `now` is the value of [`now`](Self::now) when they were saved.
     fn go_on_from(&mut self, now: Time);
 }
 
-/// Performance figures of a scheduler in this process. They vary from run to run and are no results of the simulation.
+/// Performance figures of a scheduler in this process. They vary between runs and are not results of the simulation.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Figures {
     /// Threads of this process.
@@ -87,11 +87,11 @@ pub struct Figures {
     pub events: u64,
     /// Remote events, remote updates and anti-messages sent from part to part.
     pub sent: u64,
-    /// Rounds: how often the bounds of all parts were computed.
+    /// Rounds: each computes the bounds of all parts.
     pub rounds: u64,
-    /// Windows: how often a part handled events until it had to wait, in a round or in a step of an asynchronous round.
+    /// Windows: each time a part handles events until it has to wait, in a round or in a step of an asynchronous round.
     pub windows: u64,
-    /// Windows that a thread has stolen from the work queue of another one.
+    /// Windows stolen from the work queue of another thread.
     pub stolen: u64,
     /// Share of the threads' time in [`Scheduler::run`] spent waiting for other threads and processes.
     pub waiting: f64,
@@ -103,24 +103,24 @@ pub struct Figures {
     pub rollbacks: u64,
     /// Optimistic: anti-messages sent to cancel remote events and remote updates.
     pub anti_messages: u64,
-    /// Optimistic: how often the global virtual time was computed.
+    /// Optimistic: computations of the global virtual time.
     pub gvt_rounds: u64,
     /// Optimistic: the largest size of the undo logs, bytes.
     pub peak_journal_bytes: u64,
-    /// Where the number of threads was measured.
+    /// The measured choice of the number of threads.
     pub thread_choice: Option<ThreadFigures>,
 }
 
-/// How many threads a run has taken by measurement, and why.
+/// The number of threads chosen by measurement, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ThreadFigures {
     /// The number of threads that handled most events.
     pub threads: usize,
-    /// The share of the events that they handled.
+    /// The share of events that they handled.
     pub share: f64,
     /// Trials of another number.
     pub trials: u64,
-    /// The last one that chose this number; `None` if there was none.
+    /// The last trial that chose this number, if any.
     pub trial: Option<ThreadTrial>,
 }
 
@@ -131,14 +131,14 @@ pub struct ThreadTrial {
     pub fewer: usize,
     /// The two numbers.
     pub more: usize,
-    /// Time on the clock per event with more threads, over that with fewer.
+    /// Wall time per event with more threads, relative to fewer.
     pub clock: f64,
-    /// CPU time per event likewise.
+    /// CPU time per event, relative to fewer threads.
     pub cpu: f64,
 }
 
 impl ThreadTrial {
-    /// Share of the time on the clock that more threads have to save.
+    /// Share of the wall time that more threads must save.
     pub const LEAST_GAIN: f64 = 0.25;
 
     /// Whether more threads are worth their CPU time.
@@ -148,7 +148,7 @@ impl ThreadTrial {
 }
 
 impl Figures {
-    /// Those of two processes that share a run, together.
+    /// The combined figures of two processes of a run.
     pub fn join(self, other: Figures) -> Figures {
         let (parts, others) = (self.parts as f64, other.parts as f64);
         Figures {
@@ -171,12 +171,12 @@ impl Figures {
         }
     }
 
-    /// Committed events as a share of all that were handled.
+    /// Committed events as a share of all handled events.
     pub fn efficiency(&self) -> f64 {
         share(self.events, self.events + self.rolled_back).unwrap_or(1.0)
     }
 
-    /// Mean number of events of a part in a round in which it had some.
+    /// Mean number of events of a part per round in which it has events.
     pub fn events_per_window(&self) -> f64 {
         share(self.events, self.windows).unwrap_or(0.0)
     }

@@ -14,16 +14,16 @@ pub struct Sequential<M: Model> {
 }
 
 impl<M: Model> Sequential<M> {
-    /// Starts every LP of `model`, which is not divided.
+    /// Starts every LP of `model`, which is undivided.
     pub fn new(mut model: M) -> Self {
         let core = Core::start(&mut model, BUCKETS);
         Sequential { model, core }
     }
 
-    /// Starts every LP of `model`, which is not divided. The parts of `partition` are clusters, each with its own queue.
+    /// Starts every LP of `model`, which is undivided. The parts of `partition` are clusters, each with its own queue.
     ///
     /// # Errors
-    /// The partition is not one of the model's LPs.
+    /// The partition does not match the LPs of the model.
     pub fn in_clusters(mut model: M, partition: &Partition) -> Result<Self, String> {
         if partition.len() == 1 {
             return Ok(Self::new(model));
@@ -73,12 +73,12 @@ impl<M: Model> Sequential<M> {
         events.map(|item| &item.event)
     }
 
-    /// The model, to read its results.
+    /// Read access to the model.
     pub fn model(&self) -> &M {
         &self.model
     }
 
-    /// Ends the run and hands the model back.
+    /// Ends the run and returns the model.
     pub fn into_model(self) -> M {
         self.model
     }

@@ -1,15 +1,15 @@
 //! State with rollback: cells with an undo log.
 //!
-//! A [`Store`] is a vector of small `Copy` cells. Changing a cell under a journalling [`Mode`] first logs its old value
-//! with the current [`Savepoint`]. [`Journalled::undo`] restores everything as it was before a savepoint. Under
-//! [`Plain`] the log does not exist in the compiled code.
+//! A [`Store`] is a vector of small `Copy` cells. Changing a cell under a journaling [`Mode`] first logs its old value
+//! with the current [`Savepoint`]. [`Journalled::undo`] restores the state before a savepoint. Under [`Plain`], the log
+//! does not exist in the compiled code.
 //!
-//! A [`Pool`] is a store with a free list (no allocation per event in steady state), a [`List`] a
-//! first-in-first-out chain through a pool's slots.
+//! A [`Pool`] is a store with a free list (no allocation per event in steady state), a [`List`] a first-in-first-out
+//! chain through a pool's slots.
 //!
 //! Cost of the log: one copy of the cell per edit (cells are at most a cache line or two).
-//! [`Journalled::fossil_collect`] and [`Journalled::commit`] bound it by dropping what will never be undone. A store
-//! that an event does not touch costs that event nothing.
+//! [`Journalled::fossil_collect`] and [`Journalled::commit`] bound it by dropping entries that are final. A store that
+//! an event does not touch costs that event nothing.
 
 mod pool;
 mod prefetch;
@@ -48,25 +48,24 @@ impl Mode for Speculative {
 /// No slot: the end of a list, an empty reference.
 pub const NIL: u32 = u32::MAX;
 
-/// A savepoint: the number of an event in the undo log. It wraps; savepoints that are compared lie less than 2^31
-/// apart.
+/// A savepoint: the number of an event in the undo log. It wraps; compared savepoints are less than 2^31 apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Savepoint(pub u32);
 
 impl Savepoint {
-    /// Whether it is no earlier than `other`.
+    /// Whether it is not before `other`.
     #[inline]
     pub fn is_from(self, other: Savepoint) -> bool {
         self.0.wrapping_sub(other.0) as i32 >= 0
     }
 
-    /// The savepoint so many events later.
+    /// The savepoint `events` events later.
     #[inline]
     pub fn later(self, events: u32) -> Savepoint {
         Savepoint(self.0.wrapping_add(events))
     }
 
-    /// Makes this the current savepoint of all edits of this thread in a journalling mode.
+    /// Makes this the current savepoint of all edits of this thread in a journaling mode.
     #[inline]
     pub fn begin(self) {
         NOW.set(self);
@@ -79,15 +78,15 @@ impl Savepoint {
 }
 
 thread_local! {
-    // Here, and not in the context of an event, so that no edit needs a context.
+    // A thread-local variable, so edits need no context.
     static NOW: Local<Savepoint> = const { Local::new(Savepoint(0)) };
 }
 
-/// State whose changes under a journalling mode can be undone.
+/// State whose changes under a journaling mode can be undone.
 ///
 /// Composite state implements it with [`journalled!`](crate::journalled).
 pub trait Journalled {
-    /// Undoes everything that was done since the savepoint `from`.
+    /// Undoes all changes since the savepoint `from`.
     fn undo(&mut self, from: Savepoint);
     /// Fossil collection: drops the undo log before `until`.
     fn fossil_collect(&mut self, until: Savepoint);
@@ -95,11 +94,11 @@ pub trait Journalled {
     fn commit(&mut self);
     /// Size of the undo log in bytes.
     fn logged(&self) -> usize;
-    /// Adds the state's content, as it would be saved, to a digest: for proving that undo restored it.
+    /// Adds the saved form of the state to a digest: proves that undo restored it.
     fn fingerprint(&self, digest: &mut crate::Digest);
 }
 
-/// Implements [`Journalled`] and [`Saved`](crate::Saved) for a struct by naming its journalled fields.
+/// Implements [`Journalled`] and [`Saved`](crate::Saved) for a struct by its journaled fields.
 ///
 /// ```
 /// use odonata_engine::{journalled, Journalled, Savepoint, Speculative, Store};
@@ -144,17 +143,17 @@ macro_rules! journalled {
     };
 }
 
-/// Size in bytes from which on a vector grows by an eighth, not to twice its size: one that takes half of the
-/// computer's memory can still grow.
+/// Size in bytes from which a vector grows by an eighth instead of doubling: a vector of half of the memory can still
+/// grow.
 const LARGE: usize = 64 << 20;
 
-/// Whether a vector of such cells grows without being copied: allocators move pages, but only of memory that is aligned as
-/// usual.
+/// Whether a vector of these cells grows without copying: allocators remap pages only for memory of the usual
+/// alignment.
 const fn grows_in_place<T>() -> bool {
     align_of::<T>() <= 2 * align_of::<usize>()
 }
 
-/// Makes room in a vector that is large and full. One that has to be copied when it grows does so seldom.
+/// Makes room in a large, full vector. A vector that must be copied to grow does so rarely.
 #[inline]
 pub(crate) fn make_room<T>(cells: &mut Vec<T>) {
     if grows_in_place::<T>() && cells.len() == cells.capacity() && size_of_val(&cells[..]) >= LARGE {
@@ -207,13 +206,13 @@ impl<T: Copy> Store<T> {
         prefetch(&self.cells, i);
     }
 
-    /// Cell `i`, to be changed; the old value is logged if `M` journals.
+    /// Mutable access to cell `i`; logs the old value if `M` journals.
     #[inline(always)]
     pub fn edit<M: Mode>(&mut self, i: u32) -> &mut T {
         let cell = &mut self.cells[i as usize];
         if M::JOURNAL {
             let now = Savepoint::now();
-            // Handlers often edit a cell twice in a row: what it was before the event is in the log then.
+            // Handlers often edit a cell twice in a row: the log already has the value before the event.
             let known = |&(savepoint, cell, _): &(Savepoint, u32, T)| (savepoint, cell) == (now, i);
             if !self.log.back().is_some_and(known) {
                 self.log.push_back((now, i, *cell));
@@ -227,7 +226,7 @@ impl<T: Copy> Store<T> {
         self.cells.len()
     }
 
-    /// Whether there is no cell.
+    /// Whether the store is empty.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
@@ -237,14 +236,14 @@ impl<T: Copy> Store<T> {
         self.cells.iter()
     }
 
-    /// Adds a cell that no event can yet have seen (growth itself is never undone).
+    /// Adds a cell that no event has seen yet (growth itself is never undone).
     pub fn grow(&mut self, value: T) {
         make_room(&mut self.cells);
         self.cells.push(value);
     }
 
-    /// Bytes that are copied to a place of twice the size when the store grows next, if it has room for no more than `soon`
-    /// cells; 0: it has, or it is not copied.
+    /// Bytes copied by the next growth of the store, if it happens within `soon` cells; 0 otherwise, or if growth
+    /// copies nothing.
     pub fn growth(&self, soon: usize) -> usize {
         match self.cells.capacity() - self.cells.len() <= soon && !grows_in_place::<T>() {
             true => size_of_val(&self.cells[..]),
@@ -261,6 +260,37 @@ impl<T: Copy> Store<T> {
 impl<T: Copy> Default for Store<T> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// State that most runs do without: apart from that of all, so that it takes no room beside it.
+impl<T: Journalled> Journalled for Option<Box<T>> {
+    fn undo(&mut self, from: Savepoint) {
+        if let Some(state) = self {
+            state.undo(from);
+        }
+    }
+
+    fn fossil_collect(&mut self, until: Savepoint) {
+        if let Some(state) = self {
+            state.fossil_collect(until);
+        }
+    }
+
+    fn commit(&mut self) {
+        if let Some(state) = self {
+            state.commit();
+        }
+    }
+
+    fn logged(&self) -> usize {
+        self.as_ref().map_or(0, |state| state.logged())
+    }
+
+    fn fingerprint(&self, digest: &mut crate::Digest) {
+        if let Some(state) = self {
+            state.fingerprint(digest);
+        }
     }
 }
 

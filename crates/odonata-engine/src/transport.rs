@@ -1,7 +1,7 @@
 //! The transport between the processes of a run: two collective operations.
 //!
-//! [`SingleProcess`] is for a run in one process. [`ThreadTransport`] makes threads of one process behave like several
-//! processes, for tests. The transport over MPI is a crate of its own.
+//! [`SingleProcess`] is for a run in one process. For tests, [`ThreadTransport`] makes threads of one process act as
+//! several processes. The transport over MPI is a separate crate.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -16,18 +16,18 @@ pub trait Transport: Send {
     /// Number of processes.
     fn size(&self) -> usize;
 
-    /// Collective: sends `outgoing[p]` to process `p` (the own entry is empty) and receives into `incoming[p]` what
-    /// process `p` sends. The previous content of `incoming` is dropped, and `outgoing` is empty afterwards. Both have
-    /// an entry per process and keep their memory.
+    /// Collective: sends `outgoing[p]` to process `p` (the own entry is empty) and receives into `incoming[p]` the data
+    /// of process `p`. The previous content of `incoming` is dropped, and `outgoing` is empty afterwards. Both have an
+    /// entry per process and keep their memory.
     ///
     /// # Errors
-    /// What failed, in words for the user.
+    /// The failure, in words for the user.
     fn exchange(&mut self, outgoing: &mut [Vec<u8>], incoming: &mut [Vec<u8>]) -> Result<(), String>;
 
-    /// Collective: replaces every value by the smallest of all processes in its place.
+    /// Collective: replaces every value by its minimum over all processes.
     ///
     /// # Errors
-    /// What failed, in words for the user.
+    /// The failure, in words for the user.
     fn all_min(&mut self, values: &mut [u64]) -> Result<(), String>;
 }
 
@@ -45,7 +45,7 @@ impl Transport for SingleProcess {
     }
 
     fn exchange(&mut self, outgoing: &mut [Vec<u8>], incoming: &mut [Vec<u8>]) -> Result<(), String> {
-        debug_assert!(outgoing.iter().all(Vec::is_empty), "nobody is there to receive it");
+        debug_assert!(outgoing.iter().all(Vec::is_empty), "there is no other process");
         outgoing.iter_mut().chain(incoming).for_each(Vec::clear);
         Ok(())
     }
@@ -57,13 +57,12 @@ impl Transport for SingleProcess {
 
 /// One of several threads that act as processes.
 ///
-/// If one of them is dropped, or takes part in another operation than the others, all others get an error: none waits
-/// for ever.
+/// If one thread is dropped, or starts another operation than the others, all others get an error: none waits forever.
 #[derive(Debug)]
 pub struct ThreadTransport {
     rank: usize,
     size: usize,
-    /// Number of operations that this process has begun.
+    /// Number of operations started by this process.
     count: u64,
     shared: Arc<SharedState>,
 }
@@ -74,11 +73,11 @@ struct SharedState {
     complete: Condvar,
 }
 
-/// The state of the current collective operation. There are two buffers, used in turn, because a fast process may begin
-/// the next operation before others have collected the results of the last one. It cannot begin the one after that.
+/// The state of the current collective operation. It has two alternating buffers: a fast process may begin the next
+/// operation before others have collected the results of the last one, but not the one after that.
 #[derive(Debug)]
 struct Collective {
-    /// Number of operations that all have completed.
+    /// Number of operations completed by all.
     count: u64,
     arrived: usize,
     operation: Operation,
@@ -95,7 +94,7 @@ enum Operation {
 }
 
 impl ThreadTransport {
-    /// `size` processes, in order of their ranks.
+    /// Creates `size` processes, in order of their ranks.
     pub fn new(size: usize) -> Vec<ThreadTransport> {
         let shared = Arc::new(SharedState {
             collective: Mutex::new(Collective {
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_is_an_error_for_all_who_wait() {
+    fn a_lost_process_is_an_error_for_all_waiting_processes() {
         let results = together(3, |mut me| match me.rank {
             1 => Ok(()),
             _ => me.all_min(&mut [1]),

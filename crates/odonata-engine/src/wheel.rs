@@ -1,18 +1,17 @@
-//! The event queue (pending-event set): a timing wheel whose buckets are sorted when they are opened, as in a ladder
-//! queue.
+//! The event queue (pending-event set): a timing wheel that sorts a bucket when it is opened, as in a ladder queue.
 //!
-//! Pushing links an event into a bucket, popping costs a share of a small sort: about half of what a binary heap costs at
-//! the event densities of a packet network. It has three parts:
+//! A push links an event into a bucket, a pop costs a share of a small sort: about half the cost of a binary heap at
+//! the event densities of a packet network. The queue has three parts:
 //!
 //! - the *open bucket*, sorted, popped from its end; a late push into it is an insertion;
-//! - the *wheel*: [`BUCKETS`] unsorted buckets, or as many as asked for, of `2^shift` ps each, with a bitmap of the
-//!   occupied ones. A bucket is a linked list through the [slots](Slots) of all events; the slot freed last is used first,
-//!   so that it is still in cache;
-//! - the *overflow*: coarse buckets, and behind them a binary heap, for events beyond the span of the wheel (timers,
+//! - the *wheel*: [`BUCKETS`] unsorted buckets by default, of `2^shift` ps each, with a bitmap of the occupied ones. A
+//!   bucket is a linked list through the [slots](Slots) of all events; the slot freed last is used first, so it is
+//!   still in cache;
+//! - the *overflow*: coarse buckets, and beyond them a binary heap, for events beyond the span of the wheel (timers,
 //!   computation, copies of hosts; on a large machine, most events).
 //!
-//! The bucket width follows the measured density, aiming at [`TARGET`] events per opened bucket. It has no influence on
-//! the order.
+//! The bucket width follows the measured density, aiming at [`TARGET`] events per opened bucket. It does not affect the
+//! order.
 
 mod overflow;
 mod slots;
@@ -22,12 +21,11 @@ use crate::{Cell, Key, Lp, NIL, Saved, Time};
 use overflow::Overflow;
 use slots::Slots;
 
-/// Number of buckets unless another one is asked for. A bucket takes 4 bytes.
+/// Default number of buckets. A bucket takes 4 bytes.
 pub const BUCKETS: usize = 8192;
-/// Events per opened bucket that the width is fitted to. With 3 and with 12 a run takes the same time.
+/// Target number of events per opened bucket. Values of 3 and 12 give the same run time.
 const TARGET: u64 = 10;
-/// Opened buckets between two measurements of the density; fewer if there are fewer buckets, for which it matters more
-/// that the width fits.
+/// Opened buckets between two measurements of the density; fewer for fewer buckets, where a fitting width matters more.
 const REFIT_EVERY: u64 = 4096;
 /// Bounds of the bucket width: 16 ps and 16 ns.
 const SHIFTS: std::ops::RangeInclusive<u32> = 4..=14;
@@ -62,6 +60,11 @@ impl<E> Scheduled<E> {
         }
     }
 
+    /// An event for `lp` with its [rank](Self::rank).
+    pub(crate) fn ranked(lp: Lp, (time, order): (Time, u64), event: E) -> Self {
+        Scheduled { time, order, lp, event }
+    }
+
     #[inline]
     pub(crate) fn rank(&self) -> (Time, u64) {
         (self.time, self.order)
@@ -72,7 +75,7 @@ impl<E> Scheduled<E> {
 #[derive(Clone, Copy, Debug)]
 struct Opened {
     time: Time,
-    /// Where the event is.
+    /// The slot of the event.
     slot: u32,
 }
 
@@ -86,19 +89,19 @@ pub struct Wheel<E> {
     /// Per bucket: the slot of its first event, or [`NIL`].
     heads: Vec<u32>,
     slots: Slots<Scheduled<E>>,
-    /// Number of buckets less one.
+    /// Number of buckets minus one.
     mask: u64,
     /// Buckets that enter the wheel together: an eighth of all, as a power of two.
     stretch: u32,
-    /// Number of the first bucket of the overflow, a multiple of a stretch; as late as the number of buckets allows.
+    /// The first bucket of the overflow, a multiple of a stretch; as late as the number of buckets allows.
     horizon: u64,
     occupied: Vec<u64>,
-    /// How far the events of the bucket after the open one have been fetched into the cache: the next slot, or [`NIL`].
+    /// Prefetch position in the bucket after the open one: the next slot, or [`NIL`].
     fetched: u32,
     overflow: Overflow<E>,
     shift: u32,
     len: usize,
-    /// Since the width was last fitted: buckets that were opened, and events in them.
+    /// Buckets opened since the last fit of the width, and their events.
     opened: u64,
     opened_events: u64,
 }
@@ -109,8 +112,8 @@ impl<E: Copy> Wheel<E> {
         Self::with_buckets(BUCKETS)
     }
 
-    /// An empty queue of `buckets` buckets, rounded up to a power of two that is at least 64. Few buckets suit many
-    /// queues with few events each.
+    /// An empty queue of `buckets` buckets, rounded up to a power of two, at least 64. Few buckets suit many queues
+    /// with few events each.
     pub fn with_buckets(buckets: usize) -> Self {
         let buckets = buckets.next_power_of_two().max(64);
         let mut wheel = Wheel {
@@ -147,7 +150,7 @@ impl<E: Copy> Wheel<E> {
         self.len
     }
 
-    /// Whether nothing is queued.
+    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -166,7 +169,7 @@ impl<E: Copy> Wheel<E> {
         self.place(item.time, item.order, item.lp, item.event);
     }
 
-    // Takes its parts, which fit into registers.
+    // Takes the fields, which fit into registers.
     #[inline(never)]
     fn place(&mut self, time: Time, order: u64, lp: Lp, event: E) {
         let bucket = time.0 >> self.shift;
@@ -184,7 +187,7 @@ impl<E: Copy> Wheel<E> {
         self.place_apart(Scheduled { time, order, lp, event }, bucket);
     }
 
-    /// Queues an event in the open bucket, in the overflow, or where there is no free slot.
+    /// Queues an event in the open bucket, in the overflow, or in a new slot.
     #[inline(never)]
     fn place_apart(&mut self, item: Scheduled<E>, bucket: u64) {
         if bucket >= self.horizon {
@@ -215,7 +218,7 @@ impl<E: Copy> Wheel<E> {
         }
     }
 
-    /// Takes the first event.
+    /// Removes and returns the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<Scheduled<E>> {
         self.pop_before(Time::NEVER)
@@ -231,13 +234,13 @@ impl<E: Copy> Wheel<E> {
         Some(self.slots.get(opened.slot))
     }
 
-    /// Takes the first event if it is before `bound`. Opens no bucket that begins at `bound` or later.
+    /// Removes and returns the first event if it is before `bound`. Opens no bucket that begins at `bound` or later.
     #[inline]
     pub fn pop_before(&mut self, bound: Time) -> Option<Scheduled<E>> {
         self.pop_prefetching(bound, |_| ())
     }
 
-    /// The same; calls `prefetch` for events that will come soon: with each event that is taken, for one of the next bucket.
+    /// Like [`pop_before`](Self::pop_before); with each event, calls `prefetch` for one event of the next bucket.
     #[inline(always)]
     pub(crate) fn pop_prefetching(&mut self, bound: Time, prefetch: impl Fn(&E)) -> Option<Scheduled<E>> {
         if self.open.is_empty() && !self.advance(bound) {
@@ -261,8 +264,7 @@ impl<E: Copy> Wheel<E> {
     /// Opens the next occupied bucket, unless it begins at `bound` or later; `false` if there is none.
     #[inline(never)]
     fn advance(&mut self, bound: Time) -> bool {
-        // Earlier, too, if far more events have come than fit the width: buckets that are too wide cost memory and
-        // sorting.
+        // Refits early if far more events have arrived than fit the width: wide buckets cost memory and sorting.
         let looks = REFIT_EVERY.min(self.mask + 1);
         if self.opened >= looks || self.opened_events >= looks * TARGET {
             self.refit();
@@ -323,7 +325,7 @@ impl<E: Copy> Wheel<E> {
         }
     }
 
-    /// Moves events from the overflow into the span of the wheel, after that has moved on.
+    /// Moves events from the overflow into the span of the wheel, after the span has advanced.
     #[inline(never)]
     fn refill(&mut self) {
         let stretch = 1 << self.stretch;
@@ -335,8 +337,8 @@ impl<E: Copy> Wheel<E> {
         }
     }
 
-    /// Removes the events `gone`, each once: receivers and keys of events that are queued. Of events that are equal in
-    /// both it does not matter which is removed.
+    /// Removes the events `gone`, given by receiver and key; all are queued. Of events equal in both, any one is
+    /// removed.
     pub(crate) fn remove_all(&mut self, gone: impl Iterator<Item = (Lp, Key)>) {
         let mut far: Vec<((Time, u64), Lp)> = Vec::new();
         for (lp, key) in gone {
@@ -389,14 +391,14 @@ impl<E: Copy> Wheel<E> {
         None
     }
 
-    /// Fits the bucket width to the density since the last time.
+    /// Fits the bucket width to the density since the last fit.
     #[cold]
     fn refit(&mut self) {
         let per_bucket = self.opened_events.max(1) as f64 / self.opened as f64;
         self.opened = 0;
         self.opened_events = 0;
         let steps = (TARGET as f64 / per_bucket).log2().round() as i32;
-        // A factor of two either way lies on the flat part of the cost curve.
+        // A factor of two lies on the flat part of the cost curve.
         if steps.abs() < 2 {
             return;
         }
@@ -410,7 +412,7 @@ impl<E: Copy> Wheel<E> {
         self.slots.free_all();
         self.fetched = NIL;
         self.occupied.fill(0);
-        // Stay at the same time, so that no event lies before the open bucket.
+        // Keeps the time, so no event lies before the open bucket.
         self.begin((self.position << self.shift) >> shift, shift);
         for item in all {
             self.place(item.time, item.order, item.lp, item.event);
@@ -418,7 +420,7 @@ impl<E: Copy> Wheel<E> {
     }
 }
 
-/// In the order of their keys, so that the history of the queue does not matter.
+/// Saved in key order, so the history of the queue does not matter.
 impl<E: Cell> Saved for Wheel<E> {
     fn save(&self, to: &mut Saver<'_>) {
         let mut all: Vec<&Scheduled<E>> = self.iter().collect();
@@ -482,8 +484,8 @@ mod tests {
         }
     }
 
-    /// Against a sorted reference: mixed pushes and pops over densities from ps to ms, so that the
-    /// open bucket, the wheel, the heap and the refitting are all exercised.
+    /// Against a sorted reference: random pushes and pops over densities from ps to ms exercise the open bucket, the
+    /// wheel, the overflow and refits.
     #[test]
     fn order_equals_a_binary_heap_over_random_pushes_and_pops() {
         for (seed, spread) in [(1u64, 1_000u64), (2, 1_000_000), (3, 10_000_000_000), (4, 40)] {
@@ -493,15 +495,15 @@ mod tests {
         }
     }
 
-    /// Wherever they are: in the open bucket, in others, or beyond the wheel.
+    /// Removes events from the open bucket, the wheel and the overflow.
     #[test]
-    fn what_is_taken_out_does_not_come_and_all_else_does() {
+    fn removed_events_do_not_occur_and_all_others_do() {
         for spread in [40, 100_000, 10_000_000_000] {
             let mut random = Stream::new(spread, 0, Purpose::Host);
             let mut wheel = Wheel::with_buckets(64);
             let mut all = Vec::new();
             for i in 0..2_000u32 {
-                // Some are equal but for their receivers, some in all.
+                // Some events are equal except for their receivers, some completely.
                 let (lp, sequence) = (random.below(2), i / 4);
                 let at = 1 + (random.unit().powi(4) * spread as f64) as u64;
                 all.push((lp, key(at, 3, sequence)));
@@ -520,8 +522,8 @@ mod tests {
         }
     }
 
-    /// As many sources on a large machine, each with one event ahead, exponentially distributed: at first there are 200
-    /// in a bucket, and 10,000 buckets to the last of them.
+    /// Many sources on a large machine, each with one event ahead, exponentially distributed: at first 200 events per
+    /// bucket, over 10,000 buckets.
     #[test]
     fn a_dense_queue_takes_little_more_memory_than_its_events() {
         let mut random = Stream::new(1, 0, Purpose::Host);

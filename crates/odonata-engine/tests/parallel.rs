@@ -1,5 +1,5 @@
-//! The parallel schedulers give the results of the sequential one, whatever the parts, threads and processes, and however
-//! far parts run ahead.
+//! The parallel schedulers give the results of the sequential one, for all parts, threads and processes, and all
+//! speculation distances.
 
 mod toy;
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::thread;
 use toy::{Params, SMALLEST, Toy};
 
-/// How a toy is run: until one moment after the other, and in slices of about so many events.
+/// The schedule of a run: stop times, and slices of a number of events.
 #[derive(Clone, Debug)]
 struct Schedule {
     stops: Vec<Time>,
@@ -27,7 +27,7 @@ const TO_THE_END: Schedule = Schedule {
     budget: u64::MAX,
 };
 
-/// A stop of a run: why, when the last job had arrived, and which were on their way.
+/// A stop of a run: its reason, the arrival time of the last job, and the jobs in flight.
 #[derive(Clone, Debug, PartialEq)]
 struct Stop {
     pause: Pause,
@@ -35,14 +35,14 @@ struct Stop {
     pending: Vec<toy::RemoteJob>,
 }
 
-/// What a run does, and what it comes to.
+/// The observations of a run, and its results.
 #[derive(Debug, PartialEq)]
 struct Story {
     stops: Vec<Stop>,
     results: u128,
 }
 
-/// Wake-ups are left out: schedulers differ in the number of idle ones.
+/// Idle wake-ups are left out: their number depends on the scheduler.
 fn act(mut run: Box<dyn Scheduler<Toy>>, schedule: &Schedule) -> (Vec<Stop>, Vec<Toy>) {
     let mut stops = Vec::new();
     for &until in schedule.stops.iter().chain(&[Time::NEVER]) {
@@ -69,10 +69,10 @@ fn act(mut run: Box<dyn Scheduler<Toy>>, schedule: &Schedule) -> (Vec<Stop>, Vec
     (stops, run.into_parts())
 }
 
-/// The story that the processes tell together.
-fn story(told: Vec<(Vec<Stop>, Vec<Toy>)>) -> Story {
+/// The combined story of all processes.
+fn story(processes: Vec<(Vec<Stop>, Vec<Toy>)>) -> Story {
     let (mut all, mut stops): (Vec<Toy>, Vec<Stop>) = (Vec::new(), Vec::new());
-    for (own, parts) in told {
+    for (own, parts) in processes {
         all.extend(parts);
         if stops.is_empty() {
             stops = own;
@@ -109,7 +109,7 @@ const UNBOUNDED: Optimism = Optimism {
     journal: 1 << 30,
 };
 
-/// The states of the parts, each for itself.
+/// The state of each part.
 fn states(run: &Parallel<Toy>) -> Vec<Vec<u8>> {
     let state = |part| {
         let mut bytes = Vec::new();
@@ -131,7 +131,7 @@ fn load(run: &mut Parallel<Toy>, states: &[Vec<u8>], now: Time) {
     run.go_on_from(now);
 }
 
-/// Runs the parts on so many processes.
+/// Runs the parts on this number of processes.
 fn parallel(
     params: &Params,
     partition: &Partition,
@@ -140,16 +140,16 @@ fn parallel(
     asynchronous: bool,
     schedule: &Schedule,
 ) -> Story {
-    let told = in_processes(params, partition, processes, |own, first, transport| {
+    let recorded = in_processes(params, partition, processes, |own, first, transport| {
         let partition = Arc::new(partition.clone());
         let mut run = Parallel::new(own, partition, first, options, Box::new(transport)).unwrap();
         run.oversubscribe(asynchronous);
         act(Box::new(run), schedule)
     });
-    story(told)
+    story(recorded)
 }
 
-/// Deals the parts out to so many processes, or as many as there are parts, and lets each do something with its own.
+/// Distributes the parts over this number of processes, at most one per part, and runs a function in each.
 fn in_processes<R: Send>(
     params: &Params,
     partition: &Partition,
@@ -172,7 +172,7 @@ fn in_processes<R: Send>(
     })
 }
 
-/// A few moments of a run, some of them the very ones of events.
+/// Random times, some of them exactly event times.
 fn random_stops(params: &Params, random: &mut Stream) -> Vec<Time> {
     let end = sequential(params, &TO_THE_END).stops[0].last;
     let mut stops: Vec<Time> = (0..random.below(4))
@@ -182,7 +182,7 @@ fn random_stops(params: &Params, random: &mut Stream) -> Vec<Time> {
     stops
 }
 
-/// Some of many toys; a few where the tests are run by a tool that is slow.
+/// Seeds of random toys; a few under slow tools.
 fn seeds(count: u64) -> std::ops::Range<u64> {
     let slow = cfg!(miri) || std::env::var_os("ODONATA_SLOW_TOOL").is_some();
     0..if slow { (count / 16).max(1) } else { count }
@@ -226,7 +226,7 @@ fn compare(seed: u64, parts: &[usize], runs: usize) {
             expected.stops
         );
         for _ in 0..runs {
-            // Up to four exchange messages in every round.
+            // Up to four processes exchange messages in every round.
             let processes = [1, 2, 3, 6][random.below(4) as usize];
             let options = random_options(&mut random);
             let asynchronous = random.below(2) == 0;
@@ -243,7 +243,7 @@ fn compare(seed: u64, parts: &[usize], runs: usize) {
 
 #[test]
 fn results_equal_those_of_the_sequential_scheduler() {
-    // In toy 356 only a remote update is left at the end, which causes no event.
+    // Toy 356 ends with a remote update, which causes no event.
     for seed in seeds(16).chain([356]) {
         compare_all_parts(seed);
     }
@@ -259,7 +259,7 @@ fn compare_all_parts(seed: u64) {
     compare(seed, &[1, 2, 3, 5, 12, Params::random(seed).lps as usize], 4);
 }
 
-/// The number of threads may change in every round. What each part, event and message is does not.
+/// The number of threads may change in every round. Parts, events and messages do not.
 #[test]
 fn results_do_not_depend_on_how_many_threads_work_in_which_round() {
     for seed in seeds(8) {
@@ -267,7 +267,7 @@ fn results_do_not_depend_on_how_many_threads_work_in_which_round() {
         let expected = sequential(&params, &TO_THE_END);
         let partition = params.random_partition(6, seed);
         for optimism in [None, Some(UNBOUNDED)] {
-            // All and one by turns; one, two, three, four; three for long, then one for long; as the numbers of a hash.
+            // All and one by turns; one, two, three, four; long phases of three and one; digits of a hash.
             for digits in [
                 0x3030_3030_3030_3030,
                 0x3210_3210_3210_3210,
@@ -292,7 +292,7 @@ fn results_do_not_depend_on_how_many_threads_work_in_which_round() {
     }
 }
 
-/// Short enough for a tool that interprets every instruction (`make check-concurrency`).
+/// Short enough for an interpreter (`make check-concurrency`).
 #[test]
 fn a_few_rounds_give_the_results_of_the_sequential_scheduler() {
     let params = Params { visits: 4, ..SMALLEST };
@@ -304,7 +304,7 @@ fn a_few_rounds_give_the_results_of_the_sequential_scheduler() {
                 optimism,
                 ..Options::conservative(threads)
             };
-            // Threads that wait for clocks take an interpreter minutes; loom and the race detector test these.
+            // Threads that wait for clocks take minutes in an interpreter; loom and the race detector test them.
             let threaded = threads > 1 && !cfg!(miri);
             for asynchronous in [false, true]
                 .into_iter()
@@ -317,7 +317,7 @@ fn a_few_rounds_give_the_results_of_the_sequential_scheduler() {
     }
 }
 
-/// Parts that are too many to keep the paths between all of them.
+/// Too many parts to keep the paths between all of them.
 #[test]
 fn results_equal_those_of_the_sequential_scheduler_with_a_hundred_parts() {
     compare_a_hundred_parts(seeds(8));
@@ -390,7 +390,7 @@ fn figures_add_up() {
     }
 }
 
-/// A partition that promises more than the model keeps.
+/// A partition that claims more lookahead than the model keeps.
 fn exaggerated(options: Options) {
     let far = Time(SMALLEST.near.0 * 100);
     let partition = Partition::new(vec![0, 2, 4], vec![vec![(1, far)], vec![(0, far)]]).unwrap();
@@ -407,26 +407,26 @@ fn a_cluster_that_sends_sooner_than_the_lookahead_is_caught() {
 
 #[test]
 #[should_panic(expected = "lookahead")]
-fn who_sends_sooner_than_the_lookahead_is_caught() {
+fn messages_within_the_lookahead_are_detected() {
     exaggerated(Options::conservative(1));
 }
 
 #[test]
 #[should_panic(expected = "lookahead")]
-fn who_sends_sooner_than_the_lookahead_is_caught_on_any_thread() {
+fn messages_within_the_lookahead_are_detected_on_any_thread() {
     exaggerated(Options::conservative(2));
 }
 
 #[test]
 #[should_panic(expected = "lookahead")]
-fn who_sends_sooner_than_the_lookahead_is_caught_by_optimists_too() {
+fn messages_within_the_lookahead_are_detected_by_the_optimistic_scheduler() {
     exaggerated(Options {
         optimism: Some(UNBOUNDED),
         ..Options::conservative(1)
     });
 }
 
-/// LPs that are a picosecond apart, each a part of its own: nearly everything that is done beyond a window is too early.
+/// LPs a picosecond apart, each a part: nearly everything beyond a window is too early.
 #[test]
 fn thousands_of_rollbacks_make_no_difference() {
     for (threads, asynchronous) in [(1, false), (3, false), (3, true)] {
@@ -452,7 +452,7 @@ fn thousands_of_rollbacks_make_no_difference() {
         let results = toy::results(&Box::new(run).into_parts());
         assert_eq!(results, sequential(&params, &TO_THE_END).results);
         assert!(figures.speculated <= events + figures.rolled_back, "{figures:?}");
-        // In asynchronous rounds the amount of speculation depends on how the operating system schedules threads.
+        // In asynchronous rounds, the amount of speculation depends on the scheduling of threads.
         if !asynchronous {
             assert!(
                 figures.rollbacks > 2_000 && figures.anti_messages > 1_000,
@@ -463,7 +463,7 @@ fn thousands_of_rollbacks_make_no_difference() {
     }
 }
 
-/// A picosecond of lookahead, and jobs that hardly ever leave their LP.
+/// A picosecond of lookahead, and jobs that rarely leave their LP.
 fn short_windows() -> Params {
     Params {
         lps: 64,
@@ -477,7 +477,7 @@ fn short_windows() -> Params {
     }
 }
 
-/// With far fewer rounds than there are windows, which is what it is for.
+/// Far fewer rounds than windows, the purpose of optimism.
 #[test]
 fn optimists_need_fewer_rounds_where_windows_are_short_and_little_is_remote() {
     let params = short_windows();
@@ -497,8 +497,8 @@ fn optimists_need_fewer_rounds_where_windows_are_short_and_little_is_remote() {
     assert!(optimistic.efficiency() > 0.9, "{optimistic:?}");
 }
 
-/// What was done ahead of windows when a run pauses counts as well. With jobs that need no credits, and go on at once,
-/// there are no wake-ups, so that every scheduler has the same events.
+/// Speculative work counts when a run pauses. Jobs that need no credits cause no wake-ups, so every scheduler has the
+/// same events.
 #[test]
 fn every_event_counts_once() {
     let params = Params {
@@ -525,7 +525,7 @@ fn every_event_counts_once() {
     }
 }
 
-/// It waits where there is no memory, and ends all the same.
+/// Speculation waits if memory is short, and the run completes.
 #[test]
 fn memory_for_rollback_is_bounded() {
     let params = short_windows();
@@ -547,7 +547,7 @@ fn memory_for_rollback_is_bounded() {
 }
 
 #[test]
-fn a_saved_run_goes_on_in_a_fresh_scheduler() {
+fn a_saved_run_resumes_in_a_fresh_scheduler() {
     let mut halted = 0;
     for seed in seeds(48) {
         let params = Params::random(seed);
@@ -575,7 +575,7 @@ fn a_saved_run_goes_on_in_a_fresh_scheduler() {
                 assert!(states(&next) == bytes && next.now() == run.now() && next.events() == run.events());
                 (run, legs) = (next, legs + 1);
             };
-            // Whoever loads a run that was halted knows why.
+            // A loaded run that was halted keeps the reason.
             let mut last = build();
             load(&mut last, &states(&run), run.now());
             assert_eq!(
@@ -599,7 +599,7 @@ fn text(panic: Box<dyn Any + Send>) -> String {
 }
 
 #[test]
-fn a_panic_of_a_handler_comes_to_who_called_run_and_ends_all_processes() {
+fn a_panic_of_a_handler_reaches_the_caller_of_run_and_ends_all_processes() {
     for (processes, threads, optimism) in [
         (1, 1, None),
         (1, 2, Some(UNBOUNDED)),
@@ -640,14 +640,14 @@ fn a_panic_of_a_handler_comes_to_who_called_run_and_ends_all_processes() {
     }
 }
 
-/// Bytes of the reduction's values behind the messages that a process sends, in a run of two parts.
+/// Bytes of the reduction's values after the messages of a process, in a run of two parts.
 const VALUES: usize = 6 * 8;
 
-/// A transport that spoils the first messages that it receives.
+/// A transport that corrupts the first messages it receives.
 struct Spoiled {
     crowd: ThreadTransport,
     spoil: fn(&mut Vec<u8>),
-    /// So many bytes at the end are not spoilt.
+    /// Number of bytes at the end that stay intact.
     kept: usize,
     done: bool,
 }
@@ -680,7 +680,7 @@ impl Transport for Spoiled {
 
 #[test]
 fn messages_that_make_no_sense_are_an_error() {
-    // A byte for the kind, 4 for the receiver, 8 for the time, 8 for the key.
+    // 1 byte for the kind, 4 for the receiver, 8 for the time, 8 for the key.
     let spoils: [fn(&mut Vec<u8>); 9] = [
         |bytes| bytes.truncate(1),
         |bytes| bytes.truncate(bytes.len() - 1),
@@ -688,7 +688,7 @@ fn messages_that_make_no_sense_are_an_error() {
         |bytes| bytes[0] = 2,
         |bytes| bytes[0] = 4,
         |bytes| bytes[1..5].fill(0xff),
-        // Somebody of the sender's.
+        // An LP of the sender.
         |bytes| bytes[1..5].fill(0),
         |bytes| bytes[5..13].fill(0),
         |bytes| bytes[13..17].fill(0xff),
@@ -700,10 +700,10 @@ fn messages_that_make_no_sense_are_an_error() {
     spoiled_is_lost(cut, 0, "it holds too few values").unwrap_or_else(|ends| panic!("{ends:?}"));
 }
 
-/// Whether process 1 of two cannot read what process 0 sent once it is spoilt, for that reason, and both end for it.
+/// Whether process 1 of two cannot read the corrupted data of process 0, for that reason, and both end with it.
 fn spoiled_is_lost(spoil: fn(&mut Vec<u8>), kept: usize, reason: &str) -> Result<(), Vec<Pause>> {
     let params = Params {
-        // So that the first message is a remote event.
+        // Makes the first message a remote event.
         paying: 0.0,
         ..SMALLEST
     };

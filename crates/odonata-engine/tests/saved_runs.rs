@@ -1,4 +1,4 @@
-//! A run can be saved between any two events, and goes on from the bytes in a fresh model to the same results.
+//! A run can be saved between any two events, and resumes from the bytes in a fresh model with the same results.
 
 mod toy;
 
@@ -33,7 +33,7 @@ fn handing_a_run_over_changes_nothing_even_at_its_end() {
         let leg = || 1 + u64::from(random.below(most));
         let mut run = run_with_restarts(|| whole(&params), leg).unwrap_or_else(|error| panic!("{error}: {params:?}"));
         assert_eq!(summary(&run), summary(&plain), "{params:?}");
-        // Whoever loads a run that has been halted knows why.
+        // A loaded run that was halted keeps the reason.
         let mut last = Sequential::new(whole(&params));
         from_bytes(&mut last, &to_bytes(&run)).unwrap();
         assert_eq!(last.run(Time::NEVER, 10), pause, "{params:?}");

@@ -1,4 +1,4 @@
-//! Tests of the toy model: its events can be undone, it does what it is meant to do, and its digest depends on order.
+//! Tests of the toy model: its events can be undone, it works as intended, and its digest depends on order.
 
 mod toy;
 

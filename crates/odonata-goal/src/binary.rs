@@ -1,4 +1,4 @@
-//! GOAL in its binary form, as LogGOPSim's `txt2bin` writes it; little-endian, packed.
+//! GOAL in its binary form, as written by LogGOPSim's `txt2bin`; little-endian, packed.
 //!
 //! ```text
 //! u64 cookie 4223
@@ -8,7 +8,7 @@
 //!       u32 waiting for its end, u32 where, u32 waiting for its start, u32 where
 //! ```
 //!
-//! Any source and any tag are 0xFFFFFFFF. Counts are held against the bytes that there are before anything is reserved, and
+//! Any source and any tag are 0xFFFFFFFF. Counts are checked against the available bytes before memory is reserved, and
 //! the number of unmet dependencies of a node against the lists that name it.
 
 use crate::error::GoalError;
@@ -19,14 +19,14 @@ pub const COOKIE: u64 = 4223;
 const HEADER: usize = 8;
 const NODE: usize = 39;
 
-/// Reads little-endian numbers at offsets that may be beyond the end.
+/// Reads little-endian numbers with bounds checks.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
     fn take<const N: usize>(&self, at: usize) -> Result<[u8; N], GoalError> {
         let bytes = at.checked_add(N).and_then(|end| self.0.get(at..end));
         bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
-            let problem = format!("{N} bytes are to be read, of a file of {}", self.0.len());
+            let problem = format!("{N} bytes are needed, the file has {}", self.0.len());
             GoalError::byte(at, problem, "a file that is whole")
         })
     }
@@ -55,7 +55,7 @@ impl Bytes<'_> {
 /// Reads a schedule.
 ///
 /// # Errors
-/// The file is none; `stop` asks to end, as an error without a problem.
+/// The file is not a schedule; if `stop` returns true, an error without a problem.
 pub fn read(file: &[u8], stop: &dyn Fn() -> bool) -> Result<Schedule, GoalError> {
     let bytes = Bytes(file);
     let cookie = bytes.long(0)?;
@@ -70,19 +70,22 @@ pub fn read(file: &[u8], stop: &dyn Fn() -> bool) -> Result<Schedule, GoalError>
     let table = HEADER + 6;
     let room = (file.len().saturating_sub(table) / 16).min(MOST_RANKS as usize);
     if ranks == 0 || ranks as usize > room {
-        let expected = format!("1 to {room}, for which the file has room");
+        let expected = format!("1 to {room}, which fit the file");
         return Err(GoalError::byte(HEADER, format!("{ranks} ranks"), expected));
     }
     let mut all = Vec::with_capacity(ranks as usize);
-    // Parts of a file that several ranks claim would be read over and over.
+    // Without a budget, overlapping ranks would be read over and over.
     let mut budget = file.len();
     for rank in 0..ranks as usize {
         let at = table + 16 * rank;
         let (start, end) = (bytes.address(at)?, bytes.address(at + 8)?);
         let length = end.checked_sub(start).filter(|&length| length <= budget);
         let Some(length) = length else {
-            let problem = format!("rank {rank} goes from byte {start} to byte {end}, or shares bytes with others");
-            return Err(GoalError::byte(at, problem, "ranks one after the other"));
+            let problem = format!(
+                "rank {rank} has the bytes {start} to {end}, which are invalid or overlap another \
+             rank"
+            );
+            return Err(GoalError::byte(at, problem, "consecutive ranks"));
         };
         budget -= length;
         all.push(read_rank(&Bytes(&file[..end]), start, ranks, stop)?);
@@ -90,7 +93,7 @@ pub fn read(file: &[u8], stop: &dyn Fn() -> bool) -> Result<Schedule, GoalError>
     Ok(Schedule::new(all))
 }
 
-/// Reads a rank from byte `start` on; `bytes` end where the rank does.
+/// Reads a rank from byte `start` on; `bytes` end where the rank ends.
 fn read_rank(bytes: &Bytes, start: usize, ranks: u32, stop: &dyn Fn() -> bool) -> Result<RankSchedule, GoalError> {
     let (nodes, roots) = (bytes.word(start)? as usize, bytes.word(start + 4)? as usize);
     let room = (bytes.0.len() - start).saturating_sub(8);
@@ -99,11 +102,7 @@ fn read_rank(bytes: &Bytes, start: usize, ranks: u32, stop: &dyn Fn() -> bool) -
         .and_then(|taken| taken.checked_add(roots.checked_mul(4)?));
     let Some(taken) = taken.filter(|&taken| taken <= room && roots <= nodes) else {
         let problem = format!("{nodes} nodes and {roots} roots, in {room} bytes");
-        return Err(GoalError::byte(
-            start,
-            problem,
-            "roots and nodes for which there is room",
-        ));
+        return Err(GoalError::byte(start, problem, "roots and nodes that fit"));
     };
     let first = start + 8 + 4 * roots;
     let appendix = start + 8 + taken;
@@ -178,14 +177,18 @@ fn read_rank(bytes: &Bytes, start: usize, ranks: u32, stop: &dyn Fn() -> bool) -
         let at = first + NODE * node;
         let said = bytes.word(at)?;
         if said != counted {
-            let problem = format!("node {node} is said to wait for {said} others");
-            return Err(GoalError::byte(at, problem, format!("{counted}, as many as name it")));
+            let problem = format!("node {node} states {said} predecessors");
+            return Err(GoalError::byte(
+                at,
+                problem,
+                format!("{counted}, the number of nodes that name it"),
+            ));
         }
     }
     RankSchedule::new(tasks, &ends, &begins).map_err(|cycle| {
         let at = first + NODE * cycle.task as usize;
-        let problem = format!("node {} waits for itself, by way of others", cycle.task);
-        GoalError::byte(at, problem, "dependencies without a circle")
+        let problem = format!("node {} waits for itself through other nodes", cycle.task);
+        GoalError::byte(at, problem, "acyclic dependencies")
     })
 }
 

@@ -1,8 +1,8 @@
-//! What is wrong with a GOAL file, and where.
+//! Errors in a GOAL file, with their place.
 
 use std::fmt;
 
-/// Where in a file.
+/// A place in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A line of a text, from 1.
@@ -27,7 +27,7 @@ pub struct GoalError {
     pub place: Place,
     /// What was seen.
     pub problem: String,
-    /// What was expected there.
+    /// The expectation.
     pub expected: String,
 }
 

@@ -1,5 +1,5 @@
-//! GOAL as a trace format: `.goal` as text, and the binary form of LogGOPSim, by its first bytes. A folder stands for the
-//! only schedule in it.
+//! GOAL as a trace format: text (`.goal`), and the binary form of LogGOPSim, detected by its first bytes. A folder
+//! stands for the only schedule in it.
 
 use crate::error::GoalError;
 use crate::program::GoalProgram;
@@ -17,13 +17,13 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub struct Goal;
 
-/// Longest file, in bytes: one has to fit into memory.
+/// Longest file, in bytes: schedules are held in memory.
 const LONGEST: u64 = 1 << 36;
 
-/// Schedules of a folder that are named where one has to be chosen.
+/// Maximum number of schedules named in the error for an ambiguous folder.
 const MOST_NAMES: usize = 8;
 
-/// What is in a schedule.
+/// The contents of a schedule.
 #[derive(Serialize)]
 struct Inspection {
     format: &'static str,
@@ -44,7 +44,7 @@ struct Inspection {
     total_sends: u64,
 }
 
-/// What is in the schedule of a rank.
+/// The contents of a rank's schedule.
 #[derive(Clone, Default, Serialize)]
 struct RankInspection {
     rank: u32,
@@ -93,15 +93,15 @@ fn is_goal(path: &Path) -> bool {
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("goal"))
 }
 
-/// The schedules in a folder, by their names: `.goal`, and `.bin` that begins as the binary form does. What else is in it is
-/// not opened, as a folder may be large.
+/// The schedules in a folder, by name: `.goal`, and `.bin` with the start of the binary form. Other files are not
+/// opened, because a folder may be large.
 fn schedules_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries
         .map(|entry| entry.path())
         .filter(|path| {
             let is_bin = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("bin"));
-            // Files of macOS archives are named ._NAME and hold no schedule.
+            // Archives made on macOS contain files named ._NAME that hold no schedule.
             let hidden = path
                 .file_name()
                 .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
@@ -112,7 +112,7 @@ fn schedules_in(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The file that is meant by `path`: itself, or the only schedule of a folder.
+/// The file meant by `path`: itself, or the only schedule of a folder.
 fn file_of(path: &Path) -> Result<PathBuf, FormatError> {
     if !path.is_dir() {
         return Ok(path.into());
@@ -160,13 +160,13 @@ fn read(path: &Path, options: &ReadOptions) -> Result<(Schedule, bool), FormatEr
     }
 }
 
-/// The first bytes of a file; none of what is no file.
+/// The first bytes of a file; empty if it is not a file.
 fn first_bytes(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     if path.is_file()
         && let Ok(file) = std::fs::File::open(path)
     {
-        // What cannot be read is of no format.
+        // An unreadable file has no format.
         let _ = file.take(4096).read_to_end(&mut bytes);
     }
     bytes
@@ -193,7 +193,7 @@ impl TraceFormat for Goal {
         !schedules_in(folder).is_empty()
     }
 
-    /// A task of the binary form takes 39 bytes, and two operations of some 80 here.
+    /// A task of the binary form takes 39 bytes, and two operations of some 80 bytes in memory.
     fn least_memory(&self, path: &Path) -> u64 {
         let length = |file: PathBuf| std::fs::metadata(file).map_or(0, |file| file.len());
         file_of(path).map_or(0, length).saturating_mul(4)

@@ -1,8 +1,8 @@
-//! GOAL schedules: the input of the simulators LogGOPSim and ATLAHS, as text and in its binary form.
+//! GOAL schedules: the input of the simulators LogGOPSim and ATLAHS, as text and in binary form.
 //!
-//! A schedule gives each rank a graph of sends, receives and calculations. It is read ([`text`], [`binary`]) into memory
-//! ([`schedule`]), and runs as a [`program`]: as operations on any network, or under the LogGOPS model as a whole
-//! ([`loggops`]), as LogGOPSim does.
+//! A schedule gives each rank a graph of sends, receives and calculations. It is read ([`text`], [`binary`]) into
+//! memory ([`schedule`]), and runs as a [`program`]: as operations on any network, or as a whole under the LogGOPS
+//! model ([`loggops`]), like in LogGOPSim.
 
 pub mod binary;
 pub mod error;

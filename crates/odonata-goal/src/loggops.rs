@@ -1,8 +1,8 @@
-//! A schedule under the LogGOPS model: when every rank ends, without contention in the network.
+//! A schedule under the LogGOPS model: the end time of every rank, without contention in the network.
 //!
-//! The model is that of T. Hoefler, T. Schneider, A. Lumsdaine ("LogGOPSim: simulating large-scale applications in the LogGOPS
-//! model", HPDC 2010), and the rules are those by which their simulator LogGOPSim goes, to the nanosecond. A rank is a host
-//! with processors (CPUs) and network interfaces (NICs); `s` is the size of a message, `s'` = max(s - 1, 0).
+//! The model is by T. Hoefler, T. Schneider, A. Lumsdaine ("LogGOPSim: simulating large-scale applications in the
+//! LogGOPS model", HPDC 2010); the rules equal those of LogGOPSim to the nanosecond. A rank is a host with processors
+//! (CPUs) and network interfaces (NICs); `s` is the size of a message, `s'` = max(s - 1, 0).
 //!
 //! | what | begins when | and then |
 //! |---|---|---|
@@ -11,16 +11,18 @@
 //! | receive | its CPU was free when it became ready | it is posted, which takes no time; a message that is here already completes it at once |
 //! | message | it has arrived, the CPU is free and the NIC may receive | the CPU is taken for o + max(s'O, s'G), the NIC may receive again after g + s'G; it is matched with the oldest receive that takes it, or kept |
 //!
-//! - What waits for a CPU or a NIC has its turn in the order in which it came to wait, messages as of the moment they were sent.
-//! - Tasks that wait for the end of a calculation, of a send of at most S, or of a receive may begin when the CPU's time
-//!   for it is over; those that wait for the start (`irequires`), when the task begins, of a receive: is posted.
-//! - A send above S (rendezvous) ends when a receive has been matched with its message, and not before: then, and not later, by an
-//!   acknowledgement that takes no time. There are no further messages.
-//! - A message is handled by the CPU and the NIC of its receiver which have the numbers that the send names.
-//! - A rank ends when its last CPU is free; gaps of NICs after that are not waited for.
+//! - Waiting items use a CPU or NIC in the order in which they began to wait; a message counts from the time of its
+//!   send.
+//! - Dependents on the end of a calculation, of a send of at most S, or of a receive may begin when the CPU has
+//!   finished it. Dependents on the start (`irequires`) may begin when the task begins; a receive begins when it is
+//!   posted.
+//! - A send above S (rendezvous) ends at the moment its message is matched with a receive, by an acknowledgment that
+//!   takes no time. There are no other messages.
+//! - A message is handled by the CPU and the NIC of its receiver with the numbers named by the send.
+//! - A rank ends when its last CPU is free; later gaps of NICs do not count.
 //!
-//! Since nothing else on the machine can hold up such a schedule, and an acknowledgement takes no time, the ranks of a schedule are gone
-//! through together, by one queue.
+//! Nothing else on the machine can delay such a schedule, and an acknowledgment takes no time. So one event queue
+//! simulates all ranks together.
 
 use crate::matching::Matching;
 use crate::schedule::{Schedule, Task, TaskKind};
@@ -29,25 +31,25 @@ use odonata_workload::{LogGops, RankTimes};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something that waits for its time: a task of a rank, or its message under way.
+/// A task of a rank, or its message in flight, waiting for its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     time: Time,
-    /// In what order they came to wait.
+    /// The order in which items began to wait.
     number: u64,
     message: bool,
     rank: u32,
     task: u32,
 }
 
-/// How a schedule went.
+/// The result of a schedule.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// When each rank ended, and what it did.
+    /// End time and activity of each rank.
     pub ranks: Vec<RankTimes>,
     /// The first task, by rank and number, that never ended.
     pub stuck: Option<(u32, u32)>,
-    /// Messages that no receive took.
+    /// Messages without a receive.
     pub unexpected: u64,
 }
 
@@ -57,11 +59,11 @@ struct Host {
     /// When each NIC may send, and receive, again.
     send: Vec<Time>,
     receive: Vec<Time>,
-    /// How many others each task waits for.
+    /// Number of unmet dependencies of each task.
     unmet: Vec<u32>,
-    /// When those that it waited for were over.
+    /// When the dependencies of each task were met.
     ready: Vec<Time>,
-    /// Tasks that wait for none any more, in that order.
+    /// Tasks without unmet dependencies, in that order.
     free: Vec<u32>,
     left: u32,
     matching: Matching,
@@ -70,19 +72,19 @@ struct Host {
 struct Simulation<'a> {
     schedule: &'a Schedule,
     params: &'a LogGops,
-    /// What a calculation's time is multiplied by.
+    /// Factor for calculation times.
     scale: f64,
     hosts: Vec<Host>,
     queue: BinaryHeap<Reverse<Waiting>>,
     number: u64,
     times: Vec<RankTimes>,
-    /// Hosts with tasks that have become free in this event.
+    /// Hosts with tasks that this event made ready.
     changed: Vec<u32>,
 }
 
-/// Goes through `schedule`; calculations take `scale` times what they say.
+/// Simulates `schedule`; calculation times are multiplied by `scale`.
 ///
-/// `None` if `stop` asks to end.
+/// `None` if `stop` returns true.
 pub fn simulate(schedule: &Schedule, params: &LogGops, scale: f64, stop: &dyn Fn() -> bool) -> Option<Outcome> {
     let host = |rank: &crate::schedule::RankSchedule| {
         let most = |number: fn(&Task) -> u8| rank.tasks().iter().map(number).max().map_or(0, usize::from);
@@ -140,7 +142,7 @@ impl Simulation<'_> {
         }));
     }
 
-    /// Lets the tasks come to wait that have become free by `now`.
+    /// Queues the tasks that became ready by `now`.
     fn release(&mut self, now: Time) {
         let mut changed = std::mem::take(&mut self.changed);
         changed.sort_unstable();
@@ -163,7 +165,7 @@ impl Simulation<'_> {
         self.changed = changed;
     }
 
-    /// Task `task` of `rank` has begun, or ended, at `at`.
+    /// Task `task` of `rank` began, or ended, at `at`: updates its dependents.
     fn follow(&mut self, rank: u32, task: u32, at: Time, ended: bool) {
         let schedule = &self.schedule.ranks()[rank as usize];
         let host = &mut self.hosts[rank as usize];
@@ -180,7 +182,7 @@ impl Simulation<'_> {
         self.changed.push(rank);
     }
 
-    /// What waited has its turn, if its CPU is free.
+    /// Runs a waiting task if its CPU is free.
     fn task(&mut self, waiting: Waiting) {
         let Waiting { time, rank, task, .. } = waiting;
         let what = self.task_of(rank, task);
@@ -229,14 +231,14 @@ impl Simulation<'_> {
         }
     }
 
-    /// The message of a send has arrived, and is handled if the CPU and the NIC are free.
+    /// The message of a send has arrived; it is handled if the CPU and the NIC are free.
     fn message(&mut self, waiting: Waiting) {
         let Waiting { time, rank, task, .. } = waiting;
         let what = self.task_of(rank, task);
         let params = self.params;
         let (cpu, nic) = (usize::from(what.cpu), usize::from(what.nic));
         let host = &mut self.hosts[what.peer as usize];
-        // The receiver may have no task of its own there.
+        // The receiver may have no task on this CPU.
         host.cpu.resize(host.cpu.len().max(cpu + 1), Time::ZERO);
         host.receive.resize(host.receive.len().max(nic + 1), Time::ZERO);
         let turn = host.cpu[cpu].max(host.receive[nic]);
@@ -256,7 +258,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// A receive has been matched at `now` and ends at `end`.
+    /// A receive was matched at `now` and ends at `end`.
     fn matched(&mut self, (from, send): (u32, u32), (to, receive): (u32, u32), now: Time, end: Time) {
         let sent = self.task_of(from, send);
         if sent.size > self.params.eager_threshold {
@@ -284,7 +286,7 @@ impl Simulation<'_> {
     }
 }
 
-/// How long calculation `task` takes.
+/// The time of calculation `task`.
 pub(crate) fn calculation(task: &Task, scale: f64) -> Time {
     let duration = Time(task.size.saturating_mul(1000)).min(Time::BEYOND);
     match scale {

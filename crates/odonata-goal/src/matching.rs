@@ -1,20 +1,20 @@
-//! Matching of messages with receives at one rank, by source and tag, as in MPI: the oldest that fits.
+//! Matching of messages with receives at one rank, by source and tag, as in MPI: the oldest match wins.
 //!
-//! What names source and tag is found by them; what takes any is looked for in the order of posting.
+//! Receives with source and tag are found by these; wildcard receives are searched in the order of posting.
 
 use crate::schedule::ANY;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-/// The receives of a rank that are posted, and the messages that have come before theirs.
+/// The posted receives of a rank, and its unexpected messages.
 #[derive(Debug, Default)]
 pub(crate) struct Matching {
     /// Counts receives, and messages.
     number: u64,
     /// By source and tag: number and task.
     posted: HashMap<(u32, u32), VecDeque<(u64, u32)>>,
-    /// Those that take any source or any tag, in their order.
+    /// Wildcard receives, in order of posting.
     wild: VecDeque<(u64, u32, u32, u32)>,
-    /// By source and tag: numbers of messages, of which some may have been taken.
+    /// By source and tag: numbers of messages, some of which may have been received.
     arrived: HashMap<(u32, u32), VecDeque<u64>>,
     /// By number: source, tag and task of the send.
     kept: BTreeMap<u64, (u32, u32, u32)>,
@@ -25,7 +25,7 @@ fn takes(wanted: u32, is: u32) -> bool {
 }
 
 impl Matching {
-    /// Posts receive `task`; rank and task of the send whose message it takes, if that is here.
+    /// Posts receive `task`; returns rank and task of the matching send, if its message has arrived.
     pub(crate) fn post(&mut self, task: u32, from: u32, tag: u32) -> Option<(u32, u32)> {
         self.number += 1;
         if from != ANY && tag != ANY {
@@ -53,7 +53,7 @@ impl Matching {
         }
     }
 
-    /// A message has arrived, of send `task` of `source`; the receive that takes it, if that is posted.
+    /// The message of send `task` of `source` arrives; returns the matching receive, if posted.
     pub(crate) fn arrive(&mut self, source: u32, tag: u32, task: u32) -> Option<u32> {
         let exact = self.posted.get(&(source, tag)).and_then(|queue| queue.front().copied());
         let fits = |&(_, _, from, wanted): &(u64, u32, u32, u32)| takes(from, source) && takes(wanted, tag);
@@ -75,12 +75,12 @@ impl Matching {
         }
     }
 
-    /// Messages that have been taken by none.
+    /// Messages not received.
     pub(crate) fn unexpected(&self) -> u64 {
         self.kept.len() as u64
     }
 
-    /// The task of the oldest receive that is still posted.
+    /// The task of the oldest posted receive.
     pub(crate) fn oldest_posted(&self) -> Option<u32> {
         let exact = self.posted.values().filter_map(|queue| queue.front().copied());
         let wild = self.wild.front().map(|&(number, task, ..)| (number, task));

@@ -1,20 +1,20 @@
-//! A schedule as a program: GOAL's tasks in terms of operations.
+//! A schedule as a program: GOAL tasks as operations.
 //!
 //! | GOAL | operations |
 //! |---|---|
 //! | `calc` | `Compute` on the processor |
-//! | `send` | `Isend` on the processor, and a `Wait` in no order, if somebody waits for its end or it is last |
-//! | `recv` | `Irecv` on the processor, and a `Wait` in no order |
+//! | `send` | `Isend` on the processor, and an unordered `Wait`, if a task depends on its end or it is last |
+//! | `recv` | `Irecv` on the processor, and an unordered `Wait` |
 //! | `l2 requires l1` | `l2` after the `Compute` or the `Wait` of `l1` |
-//! | `l2 irequires l1` | `l2` after an operation without time on the processor, which stands before that of `l1` |
-//! | the whole | between two computations of no time in stream 0, so that it can be done again |
-//! | more than four of them | joined four at a time by computations of no time |
+//! | `l2 irequires l1` | `l2` after an operation without time on the processor, placed before that of `l1` |
+//! | the whole | between two computations of zero time in stream 0, so that it can be repeated |
+//! | more than four dependencies | joined four at a time by computations of zero time |
 //!
-//! Processor c of GOAL is stream [`Op::PROCESSORS`] + c: one operation at a time, in whatever order they may begin. So the
-//! partial order of the schedule is kept, and nothing is added to it. The order in which operations are handed out is a
-//! topological one; how far a rank has to look ahead so that nothing is held up by that is reckoned from the graph.
+//! Processor c of GOAL is stream [`Op::PROCESSORS`] + c: one operation at a time, in any order in which they become
+//! ready. This keeps the partial order of the schedule and adds nothing to it. Operations are issued in topological
+//! order; the graph gives the look-ahead that a rank needs so that issue order delays nothing.
 //!
-//! Under the LogGOPS model the schedule is not cut into operations, but gone through as a whole ([`crate::loggops`]).
+//! Under the LogGOPS model the schedule is simulated as a whole ([`crate::loggops`]).
 
 use crate::loggops::{Outcome, calculation, simulate};
 use crate::schedule::{ANY, RankSchedule, Schedule, TaskKind};
@@ -22,7 +22,7 @@ use odonata_units::Time;
 use odonata_workload::{After, Comm, Cursor, LogGops, Op, OpId, OpKind, Program, RankTimes, Request, Source, Tag};
 use std::sync::Arc;
 
-/// A schedule whose ranks run it.
+/// A program that runs a schedule.
 #[derive(Debug)]
 pub struct GoalProgram {
     schedule: Arc<Schedule>,
@@ -32,10 +32,10 @@ pub struct GoalProgram {
 }
 
 impl GoalProgram {
-    /// Of `schedule`, whose calculations take `compute_scale` times what they say; `None` if `stop` asks to end.
+    /// The program of `schedule`; calculation times are multiplied by `compute_scale`. `None` if `stop` returns true.
     ///
     /// # Errors
-    /// A rank has more operations than can be numbered.
+    /// A rank has too many operations.
     pub fn new(schedule: Schedule, compute_scale: f64, stop: &dyn Fn() -> bool) -> Option<Result<GoalProgram, String>> {
         let mut look_ahead = 1;
         let mut operations = Vec::with_capacity(schedule.ranks().len());
@@ -93,7 +93,7 @@ impl Program for GoalProgram {
     }
 }
 
-/// A schedule that has been gone through under the LogGOPS model.
+/// A schedule simulated under the LogGOPS model.
 #[derive(Debug)]
 struct Timed {
     outcome: Outcome,
@@ -123,7 +123,7 @@ impl Program for Timed {
     fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
         let task = self.stuck(rank).filter(|_| cursor.op > 0)?;
         Some(format!(
-            "the schedule comes to no end: task {task} of rank {rank}, counted from 0, waits for what never comes"
+            "the schedule never ends: task {task} of rank {rank}, counted from 0, waits forever"
         ))
     }
 
@@ -137,7 +137,7 @@ fn lower(rank: &RankSchedule, scale: f64) -> Vec<Op> {
     let tasks = rank.tasks();
     let mut ops: Vec<Op> = Vec::with_capacity(2 * tasks.len() + 2);
     ops.push(in_order(FIRST, After::NONE));
-    // For each task the operations whose ends are its begin and its end.
+    // For each task, the operations whose ends are its begin and its end.
     let mut begun = vec![OpId(0); tasks.len()];
     let mut ended = vec![OpId(0); tasks.len()];
     let mut waits: Vec<Vec<OpId>> = vec![Vec::new(); tasks.len()];
@@ -212,7 +212,7 @@ fn lower(rank: &RankSchedule, scale: f64) -> Vec<Op> {
     ops
 }
 
-/// The operation that all others of a rank come after.
+/// The first operation of a rank, which precedes all others.
 const FIRST: OpId = OpId(0);
 
 /// The first operation of a rank, or its last.
@@ -225,7 +225,7 @@ fn in_order(id: OpId, after: After) -> Op {
     }
 }
 
-/// What comes after all of `waits`: with computations of no time between, if they are too many.
+/// Dependencies on all of `waits`; if there are too many, joined by computations of zero time.
 fn join(ops: &mut Vec<Op>, mut waits: Vec<OpId>) -> After {
     waits.sort_unstable();
     waits.dedup();
@@ -250,10 +250,10 @@ fn join(ops: &mut Vec<Op>, mut waits: Vec<OpId>) -> After {
     After::from_slice(&waits).unwrap_or(After::NONE)
 }
 
-/// How many operations may be under way so that none of `ops` is kept from beginning by ones that it does not wait for.
+/// The number of operations in flight that a rank needs so that issue order delays none of `ops`.
 ///
-/// Operation v needs all from the first that is not known to be over before it. Known to be over before v are the first
-/// `over[v]` operations, and those that it names.
+/// Operation v needs all operations from the first that may still be in flight. Known to be over before v are the first
+/// `over[v]` operations, and its dependencies.
 fn look_ahead_of(ops: &[Op]) -> u32 {
     let mut over: Vec<u32> = Vec::with_capacity(ops.len());
     let mut most = 1;
@@ -291,7 +291,7 @@ mod tests {
             duration: Time::from_ns(ns),
         };
         assert_eq!((ops[0].stream, ops[0].kind), (Op::PROCESSORS + 1, compute(5)));
-        // The send begins with an operation of no time, which c comes after.
+        // The send begins with an operation of zero time, on which c depends.
         assert_eq!((ops[1].kind, ops[1].after), (compute(0), After::ops(&[OpId(1)])));
         assert!(matches!(
             ops[2].kind,
@@ -321,7 +321,7 @@ mod tests {
         let edges: String = (0..17).map(|n| format!("end requires t{n} ")).collect();
         let program = program(&format!("num_ranks 1 rank 0 {{ {tasks} end: calc 2 {edges} }}"));
         let ops: Vec<Op> = operations(&program, 0).collect();
-        // 17 are joined to four and one left over, these five to one and one; first and last.
+        // 17 join to four and one left over, these five to one and one; first and last.
         assert_eq!(ops.len(), 1 + 17 + 4 + 1 + 1 + 1);
         let mut reached = vec![false; ops.len()];
         let mut next = vec![ops.len() - 1];
@@ -341,7 +341,7 @@ mod tests {
             program(&format!("num_ranks 1 rank 0 {{ t0: calc 1 {chain} }}")).look_ahead(),
             1
         );
-        // Those, and what comes after all.
+        // Those three, and the last operation.
         assert_eq!(program("num_ranks 1 rank 0 { calc 1 calc 1 calc 1 }").look_ahead(), 3);
     }
 }

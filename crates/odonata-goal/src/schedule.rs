@@ -4,13 +4,13 @@
 //! acyclic graph. A task is a send, a receive or a calculation; an edge says that one waits for the end of another
 //! (`requires`) or for its start (`irequires`). Times are whole nanoseconds, as LogGOPSim takes them.
 
-/// In place of a peer or a tag of a receive: any.
+/// Wildcard for the peer or the tag of a receive.
 pub const ANY: u32 = u32::MAX;
 
-/// Most ranks of a schedule.
+/// Maximum number of ranks of a schedule.
 pub const MOST_RANKS: u32 = 1 << 24;
 
-/// What a task does.
+/// The kind of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskKind {
     /// Sends `size` bytes to `peer`.
@@ -26,28 +26,28 @@ pub enum TaskKind {
 pub struct Task {
     /// What it does.
     pub kind: TaskKind,
-    /// The other rank; without meaning for a calculation.
+    /// The other rank; meaningless for a calculation.
     pub peer: u32,
-    /// The tag of the message; of a receive it may be [`ANY`].
+    /// The tag of the message; [`ANY`] is possible for a receive.
     pub tag: u32,
     /// Bytes, or nanoseconds.
     pub size: u64,
-    /// Which processor of its host it runs on.
+    /// The processor of its host.
     pub cpu: u8,
-    /// Which network interface of its host it uses.
+    /// The network interface of its host.
     pub nic: u8,
 }
 
-/// For each task the tasks that wait for it, in the order in which the file names them.
+/// For each task, its dependents, in file order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edges {
-    /// Where the list of each task begins; one more than there are tasks.
+    /// Start of each task's list; one more entry than tasks.
     starts: Vec<u32>,
     targets: Vec<u32>,
 }
 
 impl Edges {
-    /// From pairs (task that is waited for, task that waits), in any order of the first.
+    /// From pairs (predecessor, dependent), in any order of predecessors.
     pub(crate) fn of(tasks: usize, pairs: &[(u32, u32)]) -> Edges {
         let mut starts = vec![0; tasks + 1];
         for &(from, _) in pairs {
@@ -65,7 +65,7 @@ impl Edges {
         Edges { starts, targets }
     }
 
-    /// The tasks that wait for `task`.
+    /// The dependents of `task`.
     pub fn after(&self, task: u32) -> &[u32] {
         &self.targets[self.starts[task as usize] as usize..self.starts[task as usize + 1] as usize]
     }
@@ -87,24 +87,24 @@ pub struct RankSchedule {
     tasks: Vec<Task>,
     ends: Edges,
     begins: Edges,
-    /// How many edges lead to each task.
+    /// Number of edges to each task.
     unmet: Vec<u32>,
-    /// Those without any, in the order in which they are begun.
+    /// Tasks without predecessors, in their starting order.
     roots: Vec<u32>,
 }
 
-/// A graph in which tasks wait for each other in a circle: one of these.
+/// A cyclic graph: one task of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// A task of it.
+    /// A task of the cycle.
     pub task: u32,
 }
 
 impl RankSchedule {
-    /// Of these tasks and edges (task that is waited for, task that waits): `ends` for its end, `begins` for its start.
+    /// A rank with these tasks and edges (predecessor, dependent): `ends` on its end, `begins` on its start.
     ///
     /// # Errors
-    /// Tasks wait for each other.
+    /// The graph is cyclic.
     pub fn new(tasks: Vec<Task>, ends: &[(u32, u32)], begins: &[(u32, u32)]) -> Result<RankSchedule, Cycle> {
         let mut unmet = vec![0; tasks.len()];
         for &(_, to) in ends.iter().chain(begins) {
@@ -130,33 +130,32 @@ impl RankSchedule {
         Ok(schedule)
     }
 
-    /// Its tasks; others name them by their place.
+    /// Its tasks; edges refer to them by index.
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
     }
 
-    /// Who waits for the end of which.
+    /// Dependencies on the end of tasks.
     pub fn ends(&self) -> &Edges {
         &self.ends
     }
 
-    /// Who waits for the start of which.
+    /// Dependencies on the start of tasks.
     pub fn begins(&self) -> &Edges {
         &self.begins
     }
 
-    /// How many edges lead to each task.
+    /// Number of edges to each task.
     pub fn unmet(&self) -> &[u32] {
         &self.unmet
     }
 
-    /// The tasks that wait for none.
+    /// The tasks without predecessors.
     pub fn roots(&self) -> &[u32] {
         &self.roots
     }
 
-    /// All tasks, each after those that it waits for; of those that could be next, the one that stands first. Tasks of
-    /// circles are left out.
+    /// All tasks in topological order, the lowest index first among candidates. Tasks of cycles are left out.
     pub fn topological_order(&self) -> Vec<u32> {
         use std::cmp::Reverse;
         let mut unmet = self.unmet.clone();

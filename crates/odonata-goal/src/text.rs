@@ -10,8 +10,9 @@
 //! rank 1 { l1: recv 64b from 0 tag 7 }      /* -1: any source, any tag */
 //! ```
 //!
-//! A task without a label is one that nobody waits for. Labels are those of their rank, and are defined before they are
-//! named in a dependency. A rank that is left out does nothing. Words are separated by blanks, so that several may stand on a line.
+//! A task without a label has no dependents. Labels belong to their rank, and are defined before they are used in a
+//! dependency. A rank that is left out does nothing. Words are separated by white space; a line may hold several
+//! statements.
 
 use crate::error::GoalError;
 use crate::schedule::{ANY, MOST_RANKS, RankSchedule, Schedule, Task, TaskKind};
@@ -20,7 +21,7 @@ use std::collections::HashMap;
 /// Longest word, in bytes: labels are short.
 const MOST_WORD: usize = 256;
 
-/// The words of a text, with their lines; braces and colons are words of their own.
+/// The words of a text, with their lines; braces and colons are separate words.
 struct Words<'a> {
     text: &'a [u8],
     at: usize,
@@ -54,7 +55,7 @@ impl<'a> Words<'a> {
                     let begun = self.line;
                     let rest = &self.text[self.at + 2..];
                     let Some(end) = rest.windows(2).position(|pair| pair == b"*/") else {
-                        return Err(GoalError::line(begun, "a comment that begins here does not end", "*/"));
+                        return Err(GoalError::line(begun, "a comment that begins here never ends", "*/"));
                     };
                     let lines = rest[..end].iter().filter(|&&byte| byte == b'\n').count();
                     self.line = self.line.saturating_add(lines as u32);
@@ -109,7 +110,7 @@ impl<'a> Words<'a> {
             (word, _) if word == expected => Ok(()),
             (word, line) => Err(GoalError::line(
                 line,
-                format!("there is {word:?}"),
+                format!("found {word:?}"),
                 format!("{expected:?}"),
             )),
         }
@@ -118,16 +119,16 @@ impl<'a> Words<'a> {
     fn number<T: std::str::FromStr>(&mut self, expected: &str) -> Result<T, GoalError> {
         let (word, line) = self.wanted(expected)?;
         word.parse()
-            .map_err(|_| GoalError::line(line, format!("there is {word:?}"), expected))
+            .map_err(|_| GoalError::line(line, format!("found {word:?}"), expected))
     }
 
-    /// A number from 0 that is not [`ANY`], or -1, which is, where that is allowed.
+    /// A nonnegative number other than [`ANY`], or -1 for [`ANY`] if allowed.
     fn number_or_any(&mut self, any: bool, expected: &str) -> Result<u32, GoalError> {
         let (word, line) = self.wanted(expected)?;
         match word.parse::<u32>() {
             Ok(number) if number != ANY => Ok(number),
             _ if any && word == "-1" => Ok(ANY),
-            _ => Err(GoalError::line(line, format!("there is {word:?}"), expected)),
+            _ => Err(GoalError::line(line, format!("found {word:?}"), expected)),
         }
     }
 }
@@ -135,35 +136,31 @@ impl<'a> Words<'a> {
 /// Reads a schedule.
 ///
 /// # Errors
-/// The text is none; `stop` asks to end, as an error without a problem.
+/// The text is not a schedule; if `stop` returns true, an error without a problem.
 pub fn read(text: &[u8], stop: &dyn Fn() -> bool) -> Result<Schedule, GoalError> {
     let words = &mut Words::new(text);
     words.exactly("num_ranks")?;
     let expected = format!("the number of ranks, 1 to {MOST_RANKS}");
     let ranks: u32 = words.number(&expected)?;
     if ranks == 0 || ranks > MOST_RANKS {
-        return Err(GoalError::line(words.line, format!("there is \"{ranks}\""), expected));
+        return Err(GoalError::line(words.line, format!("found \"{ranks}\""), expected));
     }
     let mut read: HashMap<u32, RankSchedule> = HashMap::new();
     while let Some((word, line)) = words.next()? {
         if word != "rank" {
-            return Err(GoalError::line(
-                line,
-                format!("there is {word:?}"),
-                "\"rank\" or the end",
-            ));
+            return Err(GoalError::line(line, format!("found {word:?}"), "\"rank\" or the end"));
         }
         let expected = format!("a rank, 0 to {}", ranks - 1);
         let rank: u32 = words.number(&expected)?;
         if rank >= ranks {
-            return Err(GoalError::line(words.line, format!("there is \"{rank}\""), expected));
+            return Err(GoalError::line(words.line, format!("found \"{rank}\""), expected));
         }
         words.exactly("{")?;
         let schedule = read_rank(words, ranks, stop)?;
         if read.insert(rank, schedule).is_some() {
             return Err(GoalError::line(
                 line,
-                format!("rank {rank} is there twice"),
+                format!("rank {rank} occurs twice"),
                 "each rank once",
             ));
         }
@@ -173,7 +170,7 @@ pub fn read(text: &[u8], stop: &dyn Fn() -> bool) -> Result<Schedule, GoalError>
     Ok(Schedule::new(all.collect()))
 }
 
-/// Reads what stands between the braces of a rank.
+/// Reads the body of a rank.
 fn read_rank(words: &mut Words, ranks: u32, stop: &dyn Fn() -> bool) -> Result<RankSchedule, GoalError> {
     const EXPECTED: &str = "a label, \"send\", \"recv\", \"calc\" or \"}\"";
     let mut labels: HashMap<&str, u32> = HashMap::new();
@@ -193,18 +190,18 @@ fn read_rank(words: &mut Words, ranks: u32, stop: &dyn Fn() -> bool) -> Result<R
                 lines.push(line);
                 continue;
             }
-            "{" | ":" | "/" => return Err(GoalError::line(line, format!("there is {word:?}"), EXPECTED)),
+            "{" | ":" | "/" => return Err(GoalError::line(line, format!("found {word:?}"), EXPECTED)),
             _ => {}
         }
         match words.wanted("\":\", \"requires\" or \"irequires\"")? {
             (":", line) => {
                 if labels.insert(word, task).is_some() {
-                    let problem = format!("label {word:?} is there twice in the rank");
+                    let problem = format!("label {word:?} occurs twice in the rank");
                     return Err(GoalError::line(line, problem, "another label"));
                 }
                 let (kind, at) = words.wanted("\"send\", \"recv\" or \"calc\"")?;
                 if !matches!(kind, "send" | "recv" | "calc") {
-                    let problem = format!("there is {kind:?}");
+                    let problem = format!("found {kind:?}");
                     return Err(GoalError::line(at, problem, "\"send\", \"recv\" or \"calc\""));
                 }
                 tasks.push(read_task(words, kind, ranks)?);
@@ -217,7 +214,7 @@ fn read_rank(words: &mut Words, ranks: u32, stop: &dyn Fn() -> bool) -> Result<R
                     None => {
                         let near = labels.keys().min_by_key(|known| strsim::levenshtein(known, label));
                         let near = near.map_or(String::new(), |near| format!(", as {near:?}"));
-                        let problem = format!("there is no label {label:?} before in the rank");
+                        let problem = format!("label {label:?} is not defined before in the rank");
                         Err(GoalError::line(at, problem, format!("a label{near}")))
                     }
                 };
@@ -228,7 +225,7 @@ fn read_rank(words: &mut Words, ranks: u32, stop: &dyn Fn() -> bool) -> Result<R
                 }
             }
             (other, line) => {
-                let problem = format!("there is {other:?} after {word:?}");
+                let problem = format!("found {other:?} after {word:?}");
                 return Err(GoalError::line(line, problem, "\":\", \"requires\" or \"irequires\""));
             }
         }
@@ -238,8 +235,8 @@ fn read_rank(words: &mut Words, ranks: u32, stop: &dyn Fn() -> bool) -> Result<R
     }
     RankSchedule::new(tasks, &ends, &begins).map_err(|cycle| {
         let line = lines[cycle.task as usize];
-        let problem = "this task waits for itself, by way of what it requires";
-        GoalError::line(line, problem, "dependencies without a circle")
+        let problem = "this task waits for itself through its requirements";
+        GoalError::line(line, problem, "acyclic dependencies")
     })
 }
 
@@ -258,7 +255,7 @@ fn read_task(words: &mut Words, kind: &str, ranks: u32) -> Result<Task, GoalErro
     } else {
         let (size, line) = words.wanted("a size such as \"64b\"")?;
         task.size = (size.strip_suffix('b').and_then(|size| size.parse().ok()))
-            .ok_or_else(|| GoalError::line(line, format!("there is {size:?}"), "a size such as \"64b\""))?;
+            .ok_or_else(|| GoalError::line(line, format!("found {size:?}"), "a size such as \"64b\""))?;
         task.kind = if kind == "send" { TaskKind::Send } else { TaskKind::Recv };
         let receives = task.kind == TaskKind::Recv;
         words.exactly(if receives { "from" } else { "to" })?;
@@ -268,7 +265,7 @@ fn read_task(words: &mut Words, kind: &str, ranks: u32) -> Result<Task, GoalErro
         if task.peer != ANY && task.peer >= ranks {
             return Err(GoalError::line(
                 words.line,
-                format!("there is \"{}\"", task.peer),
+                format!("found \"{}\"", task.peer),
                 expected,
             ));
         }

@@ -1,4 +1,4 @@
-//! A folder stands for the only schedule in it, among whatever other files.
+//! A folder stands for the only schedule in it, among other files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ impl Drop for Folder {
 fn a_folder_stands_for_the_only_schedule_in_it() {
     let folder = Folder::new("only");
     fs::write(folder.0.join("README.md"), "how it was made").unwrap();
-    // A binary file of something else, and what macOS leaves in archives.
+    // An unrelated binary file, and a file that macOS leaves in archives.
     fs::write(folder.0.join("topology.bin"), "no schedule").unwrap();
     fs::write(folder.0.join("._ring.goal"), "of macOS").unwrap();
     assert!(FORMATS.at(&folder.0).is_err());
@@ -42,7 +42,7 @@ fn a_folder_stands_for_the_only_schedule_in_it() {
 }
 
 #[test]
-fn of_several_schedules_one_is_asked_for() {
+fn several_schedules_need_a_choice() {
     let folder = Folder::new("several");
     for name in ["b.goal", "a.goal"] {
         fs::write(folder.0.join(name), SCHEDULE).unwrap();

@@ -1,4 +1,4 @@
-//! The LogGOPS model against closed forms: small schedules whose ends can be reckoned by hand.
+//! The LogGOPS model against closed forms: small schedules whose end times can be computed by hand.
 //!
 //! L = 1000, o = 100 for sends and 150 for receives, g = 40, G = 2, O = 1, S = 64, in ns; s' = s - 1.
 
@@ -31,7 +31,7 @@ fn go(schedule: &str) -> Outcome {
     simulate(&schedule, &params(), 1.0, &|| false).unwrap()
 }
 
-/// When the ranks end, in ns.
+/// End times of the ranks, in ns.
 fn ends(schedule: &str) -> Vec<u64> {
     let outcome = go(schedule);
     assert_eq!((outcome.stuck, outcome.unexpected), (None, 0));
@@ -46,17 +46,17 @@ fn a_message_takes_o_and_latency_and_o_and_its_bytes() {
 }
 
 #[test]
-fn a_message_that_nobody_waits_for_yet_costs_its_receiver_when_it_comes_and_not_again() {
+fn an_unexpected_message_costs_its_receiver_on_arrival_and_not_again() {
     let late = 5000;
     let text =
         format!("num_ranks 2 rank 0 {{ send 1b to 1 }} rank 1 {{ c: calc {late} r: recv 1b from 0 r requires c }}");
-    // The processor takes it up after the calculation, for which it was asked first.
+    // The processor handles the message after the calculation, which came first.
     assert_eq!(ends(&text)[1], late + OR);
     let text = format!(
         "num_ranks 2 rank 0 {{ send 1b to 1 }}
          rank 1 {{ c: calc 0 d: calc {late} cpu 1 r: recv 1b from 0 cpu 1 r requires d }}"
     );
-    // Processor 0 has taken it up long before.
+    // Processor 0 handled it long before.
     assert_eq!(ends(&text)[1], late);
 }
 
@@ -73,7 +73,7 @@ fn sends_of_a_host_are_apart_by_the_gap_of_its_interface_or_the_overhead_of_its_
     let (s1, n) = (32, 3);
     let apart = (GAP + s1 * G).max(OS + s1 * O);
     assert_eq!(sends("")[0], (n - 1) * apart + OS + s1 * O);
-    // The receiver handles one after the other, each for longer than they are apart.
+    // The receiver handles one message after the other, each for longer than their distance.
     let handled = OR + s1 * G;
     assert_eq!(sends("")[1], OS + L + n * handled);
 }
@@ -83,14 +83,14 @@ fn processors_and_interfaces_of_a_host_work_beside_each_other() {
     let text = "num_ranks 2 rank 0 { send 33b to 1 cpu 0 nic 0 send 33b to 1 cpu 1 nic 1 }
                 rank 1 { recv 33b from 0 recv 33b from 0 }";
     let s1 = 32;
-    // Each message is handled by the processor and the interface whose numbers its send names.
+    // Each message is handled by the processor and the interface that its send names.
     assert_eq!(ends(text), [OS + s1 * O, OS + L + OR + s1 * G]);
     let one_interface = text.replace("nic 1", "nic 0");
     assert_eq!(ends(&one_interface)[0], (GAP + s1 * G) + OS + s1 * O);
 }
 
 #[test]
-fn what_requires_waits_for_the_end_and_what_irequires_for_the_start() {
+fn requires_waits_for_the_end_and_irequires_for_the_start() {
     let on = |relation: &str| {
         ends(&format!(
             "num_ranks 1 rank 0 {{ a: calc 700 b: calc 50 cpu 1 b {relation} a }}"
@@ -119,7 +119,7 @@ fn a_rendezvous_holds_its_sender_until_the_receive_is_matched() {
     };
     let eager = ends(&text(64));
     assert_eq!(eager[0], OS + 63 * O + 10);
-    // The message is handled by processor 0 after the calculation, and found by the receive there that is posted.
+    // Processor 0 handles the message after the calculation, and finds the posted receive.
     let end = 9000;
     assert_eq!(ends(&text(65)), [end + 10, end + OR + 64 * G]);
 }
@@ -150,7 +150,7 @@ fn receives_take_the_oldest_message_of_their_source_and_tag_and_wild_ones_any() 
 }
 
 #[test]
-fn what_never_comes_is_named() {
+fn missing_messages_are_named() {
     let outcome = go("num_ranks 2 rank 0 { calc 3 send 1b to 1 tag 4 } rank 1 { calc 1 recv 1b from 0 tag 5 }");
     assert_eq!((outcome.stuck, outcome.unexpected), (Some((1, 1)), 1));
 }

@@ -1,7 +1,7 @@
-//! Schedules with a known time at which every rank ends, to the nanosecond.
+//! Schedules with known end times of every rank, to the nanosecond.
 //!
-//! Those of `tests/traces/goal` have closed forms (`tests/traces/schedules.py`), reference schedules what LogGOPSim printed. A
-//! folder holds `NAME.goal`, `NAME.goal.bin` and `ground-truth.json`: parameters, and the times.
+//! Schedules of `tests/traces/goal` have closed forms (`tests/traces/schedules.py`), reference schedules the output of
+//! LogGOPSim. A folder holds `NAME.goal`, `NAME.goal.bin` and `ground-truth.json`: parameters, and the times.
 
 #[path = "../../odonata-trace-format/tests/reference/mod.rs"]
 mod reference;
@@ -18,7 +18,7 @@ fn never() -> bool {
     false
 }
 
-/// Folders with a schedule and what is known of it.
+/// Folders with a schedule and its known times.
 fn folders() -> Vec<PathBuf> {
     let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/traces/goal");
     let entries = std::fs::read_dir(&place).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
@@ -72,7 +72,7 @@ fn every_rank_ends_when_its_truth_says() {
                         let hosts: Vec<u64> = hosts.iter().map(|host| host.as_u64().unwrap()).collect();
                         assert_eq!(ends, hosts, "{here}");
                     }
-                    // Of many hosts the simulator prints the last one alone.
+                    // For many hosts, LogGOPSim prints the last one only.
                     None => {
                         let last = run["max_host"].as_u64().unwrap() as usize;
                         assert_eq!(ends[last], run["max_finish_ns"].as_u64().unwrap(), "{here}");
@@ -85,7 +85,7 @@ fn every_rank_ends_when_its_truth_says() {
 }
 
 #[test]
-fn text_and_binary_say_the_same() {
+fn text_and_binary_are_equivalent() {
     for folder in folders() {
         let truth = truth(&folder);
         for schedule in schedules(&folder) {

@@ -1,4 +1,4 @@
-//! Both forms of GOAL: what is written is read again, and what is damaged is refused with its place.
+//! Both forms of GOAL: written schedules are read back, and damaged files are refused with the place.
 
 use odonata_goal::schedule::{ANY, RankSchedule, Schedule, Task, TaskKind};
 use odonata_goal::{GoalError, GoalProgram, binary, text};
@@ -13,7 +13,7 @@ fn read(schedule: &str) -> Result<Schedule, GoalError> {
     text::read(schedule.as_bytes(), &never)
 }
 
-/// A schedule of a few ranks; edges lead from earlier tasks to later ones.
+/// A small schedule; edges lead from earlier tasks to later ones.
 fn random(random: &mut SplitMix64) -> Schedule {
     let mut below = |n: u64| random.next_u64() % n;
     let ranks = 1 + below(5);
@@ -47,7 +47,7 @@ fn random(random: &mut SplitMix64) -> Schedule {
                 edges[below(2) as usize].push((below(to) as u32, to as u32));
             }
         }
-        // As a file has them: by the task that is waited for.
+        // In file order: by predecessor.
         edges.iter_mut().for_each(|edges| edges.sort_unstable());
         RankSchedule::new(tasks, &edges[0], &edges[1]).unwrap()
     };
@@ -88,7 +88,7 @@ fn written(schedule: &Schedule) -> String {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn written_files_are_read_again() {
     let mut numbers = SplitMix64(5);
     for _ in 0..200 {
         let schedule = random(&mut numbers);
@@ -134,44 +134,44 @@ fn a_damaged_file_is_refused_with_a_place_in_it_or_is_another_schedule() {
 }
 
 #[test]
-fn errors_of_texts_name_line_and_what_was_expected() {
+fn errors_of_texts_name_line_and_expectation() {
     for (text, said) in [
         ("", "line 1: the file ends here; expected num_ranks"),
         (
             "num_ranks 0",
-            "line 1: there is \"0\"; expected the number of ranks, 1 to 16777216",
+            "line 1: found \"0\"; expected the number of ranks, 1 to 16777216",
         ),
         (
             "num_ranks 2\nrank 2 { }",
-            "line 2: there is \"2\"; expected a rank, 0 to 1",
+            "line 2: found \"2\"; expected a rank, 0 to 1",
         ),
         (
             "num_ranks 2\nrank 0 { } rank 0 { }",
-            "line 2: rank 0 is there twice; expected each rank once",
+            "line 2: rank 0 occurs twice; expected each rank once",
         ),
         (
             "num_ranks 2\nrank 0 {\n send 8 to 1 }",
-            "line 3: there is \"8\"; expected a size such as \"64b\"",
+            "line 3: found \"8\"; expected a size such as \"64b\"",
         ),
         (
             "num_ranks 2\nrank 0 {\n send 8b to 2 }",
-            "line 3: there is \"2\"; expected a rank, 0 to 1",
+            "line 3: found \"2\"; expected a rank, 0 to 1",
         ),
         (
             "num_ranks 2\nrank 0 {\n send 8b to -1 }",
-            "line 3: there is \"-1\"; expected a rank, 0 to 1",
+            "line 3: found \"-1\"; expected a rank, 0 to 1",
         ),
         (
             "num_ranks 2\nrank 0 { l1: calc 3 l2: calc 4\n l2 requires l3 }",
-            "line 3: there is no label \"l3\" before in the rank; expected a label, as ",
+            "line 3: label \"l3\" is not defined before in the rank; expected a label, as ",
         ),
         (
             "num_ranks 1\nrank 0 { a: calc 1\n b: calc 2 a requires b b irequires a }",
-            "line 2: this task waits for itself, by way of what it requires; expected dependencies without a circle",
+            "line 2: this task waits for itself through its requirements; expected acyclic dependencies",
         ),
         (
             "num_ranks 1 /* without\nend",
-            "line 1: a comment that begins here does not end; expected */",
+            "line 1: a comment that begins here never ends; expected */",
         ),
         (
             "num_ranks 1\nrank 0 {\nsend",
@@ -179,7 +179,7 @@ fn errors_of_texts_name_line_and_what_was_expected() {
         ),
         (
             "num_ranks 1\nrank 0 { a: calc 5 cpu 256 }",
-            "line 2: there is \"256\"; expected a number of a CPU, 0 to 255",
+            "line 2: found \"256\"; expected a number of a CPU, 0 to 255",
         ),
     ] {
         let error = read(text).unwrap_err().to_string();
@@ -191,7 +191,7 @@ fn errors_of_texts_name_line_and_what_was_expected() {
 fn counts_that_a_binary_file_has_no_room_for_are_refused_before_anything_is_reserved() {
     let schedule = read("num_ranks 1 rank 0 { a: calc 5 b: calc 6 b requires a }").unwrap();
     let good = binary::write(&schedule);
-    // The ranks, the nodes, the roots, and how many wait for the first node.
+    // Bytes of the ranks, the nodes, the roots, and the number of dependents of the first node.
     let nodes = 8 + 6 + 16;
     for (at, named) in [
         (8, 8),

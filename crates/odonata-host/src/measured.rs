@@ -213,28 +213,35 @@ impl HostMeasured {
     /// Puts together what parts have measured, given in the order of their logical processes; `None` if there is no
     /// part.
     pub fn join(parts: impl IntoIterator<Item = HostMeasured>) -> Option<HostMeasured> {
-        let mut all = parts.into_iter().reduce(|mut sum, part| {
-            sum.absorb(part);
-            sum
-        })?;
-        all.ranks.sort_unstable_by_key(|&(rank, _)| rank);
-        all.lost.sort_unstable_by_key(|&(rank, _)| rank);
-        all.lost_before.sort_unstable_by_key(|&(rank, _)| rank);
-        all.lost_path.sort_unstable_by_key(|record| record.at);
-        progress::merge(&mut all.lost_intervals);
-        all.servers.sort_unstable_by_key(|&(server, _)| server);
-        all.locks.sort_unstable_by_key(|&(server, _)| server);
-        all.metadata.sort_unstable_by_key(|&(server, _)| server);
-        all.devices
+        parts.into_iter().reduce(HostMeasured::with).map(HostMeasured::in_order)
+    }
+
+    fn with(mut self, next: HostMeasured) -> HostMeasured {
+        self.absorb(next);
+        self
+    }
+
+    /// Sorts all records and charges, and cuts them down to their limits.
+    fn in_order(mut self) -> HostMeasured {
+        self.ranks.sort_unstable_by_key(|&(rank, _)| rank);
+        self.lost.sort_unstable_by_key(|&(rank, _)| rank);
+        self.lost_before.sort_unstable_by_key(|&(rank, _)| rank);
+        self.lost_path.sort_unstable_by_key(|record| record.at);
+        progress::merge(&mut self.lost_intervals);
+        self.servers.sort_unstable_by_key(|&(server, _)| server);
+        self.locks.sort_unstable_by_key(|&(server, _)| server);
+        self.metadata.sort_unstable_by_key(|&(server, _)| server);
+        self.devices
             .sort_unstable_by_key(|&(server, device, _)| (server, device));
-        all.faults.sort_unstable_by_key(|&(server, device, _)| (server, device));
-        all.losses.sort_unstable_by_key(|&(server, job, _)| (server, job));
-        all.removed.sort_unstable();
-        all.occupancy.sort_unstable_by_key(|&(bin, server, _)| (bin, server));
-        all.blame
+        self.faults
+            .sort_unstable_by_key(|&(server, device, _)| (server, device));
+        self.losses.sort_unstable_by_key(|&(server, job, _)| (server, job));
+        self.removed.sort_unstable();
+        self.occupancy.sort_unstable_by_key(|&(bin, server, _)| (bin, server));
+        self.blame
             .sort_unstable_by_key(|charge| (charge.server, charge.resource, charge.victim, charge.culprit));
         // What clients of several parts, and the server itself, have said of its faults.
-        all.blame.dedup_by(|next, sum| {
+        self.blame.dedup_by(|next, sum| {
             let name = |charge: &ServerCharge| (charge.server, charge.resource, charge.victim, charge.culprit);
             let same = name(next) == name(sum);
             if same {
@@ -242,14 +249,14 @@ impl HostMeasured {
             }
             same
         });
-        keep_first(&mut all.messages, all.message_limit, |record| {
+        keep_first(&mut self.messages, self.message_limit, |record| {
             record.created + record.latency
         });
-        keep_first(&mut all.io, all.io_limit, |record| record.end);
-        all.iterations.sort_unstable();
-        all.timeline.keep_first();
-        all.reports.sort_unstable();
-        Some(all)
+        keep_first(&mut self.io, self.io_limit, |record| record.end);
+        self.iterations.sort_unstable();
+        self.timeline.keep_first();
+        self.reports.sort_unstable();
+        self
     }
 
     fn absorb(&mut self, next: HostMeasured) {

@@ -33,7 +33,9 @@ use super::*;
 use crate::settings::{Collectives, Mpi, Progress};
 use odonata_device::{DeviceModel, Rate};
 use odonata_engine::random::Purpose;
-use odonata_engine::{Context, Digest, Model, NIL, Pause, RollbackCheck, SendBuffer, Sequential, Stream};
+use odonata_engine::{
+    Context, Digest, Journalled, Mode, Model, NIL, Pause, RollbackCheck, SendBuffer, Sequential, Speculative, Stream,
+};
 use odonata_network::FabricEvent;
 use odonata_network::routing::{
     Algorithm, Divert, DragonflyRouting, Header, Intermediate, Routing as FabricRouting, VcRule,
@@ -452,18 +454,83 @@ impl From<HostEvent> for TestEvent {
     }
 }
 
-impl Model for TestMachine {
-    type Event = TestEvent;
-    type RemoteEvent = RemoteEvent<Payload>;
-    type RemoteUpdate = RemoteUpdate;
+/// What [`TestContext`] asks of the context that the scheduler gave.
+trait Scheduling {
+    fn now(&self) -> Time;
+    fn now_of(&self, lp: Lp) -> Time;
+    fn handled_before(&self) -> Time;
+    fn send(&mut self, to: Lp, at: Time, event: TestEvent);
+    fn wake_up(&mut self, lp: Lp, at: Time, id: u32, event: TestEvent);
+    fn halt(&mut self, code: u32);
+}
 
-    fn processes(&self) -> std::ops::Range<u32> {
-        self.fabric.processes()
+impl<C: Context<Event = TestEvent>> Scheduling for C {
+    fn now(&self) -> Time {
+        Context::now(self)
     }
-    fn start<C: Context<Event = TestEvent>>(&mut self, ctx: &mut C, lp: Lp) {
-        self.hosts.start(ctx, lp, &mut self.fabric);
+    fn now_of(&self, lp: Lp) -> Time {
+        Context::now_of(self, lp)
     }
-    fn handle<C: Context<Event = TestEvent>>(&mut self, ctx: &mut C, lp: Lp, event: TestEvent) {
+    fn handled_before(&self) -> Time {
+        Context::handled_before(self)
+    }
+    fn send(&mut self, to: Lp, at: Time, event: TestEvent) {
+        Context::send(self, to, at, event);
+    }
+    fn wake_up(&mut self, lp: Lp, at: Time, id: u32, event: TestEvent) {
+        Context::wake_up(self, lp, at, id, event);
+    }
+    fn halt(&mut self, code: u32) {
+        Context::halt(self, code);
+    }
+}
+
+/// The context of every handler in these tests, whichever scheduler runs them: all handlers are compiled once, in the mode that
+/// journals. odonata-machine compiles them for each scheduler; tests of the schedulers are in odonata-system.
+struct TestContext<'a>(&'a mut dyn Scheduling);
+
+impl Mode for TestContext<'_> {
+    const JOURNAL: bool = Speculative::JOURNAL;
+}
+
+impl Context for TestContext<'_> {
+    type Event = TestEvent;
+
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+    fn now_of(&self, lp: Lp) -> Time {
+        self.0.now_of(lp)
+    }
+    fn handled_before(&self) -> Time {
+        self.0.handled_before()
+    }
+    fn send(&mut self, to: Lp, at: Time, event: TestEvent) {
+        self.0.send(to, at, event);
+    }
+    fn wake_up(&mut self, lp: Lp, at: Time, id: u32, event: TestEvent) {
+        self.0.wake_up(lp, at, id, event);
+    }
+    fn halt(&mut self, code: u32) {
+        self.0.halt(code);
+    }
+}
+
+impl TestMachine {
+    /// Does `what` in the mode that journals. A scheduler that never rolls back wants no undo log.
+    fn journalled<C: Context<Event = TestEvent>, T>(
+        &mut self,
+        ctx: &mut C,
+        what: impl FnOnce(&mut Self, &mut TestContext<'_>) -> T,
+    ) -> T {
+        let done = what(self, &mut TestContext(ctx));
+        if !C::JOURNAL {
+            self.commit();
+        }
+        done
+    }
+
+    fn handle_event(&mut self, ctx: &mut TestContext<'_>, lp: Lp, event: TestEvent) {
         match event {
             TestEvent::Fabric(event) => {
                 if let Some(notice) = self.fabric.handle(ctx, lp, event) {
@@ -473,21 +540,39 @@ impl Model for TestMachine {
             TestEvent::Host(event) => self.hosts.handle(ctx, &mut self.fabric, lp, event),
         }
     }
+}
+
+impl Model for TestMachine {
+    type Event = TestEvent;
+    type RemoteEvent = RemoteEvent<Payload>;
+    type RemoteUpdate = RemoteUpdate;
+
+    fn processes(&self) -> std::ops::Range<u32> {
+        self.fabric.processes()
+    }
+    fn start<C: Context<Event = TestEvent>>(&mut self, ctx: &mut C, lp: Lp) {
+        self.journalled(ctx, |machine, ctx| machine.hosts.start(ctx, lp, &mut machine.fabric));
+    }
+    fn handle<C: Context<Event = TestEvent>>(&mut self, ctx: &mut C, lp: Lp, event: TestEvent) {
+        self.journalled(ctx, |machine, ctx| machine.handle_event(ctx, lp, event));
+    }
     fn send_buffer(&mut self) -> &mut SendBuffer<RemoteEvent<Payload>, RemoteUpdate> {
         self.fabric.send_buffer()
     }
 
     fn receive_event<C: Context<Event = TestEvent>>(
         &mut self,
-        _: &mut C,
+        ctx: &mut C,
         _: Lp,
         event: RemoteEvent<Payload>,
     ) -> TestEvent {
-        TestEvent::Fabric(self.fabric.receive_event::<C>(event))
+        self.journalled(ctx, |machine, _| {
+            TestEvent::Fabric(machine.fabric.receive_event::<TestContext<'_>>(event))
+        })
     }
 
     fn apply_update<C: Context<Event = TestEvent>>(&mut self, ctx: &mut C, _: Lp, at: Time, update: RemoteUpdate) {
-        self.fabric.apply_update(ctx, at, update);
+        self.journalled(ctx, |machine, ctx| machine.fabric.apply_update(ctx, at, update));
     }
 
     fn lookahead(&self, from: Lp, to: Lp) -> Time {

@@ -41,7 +41,7 @@ pub struct Machine {
 odonata_engine::journalled!(Machine { fabric, hosts });
 
 impl Machine {
-    /// Until when all time series are kept, if there are any.
+    /// The time at which the first time series ends for want of room, if there are time series.
     pub fn series_end(&self) -> Option<Time> {
         self.fabric
             .series_end()
@@ -50,7 +50,7 @@ impl Machine {
             .min()
     }
 
-    /// What this part has measured, if the run ends at `now`.
+    /// The measurements of this part, if the run ends at `now`.
     pub fn measured(&self, now: Time) -> MachineMeasured {
         MachineMeasured {
             fabric: self.fabric.measured(),
@@ -59,7 +59,7 @@ impl Machine {
     }
 }
 
-/// What a machine has measured, or a part of one.
+/// The measurements of a machine or of a part.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub struct MachineMeasured {
     /// NICs, routers, links.
@@ -69,7 +69,7 @@ pub struct MachineMeasured {
 }
 
 impl MachineMeasured {
-    /// Puts together what parts have measured, given in the order of their routers; `None` if there is no part.
+    /// Joins the measurements of parts, in the order of their routers; `None` if there is no part.
     pub fn join(parts: impl IntoIterator<Item = MachineMeasured>) -> Option<MachineMeasured> {
         let (fabrics, hosts): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.fabric, part.hosts)).unzip();
         Some(MachineMeasured {

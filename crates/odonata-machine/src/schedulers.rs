@@ -1,14 +1,14 @@
 //! Schedulers of the machine: what runs its parts.
 
 use crate::Machine;
-use odonata_engine::{Options, Parallel, Partition, Scheduler, Sequential, Transport};
+use odonata_engine::{Options, Parallel, Partition, RollbackCheck, Scheduler, Sequential, Transport};
 use std::sync::Arc;
 
-/// Starts the parts of a machine, from part `first` of `partition` on, under a parallel scheduler with these options; or, without
-/// any, the whole machine as one whose parts take turns.
+/// Starts the parts of a machine, from part `first` of `partition` on, under a parallel scheduler with these options. Without
+/// options the whole machine runs sequentially, and its clusters take turns.
 ///
 /// # Errors
-/// Parts that are not those of the partition, a partition without lookahead, processes that cannot be reached.
+/// The parts do not match the partition, the partition has no lookahead, or a process cannot be reached.
 pub fn schedule(
     mut parts: Vec<Machine>,
     partition: Partition,
@@ -29,13 +29,24 @@ pub fn schedule(
     }
 }
 
-/// The test harness for restarts, see [`odonata_engine::run_with_restarts`]; the machine that is left at the end.
+/// The test harness for restarts, see [`odonata_engine::run_with_restarts`]; returns the final machine.
 ///
 /// # Errors
-/// Names the number of events after which a state was not loaded as it was saved.
+/// A loaded state differs from the saved one; the error has the number of events before it.
 pub fn run_with_restarts(
     make: &mut dyn FnMut() -> Machine,
     interval: &mut dyn FnMut() -> u64,
 ) -> Result<Box<dyn Scheduler<Machine>>, String> {
     Ok(Box::new(odonata_engine::run_with_restarts(make, interval)?))
+}
+
+/// The test harness for rollback, see [`odonata_engine::RollbackCheck`]: how many events were done, undone and redone, `limit` at most,
+/// and the machine that is left.
+///
+/// # Errors
+/// Names the first event whose undo or redo did not restore the state.
+pub fn undo_and_redo(machine: Machine, limit: u64) -> Result<(u64, Machine), String> {
+    let mut check = RollbackCheck::new(machine);
+    let events = check.run(limit)?;
+    Ok((events, check.into_model()))
 }

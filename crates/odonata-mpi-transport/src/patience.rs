@@ -1,43 +1,43 @@
-//! How a process waits for others.
+//! How a process waits for other processes.
 //!
-//! Both MPI libraries wait at full speed, which is right as long as every process has a core, and ruins a run when it
-//! has not: the one that the others wait for gets its core back only when the system takes it from somebody who is
-//! waiting, milliseconds later. So a process asks again for a microsecond, then offers its core to others between two
-//! questions, and when the wait gets long sleeps between them, for a small fraction of the time already waited.
+//! Both MPI libraries poll at full speed. That is right while every process has a core of its own. With fewer cores it ruins a run: the
+//! process that the others wait for gets its core back only when the operating system preempts a polling process, milliseconds later.
+//! So a process here polls for a microsecond, then yields its core between two polls, and in a long wait sleeps between them for a
+//! small fraction of the time it has waited already.
 //!
-//! Offering the core does not always help: Linux offers it to processes of the same scheduling group only, and a
-//! process may be alone in its group (each one that MPICH's mpirun starts is, by *autogroup*; each task of a batch
-//! system may be). Who has its core taken away while it waits knows that others want it, and from then on sleeps early.
+//! A yield does not always help: Linux yields to processes of the same scheduling group only, and a process may be alone in its group
+//! (MPICH's `mpirun` starts each in one of its own, by *autogroup*; a batch system may do so with each task). A process that is preempted
+//! while it waits concludes that its core is contended, and from then on sleeps early.
 //!
-//! `examples/latency.rs` measures it, with more processes than cores too.
+//! `examples/latency.rs` measures this, also with more processes than cores.
 
 use std::time::{Duration, Instant};
 
-/// Questions in a row before the core is offered to others; about 1 us.
+/// Polls in a row before the process yields; about 1 us.
 const SPINS: u32 = 50;
 
-/// After this time, sleep: what a sleep takes at least (50 us on Linux) is little beside it.
+/// After this time a process sleeps: the shortest sleep (50 us on Linux) is short beside it.
 const LONG: Duration = Duration::from_millis(1);
 
-/// The same while others want the core.
+/// The same while the core is contended.
 const CROWDED_LONG: Duration = Duration::from_micros(20);
 
-/// What share of the wait so far a sleep may take, which is what it may add to the wait.
+/// The share of the wait so far that a sleep may take, and so may add to the wait.
 const SHARE: u32 = 32;
 
 /// The longest sleep.
 const LONGEST: Duration = Duration::from_micros(200);
 
-/// Time between two questions that shows that somebody else had the core.
+/// A time between two polls that shows that another process had the core.
 const TAKEN: Duration = Duration::from_micros(100);
 
-/// Waits after which to try whether others still want it. Their price, milliseconds, is then small for each of these.
+/// Waits after which a process tries whether its core is still contended. The price, milliseconds, is small per wait.
 const MEMORY: u32 = 1_000;
 
-/// What a process has learned about its core.
+/// What a process knows about its core.
 #[derive(Debug, Default)]
 pub struct Patience {
-    /// Waits for which others are believed to want the core.
+    /// Waits for which the core is assumed to be contended.
     crowded: u32,
 }
 
@@ -54,25 +54,25 @@ impl Patience {
     }
 }
 
-/// One wait: asked again and again until what is awaited has come.
+/// One wait: polled until it is over.
 #[derive(Debug)]
 pub struct Wait<'a> {
     patience: &'a mut Patience,
     spins: u32,
     since: Option<Instant>,
-    /// How long, at the last question that no sleep came after.
+    /// How long it has lasted, at the last poll without a sleep behind it.
     waited: Duration,
 }
 
 impl Wait<'_> {
-    /// Something of what is awaited has come: the rest may follow at once.
+    /// A part has arrived: the rest may follow at once.
     pub fn go_on(&mut self) {
         self.spins = 0;
         self.since = None;
         self.waited = Duration::ZERO;
     }
 
-    /// Lets some time pass before the next question.
+    /// Lets some time pass before the next poll.
     pub fn pause(&mut self) {
         if self.spins < SPINS {
             self.spins += 1;
@@ -107,8 +107,8 @@ mod tests {
             wait.pause();
             questions += 1;
         }
-        // A yield takes 0.1 us at least, so that there are at most 10,000 in the first millisecond. After it at least
-        // LONG / SHARE lies between two questions: 49 * 32 more.
+        // A yield takes 0.1 us at least: at most 10,000 in the first millisecond. Then at least LONG / SHARE lies between
+        // two polls: 49 * 32 more.
         assert!(questions < 12_000, "{questions}");
     }
 

@@ -1,8 +1,8 @@
 //! The start and the end of the processes of a run.
 //!
 //! MPI is started once per process and ended once, with thread level *funneled*: only the thread that started it may
-//! call it. Whoever ends a run otherwise than by [`finish`] on all processes must [`abort`]: the others wait for
-//! messages that will never come. A panic does that by itself.
+//! call it. A run that does not end by [`finish`] on all processes must [`abort`], because the others wait for
+//! messages that never come. A panic aborts by itself.
 
 use mpi::Threading;
 use mpi::environment::{self, Universe};
@@ -17,13 +17,13 @@ static UNIVERSE: Mutex<Option<Universe>> = Mutex::new(None);
 /// The thread that may call MPI.
 static CALLER: OnceLock<ThreadId> = OnceLock::new();
 
-/// Starts MPI unless it has been started; collective. If somebody else in this process has done so (mpi4py), theirs is
-/// used, and its end left to them.
+/// Starts MPI unless it runs already; collective. If another library of this process (mpi4py) has started MPI, that library
+/// also ends it.
 ///
-/// From then on a panic in one of several processes ends them all.
+/// From then on a panic in one process ends all processes.
 ///
 /// # Errors
-/// MPI has been ended in this process, or the library or whoever started it allows no threads beside it.
+/// MPI has been ended in this process, or was started without support for threads beside it.
 pub fn start() -> Result<(), String> {
     if environment::is_finalized() {
         return Err("MPI has been ended in this process, and cannot be started again".into());
@@ -49,16 +49,16 @@ pub fn start() -> Result<(), String> {
 
 /// Ends MPI if it was started here; collective, and nothing can be sent after it.
 pub fn finish() {
-    // Bound, so that the lock is free while others are waited for.
+    // Bound to a name, so that the lock is free while this process waits for others.
     let universe = UNIVERSE.lock().unwrap_or_else(PoisonError::into_inner).take();
     drop(universe);
 }
 
-/// How long a process lives on after its last words. A launcher that hears of the end before it has read them may lose them:
-/// MPICH's does, on a busy computer.
+/// How long a process stays alive after its last output. A launcher that sees the end first may lose the output: MPICH's does
+/// on a busy computer.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
-/// Ends all processes of the run, this one with `code`; `mpirun` ends with the same, or says it.
+/// Ends all processes of the run, this one with `code`; `mpirun` exits with it or prints it.
 pub fn abort(code: i32) -> ! {
     if environment::is_initialized() && !environment::is_finalized() {
         thread::sleep(LAST_WORDS);
@@ -67,7 +67,7 @@ pub fn abort(code: i32) -> ! {
     std::process::exit(code)
 }
 
-/// Name and version of the MPI library, in its own words, one line. Needs no start.
+/// Name and version of the MPI library, as the library prints them, on one line. MPI need not run.
 pub fn library() -> String {
     let text = environment::library_version().unwrap_or_default();
     let line = text.trim_matches(['\0', '\n', ' ']).lines().next().unwrap_or_default();
@@ -77,7 +77,7 @@ pub fn library() -> String {
 /// Whether MPI may be called: it runs, and this is the thread that started it.
 ///
 /// # Errors
-/// It may not; why.
+/// Says why it may not.
 pub(crate) fn check_caller() -> Result<(), String> {
     match CALLER.get() {
         None => Err("MPI has not been started".into()),
@@ -104,7 +104,7 @@ pub(crate) fn rank() -> usize {
     usize::try_from(world().rank()).expect("MPI numbers processes from 0")
 }
 
-/// Has a panic of any thread end all processes, after the usual report; not one that is caught.
+/// Makes a panic of any thread end all processes, after the usual report, unless it is caught.
 fn abort_on_panic() {
     let (rank, size) = (rank(), size());
     let report = std::panic::take_hook();

@@ -1,20 +1,18 @@
-//! What goes over the wire.
+//! The messages between the processes of a run.
 //!
-//! **Exchange.** Every process sends every other one a *head*, which holds the length of what it has for it and the
-//! first [`HEAD`] bytes of that, and behind it the rest, if any, in pieces of at most 1 GiB (MPI counts in `i32`). The
-//! receiver has posted its receives for the heads; each tells it how much more to expect. So a round in which nobody
-//! has more than a head's worth costs the latency of one message, and large rests travel straight from the
-//! sender's buffer into the receiver's.
+//! **Exchange.** Every process sends every other process a *head*: the length of its data, and the first [`HEAD`] bytes. The rest, if any,
+//! follows in pieces of at most 1 GiB (MPI counts in `i32`). Receivers post their receives for the heads in advance; a head says how much
+//! more to expect. So a round of short messages costs the latency of one message, and long data travels directly from the sender's
+//! buffer into the receiver's.
 //!
-//! Messages between two processes keep their order (MPI 3.1, section 3.5), so that rounds need no numbers, and nobody
-//! is more than one round ahead of anybody. The first word of a message tells heads and minima apart, so that processes
-//! out of step find out instead of waiting for ever.
+//! Messages between two processes keep their order (MPI 3.1, section 3.5). So rounds need no numbers, and no process is more than
+//! one round ahead of another. The first word of a message distinguishes heads from minima, so processes that are out of step detect it
+//! instead of waiting forever.
 //!
-//! **Minimum.** By dissemination: in step k everyone sends what it knows to the process 2^k further on, and
-//! takes the minimum with what comes from 2^k before; after ceil(log2 n) steps everybody knows all (Hensgen, Finkel and
-//! Manber, 1988; a minimum may be taken twice). `MPI_Allreduce` waits at full speed, see [`patience`](crate::patience);
-//! `MPI_Iallreduce` could be waited for as here, and takes three times as long on two processes of one node under both
-//! MPICH 4.0 and Open MPI 4.1.
+//! **Minimum.** By dissemination: in step k each process sends its value to the process 2^k ranks further on, and takes the
+//! minimum with the value from 2^k ranks before. After ceil(log2 n) steps all processes know the minimum (Hensgen, Finkel and
+//! Manber, 1988). `MPI_Allreduce` polls at full speed ([`patience`](crate::patience)); `MPI_Iallreduce` takes three times as long on two
+//! processes of one node under both MPICH 4.0 and Open MPI 4.1.
 
 use crate::patience::{Patience, Wait};
 use crate::processes;
@@ -23,9 +21,9 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
 use odonata_engine::Transport;
 
-/// What a head has room for, in bytes, behind the length.
+/// Bytes of data in a head, behind the length.
 ///
-/// A little less than 4 KiB, up to which Open MPI sends through shared memory without a handshake, MPICH more.
+/// A little less than 4 KiB, the limit up to which Open MPI sends through shared memory without a handshake; MPICH's is higher.
 pub const HEAD: usize = 4_000;
 
 /// The length, as u64, little-endian.
@@ -34,8 +32,7 @@ const LENGTH: usize = size_of::<u64>();
 /// The longest piece of a rest, in bytes.
 const PIECE: usize = 1 << 30;
 
-/// Tags of heads and minima, and of rests. Their own, so that they cannot be taken for messages of other users of MPI
-/// in this process.
+/// Tags of heads and minima, and of the rest of the data. No other user of MPI in this process uses them.
 const FIRST: i32 = 0x4f64;
 const RESTS: i32 = FIRST + 1;
 
@@ -54,11 +51,11 @@ pub struct Mpi {
     patience: Patience,
 }
 
-/// A message under way.
+/// A message in flight.
 type Pending<'a, 's> = Request<'a, [u8], &'s LocalScope<'a>>;
 
 impl Mpi {
-    /// Connects to the other processes; collective. Starts MPI if nobody has.
+    /// Connects to the other processes; collective. Starts MPI if it does not run.
     ///
     /// # Errors
     /// MPI cannot be started; see [`start`](crate::start).
@@ -84,7 +81,7 @@ impl Mpi {
         self
     }
 
-    /// Sends and receives; all that [`Transport::exchange`] does but its checks.
+    /// Sends and receives: [`Transport::exchange`] without its checks.
     fn swap(&mut self, outgoing: &[Vec<u8>], incoming: &mut [Vec<u8>]) {
         let (me, piece) = (self.rank, self.piece);
         let others = move |process: &usize| *process != me;
@@ -158,7 +155,7 @@ impl Mpi {
 
 /// Process number `process`.
 fn peer(world: &SimpleCommunicator, process: usize) -> mpi::topology::Process<'_> {
-    // The number of processes is an i32, so its numbers are.
+    // MPI counts processes in i32.
     world.process_at_rank(process as i32)
 }
 
@@ -171,8 +168,7 @@ fn unpack<'a>(head: &[u8], bytes: &'a mut Vec<u8>) -> &'a mut [u8] {
         "processes are out of step: this one exchanges, another wants a minimum"
     );
     let length = length as usize;
-    // Without a clear before: what lies there is written over, and filling it with zeros would cost as much as the
-    // copy of a large message does.
+    // Not cleared before: the data overwrites it, and filling a large buffer with zeros costs as much as copying it.
     bytes.resize(length, 0);
     let (here, rest) = bytes.split_at_mut(length.min(HEAD));
     here.copy_from_slice(&first[..here.len()]);
@@ -218,7 +214,7 @@ impl Transport for Mpi {
     fn all_min(&mut self, values: &mut [u64]) -> Result<(), String> {
         processes::check_caller()?;
         let world = processes::world();
-        // What no length of a message is, and no other number of values.
+        // No length of a message, and no other number of values.
         let kind = !(values.len() as u64);
         let mut distance = 1;
         while distance < self.size {

@@ -1,25 +1,27 @@
-//! The analytic form of a fabric: messages by the LogGP model (A. Alexandrov, M. Ionescu, K. Schauser, C. Scheiman, SPAA 1995).
+//! The analytic model of a fabric: messages by the LogGP model (A. Alexandrov, M. Ionescu, K. Schauser, C. Scheiman,
+//! SPAA 1995).
 //!
-//! Of a message of s bytes, with s' = max(s - 1, 0):
+//! For a message of s bytes, with s' = max(s - 1, 0):
 //!
 //! ```text
-//! sender's interface    |<- s' G ->|<- g ->| next message      begun in the order in which they are handed over
+//! sender's interface    |<- s' G ->|<- g ->| next message      begun in the order of submission
 //!                       |--- L --->|
-//! receiver's interface             |<- s' G ->|<- g ->|        begun in the order in which their first bytes come
+//! receiver's interface             |<- s' G ->|<- g ->|        begun in the order of arrival of first bytes
 //!                                             delivered
 //! ```
 //!
-//! A message that finds both interfaces idle is delivered L + s' G after it was handed over. Interfaces are the only thing
-//! that messages share: there are no routers, no links between them, no credits, and nothing waits for another job inside the network.
-//! The overheads of hosts, o, are the hosts' own.
+//! A message between idle interfaces is delivered L + s' G after submission. Messages share only interfaces: there are
+//! no routers, links or credits, and no contention between jobs in the network. The overheads of hosts, o, are modeled
+//! by the hosts.
 //!
-//! A message is up to four events, wherever its ends are: handed over; sent, where somebody asks; the first byte at the
-//! receiver's interface, L after the first has left, which is what a parallel run looks ahead; delivered.
+//! A message has up to four events: submission; sent, if requested; the first byte at the receiver's interface, L after
+//! it has left, which is the lookahead of parallel runs; delivery.
 
 use crate::boundary::RemoteEvent;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::message::EXPECTED;
+use crate::observe::Observer;
 use crate::{FabricEvent, Notice, Payload};
 use odonata_engine::{Store, Time};
 use odonata_units::{Bytes, PerByte};
@@ -42,7 +44,7 @@ impl LogGp {
     }
 }
 
-/// When the interface of a node can begin with the next message.
+/// When the interface of a node is free for the next message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Interface {
     send: Time,
@@ -58,7 +60,7 @@ pub(crate) struct Analytic {
 odonata_engine::journalled!(Analytic { interfaces });
 
 impl Analytic {
-    /// Of a part with so many nodes; `None`: messages go in packets.
+    /// The interfaces of `nodes` nodes; `None`: no message uses this model.
     pub(crate) fn new(params: Option<LogGp>, nodes: usize) -> Analytic {
         let interfaces = if params.is_some() { nodes } else { 0 };
         Analytic {
@@ -67,7 +69,7 @@ impl Analytic {
         }
     }
 
-    /// Its parameters, if messages go by them.
+    /// Its parameters, if messages use this model.
     #[inline]
     pub(crate) fn params(&self) -> Option<LogGp> {
         self.params
@@ -77,7 +79,7 @@ impl Analytic {
         self.interfaces.memory()
     }
 
-    /// A message is handed over to the interface of its source.
+    /// A message is submitted to the interface of its source.
     pub(crate) fn enqueue<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
@@ -86,7 +88,8 @@ impl Analytic {
         slot: u32,
     ) -> Option<Notice> {
         let message = *shared.messages.get(slot);
-        shared.stats.handed_over::<C, _>(&message, shared.setup.params.packet);
+        let packet = shared.setup.params.packet;
+        shared.flow.observers.message_submitted::<C, _>(&message, packet);
         let now = ctx.now();
         let bytes = model.bytes(message.bytes);
         let interface = self.interfaces.edit::<C>(shared.flow.links.nic(message.source));
@@ -115,7 +118,7 @@ impl Analytic {
         None
     }
 
-    /// The host at its source has been told that message `slot` is sent.
+    /// The host at the source has processed the notice that message `slot` is sent.
     pub(crate) fn told<M: Uses, P: Payload>(&self, shared: &mut Shared<P>, slot: u32) {
         let message = *shared.messages.get(slot);
         let stays = shared.flow.links.holds(message.target);
@@ -126,7 +129,7 @@ impl Analytic {
         }
     }
 
-    /// The first byte of a message is at the interface of its target.
+    /// The first byte of a message has reached the interface of its target.
     pub(crate) fn receive<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
@@ -141,8 +144,7 @@ impl Analytic {
         let start = now.max(interface.receive);
         interface.receive = start + model.gap + bytes;
         let delivered = start + bytes;
-        shared.stats.delivered_whole::<C, P>(&message, delivered);
-        shared.stats.message_delivered::<C>(message.traffic);
+        (shared.flow.observers).message_delivered_whole::<C, P>(&message, delivered);
         if message.notify_arrived {
             if delivered == now {
                 return Some(Notice::Arrived { message: slot });
@@ -150,7 +152,7 @@ impl Analytic {
             let lp = shared.routes.process_of(message.target);
             ctx.send(lp, delivered, FabricEvent::Arrived { message: slot }.into());
         } else if message.notify_sent && shared.flow.links.holds(message.source) {
-            // Its sender has still to be told.
+            // Its sender has not processed the notice yet.
             shared.messages.edit::<C>(slot).home = EXPECTED;
         } else {
             shared.messages.free::<C>(slot);

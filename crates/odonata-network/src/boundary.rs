@@ -1,6 +1,6 @@
-//! The boundary between two parts of the fabric: packets on links that leave, and credits on their way back.
+//! The boundary between two parts of the fabric: packets on links to other parts, and returning credits.
 //!
-//! A packet takes its message along, by value, since the slot of a message means nothing in another part:
+//! A packet carries its message by value, because the slot of a message is local to a part:
 //!
 //! ```text
 //!  part of the source             a part on the way            part of the target
@@ -9,8 +9,8 @@
 //!   packet that leaves            leaves                        first, see `reassembly`
 //! ```
 //!
-//! A packet can come back to the part of its source, if that is its target's as well: then the message has stayed,
-//! and the packet knows its slot ([`Message::home`]).
+//! A packet can return to the part of its source, if its target is there. Then the message has stayed, and the packet
+//! knows its slot ([`Message::home`]).
 
 mod reassembly;
 mod remote;
@@ -27,17 +27,17 @@ use crate::fabric::Shared;
 use crate::features::{AnyUse, HandlerContext};
 use crate::flow::{LinkPart, Space, Upstream};
 use crate::message::{Message, Payload, Traffic};
+use crate::observe::Tag;
 use crate::packet::Packet;
-use odonata_blame::lost::Vector;
 use odonata_engine::{Mode, NIL, SendBuffer, Time};
 
-/// What a part has for others, and what has come of messages of which more is to come.
+/// Output to other parts, and incomplete messages from other parts.
 #[derive(Debug)]
 pub(crate) struct Boundary<P> {
     /// Whether there are other parts.
     pub(crate) divided: bool,
     pub(crate) reassembly: Reassembly,
-    /// What goes to other parts; empty between events.
+    /// Output to other parts; empty between events.
     pub(crate) send_buffer: SendBuffer<RemoteEvent<P>, RemoteUpdate>,
 }
 odonata_engine::journalled!(Boundary<P: Payload> { reassembly });
@@ -52,25 +52,25 @@ impl<P> Boundary<P> {
         }
     }
 
-    /// Puts a body flit for `buffer`, by its number in the machine, of router `to` into the send buffer; it is there at `at`.
+    /// Sends a body flit for `buffer`, numbered over the machine, of router `to`; it arrives at `at`.
     #[cold]
     pub(crate) fn export_flit(&mut self, to: u32, at: Time, buffer: u32) {
         let flit = RemoteEvent::Flit(RemoteFlit { buffer });
         self.send_buffer.events.push((to, at, flit));
     }
 
-    /// Puts a notification that is at router `to` at `at` into the send buffer.
+    /// Sends a notification that reaches router `to` at `at`.
     pub(crate) fn export_notification(&mut self, to: u32, at: Time, notification: &Notification) {
         let remote = RemoteEvent::Notification(RemoteNotification::of(notification));
         self.send_buffer.events.push((to, at, remote));
     }
 
-    /// Puts what comes to router `to` at `at` has lost into the send buffer.
+    /// Sends a loss of a packet, flit or credit that reaches router `to` at `at`.
     pub(crate) fn export_loss(&mut self, to: u32, at: Time, loss: RemoteLoss) {
         self.send_buffer.updates.push((to, at, RemoteUpdate::Loss(loss)));
     }
 
-    /// Puts a credit for router `to` that counts from `due` on into the send buffer.
+    /// Sends a credit for router `to` that counts from `due`.
     #[cold]
     pub(crate) fn export_credit(&mut self, to: u32, due: Time, credit: RemoteCredit) {
         self.send_buffer.updates.push((to, due, RemoteUpdate::Credit(credit)));
@@ -78,17 +78,15 @@ impl<P> Boundary<P> {
 }
 
 impl<P: Payload> Shared<P> {
-    /// Puts `packet`, whose head will be through the pipeline of router `to` at `at`, into the send buffer.
+    /// Sends `packet`, whose head will have passed the pipeline of router `to` at `at`.
     #[cold]
     pub(crate) fn export<M: Mode>(&mut self, packet: u32, to: u32, at: Time) {
         let copy = *self.packets.get(packet);
         self.packets.free::<M>(packet);
         let slot = copy.message;
         let mut message = *self.messages.get(slot);
-        if self.flow.lost.is_kept() {
-            for loss in self.flow.lost.export::<M, P>(packet, &copy, &message) {
-                self.boundary.export_loss(to, at, loss);
-            }
+        for loss in self.flow.observers.packet_leaves_part::<M, P>(packet, &copy, &message) {
+            self.boundary.export_loss(to, at, loss);
         }
         if self.flow.links.holds(message.target) {
             message.home = slot;
@@ -97,7 +95,7 @@ impl<P: Payload> Shared<P> {
             kept.undelivered -= u64::from(copy.bytes);
             if kept.undelivered == 0 {
                 self.messages.free::<M>(slot);
-                self.forget_losses::<M>(slot);
+                self.flow.observers.message_is_freed::<M>(slot);
             }
         }
         let remote = RemotePacket { packet: copy, message };
@@ -107,15 +105,7 @@ impl<P: Payload> Shared<P> {
             .push((to, at, RemoteEvent::Packet(remote)));
     }
 
-    /// Nobody asks what the message in `slot` has lost any more.
-    #[inline]
-    pub(crate) fn forget_losses<M: Mode>(&mut self, slot: u32) {
-        if self.flow.lost.is_kept() {
-            self.flow.lost.forget_message::<M>(slot);
-        }
-    }
-
-    /// Takes in what comes from another part; the event that lets it arrive.
+    /// Receives an event from another part. Returns the event of its arrival.
     pub(crate) fn receive_event<M: Mode>(&mut self, event: RemoteEvent<P>) -> FabricEvent {
         match event {
             RemoteEvent::Packet(remote) => self.receive_packet::<M>(remote),
@@ -156,7 +146,7 @@ impl<P: Payload> Shared<P> {
     fn receive_packet<M: Mode>(&mut self, remote: RemotePacket<P>) -> FabricEvent {
         let RemotePacket { packet, message: copy } = remote;
         let message = if !self.flow.links.holds(copy.target) {
-            // On its way through: a copy of the message for this packet alone.
+            // In transit: a copy of the message for this packet alone.
             self.messages.allocate::<M>(Message {
                 undelivered: u64::from(packet.bytes),
                 next: NIL,
@@ -180,15 +170,13 @@ impl<P: Payload> Shared<P> {
             next_waiting: NIL,
             ..packet
         });
-        if self.flow.lost.is_kept() {
-            let (copy, message) = (self.packets.get(packet), self.messages.get(message));
-            self.flow.lost.arrives::<M, P>(packet, copy, message);
-        }
+        let (copy, message) = (self.packets.get(packet), self.messages.get(message));
+        self.flow.observers.packet_enters_part::<M, P>(packet, copy, message);
         FabricEvent::Arrive { packet }
     }
 
-    /// Gives `space` of a packet in input buffer `buffer`, of virtual channel `vc`, back to whoever feeds it, the credit leaving at
-    /// `leaves`. Not where routers are pipelined.
+    /// Returns `space` of a packet in input buffer `buffer`, of virtual channel `vc`, to the upstream sender; the
+    /// credit leaves at `leaves`. Not with pipelined routers.
     #[inline(always)]
     pub(crate) fn free_buffer<C: HandlerContext>(
         &mut self,
@@ -198,7 +186,7 @@ impl<P: Payload> Shared<P> {
         space: Space,
         leaves: Time,
     ) {
-        // A NIC may have more channels than its port has buffers; all of a port have one sender.
+        // A NIC may have more channels than its port has buffers; all channels of a port have one sender.
         match self.flow.links.upstream(buffer - u32::from(vc)) {
             Upstream::Local(link, delay) => {
                 self.return_credit(ctx, link, vc, space, leaves + delay);
@@ -207,7 +195,7 @@ impl<P: Payload> Shared<P> {
         }
     }
 
-    /// The same where `feeder` is known to feed it, a link of this part; [`NIL`]: it is not known which link does.
+    /// The same if `feeder` is known to be the upstream link in this part; [`NIL`]: the link is not known.
     #[inline(always)]
     pub(crate) fn free_fed_buffer<C: HandlerContext>(
         &mut self,
@@ -224,23 +212,19 @@ impl<P: Payload> Shared<P> {
         self.return_credit(ctx, feeder, vc, space, due);
     }
 
-    /// The same where a port of router `to` in another part feeds it, for which the credit counts from `due` on.
+    /// The same for an upstream port of router `to` in another part; the credit counts from `due`.
     #[cold]
     fn free_remote(&mut self, link: u32, vc: u8, space: Space, (to, due): (u32, Time)) {
-        let Space {
-            flits,
-            owner,
-            to_others,
-        } = space;
-        self.tell_freed((link, vc, owner), to_others, (to, due));
+        let Space { flits, owner, tag } = space;
+        self.export_tag((link, vc, owner), tag, (to, due));
         let credit = RemoteCredit { link, flits, owner, vc };
         self.boundary.export_credit(to, due, credit);
     }
 
-    /// Tells router `to` what one of `owner` had lost to others whose credit for virtual channel `vc` of `link` counts from `due` on.
+    /// Sends router `to` the tag of a credit of `owner` for virtual channel `vc` of `link` that counts from `due`.
     #[cold]
-    pub(crate) fn tell_freed(&mut self, of: (u32, u8, Traffic), to_others: Vector, (to, due): (u32, Time)) {
-        for loss in self.flow.lost.frees_remote(of, due, to_others) {
+    pub(crate) fn export_tag(&mut self, of: (u32, u8, Traffic), tag: Tag, (to, due): (u32, Time)) {
+        for loss in self.flow.observers.tag_leaves_part(of, due, tag) {
             self.boundary.export_loss(to, due, loss);
         }
     }

@@ -1,14 +1,13 @@
-//! Freedom from routing deadlock, checked on the channel dependency graph.
+//! The proof of freedom from routing deadlock, on the channel dependency graph.
 //!
-//! A channel is a (link, virtual channel). Channel `c` depends on `d` if some packet that holds `c` may
-//! ask for `d` next. If the graph has no cycle, no set of packets can wait for each other in a circle
-//! (W. Dally, C. Seitz, "Deadlock-free message routing in multiprocessor interconnection
-//! networks", IEEE Trans. Computers 1987). The dependencies are enumerated by running the
-//! routing's own decision function from every source to every destination with all outcomes of
-//! its choices. NICs always sink what arrives, so terminal channels depend on nothing.
+//! A channel is a (link, virtual channel). Channel `c` depends on `d` if a packet that holds `c` may request `d` next.
+//! Without a cycle in the graph, no set of packets can wait for each other in a circle (W. Dally, C. Seitz,
+//! "Deadlock-free message routing in multiprocessor interconnection networks", IEEE Trans. Computers 1987). The
+//! dependencies are enumerated by running the routing's own decision function from every source to every destination
+//! with all outcomes of its choices. NICs accept all packets, so terminal channels have no dependencies.
 //!
-//! A ring that every entering packet leaves room for another one in (bubble flow control, V. Puente et al. 2001) always
-//! moves, so that it counts as one channel.
+//! A ring with bubble flow control, in which every entering packet leaves room for another one, always progresses (V.
+//! Puente et al. 2001): it counts as one channel.
 
 use crate::routing::{Choice, Decision, Header, NOWHERE, Path, Routing};
 use odonata_topology::{Peer, Topology};
@@ -17,8 +16,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 type HashSet<T> = std::collections::HashSet<T, BuildHasherDefault<Mix>>;
 type HashMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<Mix>>;
 
-/// A hash for small numbers of our own making: the check does little else than to look them up, and
-/// the standard hash, which resists attackers, takes most of its time.
+/// A fast hash for trusted small numbers: lookups dominate the check, and the standard hash, which resists attacks,
+/// would take most of its time.
 #[derive(Default)]
 struct Mix(u64);
 
@@ -49,7 +48,7 @@ impl Hasher for Mix {
 /// The result of the check.
 #[derive(Clone, Debug)]
 pub struct Proof {
-    /// Channels that some packet can hold.
+    /// Channels that a packet can hold.
     pub channels: usize,
     /// Dependencies between them.
     pub dependencies: usize,
@@ -59,7 +58,7 @@ pub struct Proof {
     pub cycle: Option<Vec<(u32, u8)>>,
 }
 
-/// Answers choices by following a script, and extends it where it ends.
+/// Answers choices by following a script, and extends the script at its end.
 struct Script<'a> {
     /// (answer, number of possible answers)
     answers: &'a mut Vec<(u32, u32)>,
@@ -105,8 +104,8 @@ pub fn outcomes(routing: &Routing, router: u32, header: Header, mut visit: impl 
     });
 }
 
-/// The same until `visit` says that it has seen enough. A single decision can have too many outcomes: one that chooses
-/// among the cables of several bundles has their product.
+/// The same until `visit` returns false. A single decision can have too many outcomes: one that chooses among the
+/// cables of several bundles has their product.
 fn outcomes_while(routing: &Routing, router: u32, header: Header, mut visit: impl FnMut(Decision, Header) -> bool) {
     let mut answers = Vec::new();
     loop {
@@ -135,7 +134,7 @@ fn outcomes_while(routing: &Routing, router: u32, header: Header, mut visit: imp
     }
 }
 
-/// A packet that holds a channel and asks `router` where to go next.
+/// A packet that holds a channel and requests its next hop from `router`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct State {
     router: u32,
@@ -148,13 +147,12 @@ struct Explorer<'a> {
     routing: &'a Routing,
     graph: Graph,
     used: crate::VirtualChannels,
-    /// Decisions that may still be made.
+    /// Number of decisions that may still be made.
     left: u64,
 }
 
 impl Explorer<'_> {
-    /// Adds the dependencies of `state` and calls `visit` with the states that follow: with all of them, if there are
-    /// decisions left then.
+    /// Adds the dependencies of `state` and calls `visit` with all following states, if decisions are left after that.
     fn step(&mut self, state: State, mut visit: impl FnMut(State)) {
         let topology = self.routing.topology();
         outcomes_while(self.routing, state.router, state.header, |decision, header| {
@@ -164,8 +162,8 @@ impl Explorer<'_> {
             let ring = self.routing.ring(decision.port);
             let channel = (ring.unwrap_or(decision.port), decision.level);
             self.graph.channel(channel);
-            // Where there is another way out, nobody waits; nor do those in a ring for each other, if all who enter it
-            // leave it room to turn.
+            // A packet with another possible output does not wait. Packets in a ring do not block each other if all
+            // entering packets leave a bubble.
             let inside = ring.is_some() && state.held == Some(channel);
             if let Some(held) = state.held.filter(|_| !decision.retry && !inside) {
                 self.graph.depend(held, channel);
@@ -185,19 +183,18 @@ impl Explorer<'_> {
     }
 }
 
-/// Enumerates the dependency graph of `routing` and looks for a cycle.
+/// Enumerates the dependency graph of `routing` and searches for a cycle.
 ///
-/// All routers are sources and destinations; nodes of one router are alike to every routing, so one
-/// node per router stands for all. On the way to an intermediate only the intermediate matters and
-/// behind it only the destination, so the two halves are enumerated apart and joined for every
-/// destination: more dependencies than can occur (a destination may lie in the source group), never
-/// fewer, which keeps the proof sound.
+/// All routers are sources and destinations. Routings treat all nodes of a router alike, so one node per router is
+/// enough. Before an intermediate only the intermediate matters, after it only the destination. So the two halves are
+/// enumerated separately and joined for every destination: this gives more dependencies than can occur (a destination
+/// may lie in the source group), never fewer, which keeps the proof sound.
 pub fn check(routing: &Routing) -> Proof {
     check_within(routing, u64::MAX).expect("no proof takes so many decisions")
 }
 
 /// The same with about `most` decisions; `None` if that is not enough. Their number grows exponentially with the
-/// dimensions among which an adaptive packet chooses, and says more of the time than the number of routers.
+/// dimensions among which an adaptive packet chooses, and determines the time more than the number of routers.
 pub fn check_within(routing: &Routing, most: u64) -> Option<Proof> {
     let nodes = representatives(routing.topology());
     let mut explorer = Explorer {
@@ -208,7 +205,7 @@ pub fn check_within(routing: &Routing, most: u64) -> Option<Proof> {
     };
     let on_the_way = |header: &Header| header.via != NOWHERE && !header.via_reached;
 
-    // First half: minimal packets, and diverted ones up to the moment they reach their intermediate.
+    // First half: minimal packets, and diverted ones until they reach their intermediate.
     let mut diverted: HashSet<State> = HashSet::default();
     let mut open_diverted = Vec::new();
     let mut seen = HashSet::default();
@@ -249,7 +246,7 @@ pub fn check_within(routing: &Routing, most: u64) -> Option<Proof> {
                 open_diverted.push(next);
             }
         });
-        // A packet whose destination is the very next router still arrives at its intermediate.
+        // A packet whose destination is the next router still arrives at its intermediate.
         let mut header = state.header;
         routing.decide(
             state.router,

@@ -3,41 +3,41 @@
 /// An event of the fabric; 12 bytes. Slots are indices into the fabric's pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum FabricEvent {
-    /// The head of packet `packet` is ready to be routed here; of pipelined routers, if it is from another part.
+    /// The head of packet `packet` is ready to be routed here; with pipelined routers, only from another part.
     Arrive {
         /// Packet slot.
         packet: u32,
     },
-    /// A body flit, from another part, of the packet that came last is in input buffer `buffer` (pipelined routers).
+    /// A body flit from another part is in input buffer `buffer`, of the packet that arrived last (pipelined routers).
     Flit {
-        /// Input buffer, by its own number in the part.
+        /// Local number of the input buffer.
         buffer: u32,
     },
     /// A cycle of the router (pipelined routers). An idempotent wake-up.
     Tick,
     /// Wake-up of output port `port`: it became free or got a credit.
     Port {
-        /// Output port, by its own number in the part.
+        /// Local number of the output port.
         port: u32,
     },
-    /// Wake-up of input buffer `buffer`: the tail before its head has left.
+    /// Wake-up of input buffer `buffer`: the tail ahead of its head has left.
     Input {
-        /// Input buffer (port and virtual channel), likewise.
+        /// Local number of the input buffer (port and virtual channel).
         buffer: u32,
     },
-    /// Tell the group of what has changed at the global ports. An idempotent wake-up.
+    /// Publish changes at the global ports to the group. An idempotent wake-up.
     Publish,
     /// Wake-up of NIC `nic`.
     Nic {
-        /// NIC, counted over the nodes of the part.
+        /// Local number of the NIC.
         nic: u32,
     },
-    /// Message `message` reaches the queue of its source's NIC (host costs paid).
+    /// Message `message` joins the queue of its source's NIC, after host overhead.
     Submit {
         /// Message slot.
         message: u32,
     },
-    /// Notification `notification` of congestion control is here.
+    /// Notification `notification` of congestion control arrives.
     Notify {
         /// Notification slot.
         notification: u32,
@@ -52,69 +52,69 @@ pub enum FabricEvent {
         /// Message slot.
         message: u32,
     },
-    /// All bytes of message `message` are at its target.
+    /// All bytes of message `message` have reached its target.
     Arrived {
         /// Message slot.
         message: u32,
     },
-    /// Message `message` is where rates of flows are kept (messages as flows).
+    /// Message `message` has reached the process that computes the rates (messages as flows).
     FlowStart {
         /// Message slot.
         message: u32,
     },
-    /// Make the rates of flows max-min fair again.
+    /// Recompute the max-min fair rates of flows.
     FlowFill,
-    /// Of the message in this slot the last packet has perhaps left its source.
+    /// The last packet of the message in this slot may have left its source.
     FlowSent {
         /// Message slot.
         message: u32,
     },
-    /// Perhaps flow `flow` ends now. A wake-up: rates may have changed since.
+    /// Flow `flow` may end now. A wake-up: rates may have changed since.
     FlowEnd {
         /// Flow.
         flow: u32,
     },
-    /// Tell the senders of links what flows leave to packets.
+    /// Report to the senders of links what flows leave to packets.
     FlowTell,
-    /// Packets have taken so much of a link.
+    /// The load of packets on a link.
     LinkUse {
-        /// The machine's number of the link.
+        /// The number of the link in the machine.
         link: u32,
-        /// Of its bandwidth.
+        /// The part of its bandwidth.
         part: u32,
-        /// Their sources.
+        /// The sources of the packets.
         note: u16,
     },
-    /// Whose packets these are, for the most part.
+    /// The owner of most of these packets.
     LinkUser {
-        /// The machine's number of the link.
+        /// The number of the link in the machine.
         link: u32,
-        /// Whose traffic.
+        /// The owner.
         owner: u16,
     },
-    /// An interval has ended: report what packets have taken of links, where flows use them as well.
+    /// An interval has ended: report the load of packets on links that flows use as well.
     LinkReport,
-    /// Flows leave so much of a link to packets.
+    /// The part of a link that flows leave to packets.
     LinkShare {
-        /// The link, by its own number in the part.
+        /// Local number of the link.
         link: u32,
-        /// Of its bandwidth.
+        /// The part of its bandwidth.
         part: u32,
-        /// Flits that they would have waiting.
+        /// Flits that flows would have waiting.
         load: u16,
     },
-    /// Packets wait so long behind flows, see [`FlowWait`](crate::FlowWait).
+    /// The wait of packets behind flows, see [`FlowWait`](crate::FlowWait).
     FlowWait {
-        /// The port, by its own number in the part.
+        /// Local number of the port.
         port: u32,
-        /// Picoseconds.
+        /// The wait in picoseconds.
         wait: u32,
         /// The output.
         output: u16,
         /// The level of the routing.
         level: u8,
     },
-    /// Message `message`, a flow, is at its target.
+    /// Message `message`, a flow, has reached its target.
     Delivered {
         /// Message slot.
         message: u32,
@@ -122,8 +122,8 @@ pub enum FabricEvent {
 }
 
 impl FabricEvent {
-    /// Whether it is an idempotent wake-up, which may find nothing to do: there may be more or fewer of them, depending on who
-    /// handles events. Or whether it is only about what is known of links, and carries nothing.
+    /// Whether it is an idempotent wake-up without effect of its own, whose number may depend on the scheduler; or an
+    /// exchange of loads, which carries no traffic.
     #[inline]
     pub fn is_wake_up(self) -> bool {
         self.is_of_rates()
@@ -137,7 +137,7 @@ impl FabricEvent {
             )
     }
 
-    /// Whether it is of a message that does not go in packets, or of what flows and packets know of each other.
+    /// Whether it belongs to a message without packets, or to the exchange of loads between flows and packets.
     #[inline]
     pub(crate) fn is_without_packets(self) -> bool {
         self.is_of_rates()
@@ -150,7 +150,7 @@ impl FabricEvent {
             )
     }
 
-    /// Whether it is about rates of flows, or about what flows and packets know of each other's.
+    /// Whether it belongs to the rates of flows, or to the exchange of loads between flows and packets.
     #[inline]
     fn is_of_rates(self) -> bool {
         matches!(
@@ -168,7 +168,7 @@ impl FabricEvent {
     }
 }
 
-/// What the fabric tells the hosts, as the result of handling an event.
+/// A notice to the hosts, as the result of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// At the source: the last packet of the message has started on the terminal link. The
@@ -177,7 +177,7 @@ pub enum Notice {
         /// Message slot.
         message: u32,
     },
-    /// At the target: all bytes of the message are there. The host frees it with
+    /// At the target: all bytes of the message have arrived. The host frees it with
     /// [`Fabric::release`](crate::Fabric::release).
     Arrived {
         /// Message slot.

@@ -1,12 +1,12 @@
-//! The fabric as a whole: its components, which of them handles an event, and its interface to the hosts.
+//! The fabric: its components, the dispatch of events to them, and the interface to the hosts.
 //!
 //! | component | owns |
 //! |---|---|
-//! | [`Nics`] | messages that wait to be cut into packets, and what is known of the packet queue |
-//! | [`InputQueued`], [`OutputQueued`], [`Pipelined`] | what only one router model has: input buffers, allocators, clocks |
-//! | [`Analytic`] | when interfaces are free, where messages do not go in packets |
-//! | [`Fluid`] | the rates of messages that go as flows |
-//! | [`Shared`] | what they all work with: links and credits, packets and messages in flight, route computation, control, statistics |
+//! | [`Nics`] | messages that wait to be divided into packets, and the state of the packet queues |
+//! | [`InputQueued`], [`OutputQueued`], [`Pipelined`] | state of one router model: input buffers, allocators, clocks |
+//! | [`Analytic`] | when interfaces are free, for messages without packets |
+//! | [`Fluid`] | the rates of messages that are flows |
+//! | [`Shared`] | common state: links and credits, packets and messages in flight, route computation, control, statistics |
 //!
 //! A handler of a NIC or of a router gets its own component and [`Shared`].
 
@@ -27,18 +27,21 @@ use crate::features::{AnyUse, Blamed, Everything, Handler, HandlerContext, Lean,
 use crate::flow::{FlowWait, Space};
 use crate::fluid::{self, Fluid};
 use crate::nic::Nics;
+use crate::observe::Tag;
+use crate::observe::queues::QueueRecording;
+use crate::observe::statistics::{LinkPeriod, Sampling};
 use crate::router::input_queued::InputQueued;
 use crate::router::output_queued::OutputQueued;
 use crate::router::pipelined::{Freed, LAG, Pipelined};
 use crate::settings::{Fidelity, RouterModel};
-use crate::statistics::{LinkPeriod, Sampling};
 use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
-use odonata_blame::lost::{Carried, Vector};
+use odonata_blame::lost::Carried;
 use odonata_engine::{Context, Mode, SendBuffer, Time};
-use odonata_topology::Peer;
+use odonata_topology::{LinkClass, Peer};
 use std::ops::Range;
 
-/// `handle` with a context for handlers that are compiled for the features of `variant`; speculating ones for all.
+/// Calls `handle` with a context for handlers compiled for the features of `variant`; for all features while
+/// speculating.
 macro_rules! with_features {
     ($variant:expr, $context:expr, |$ctx:ident| $handle:expr) => {
         match $variant {
@@ -62,8 +65,8 @@ macro_rules! with_features {
     };
 }
 
-/// The network of a machine, or of a part of it. A message belongs to it from when it joins the queue of its NIC until it has
-/// arrived.
+/// The network of a machine, or of a part of it. It owns a message from when the message joins the queue of its NIC
+/// until delivery.
 #[derive(Debug)]
 pub struct Fabric<P> {
     pub(crate) shared: Shared<P>,
@@ -73,7 +76,7 @@ pub struct Fabric<P> {
     pub(crate) pipelined: Pipelined,
     pub(crate) analytic: Analytic,
     pub(crate) fluid: Fluid,
-    /// What its handlers are compiled for.
+    /// The features for which its handlers are compiled.
     pub(crate) variant: Variant,
 }
 odonata_engine::journalled!(Fabric<P: Payload> {
@@ -91,13 +94,13 @@ impl<P: Payload> Fabric<P> {
         self.shared.setup.routers.clone()
     }
 
-    /// The logical process that node `node` belongs to.
+    /// The logical process of node `node`.
     pub fn process_of(&self, node: u32) -> u32 {
         self.shared.routes.process_of(node)
     }
 
-    /// The smallest delay between two routers: a head's or a credit's way over a cable between them, or what they publish
-    /// for their group; where messages go without packets, theirs.
+    /// The smallest delay between two routers: of a head or a credit over a cable between them, of loads published to
+    /// their group, or of messages without packets.
     pub fn lookahead(&self, from: u32, to: u32) -> Time {
         let messages = [
             self.analytic.params().map(|model| model.latency),
@@ -124,79 +127,107 @@ impl<P: Payload> Fabric<P> {
             .unwrap_or(Time::NEVER)
     }
 
-    /// The number of routers of a group and the delay with which they tell each other something, if they do: see
+    /// The number of routers per group and the delay of published loads, if groups publish any: see
     /// [`LinkDelays::with_groups`](crate::lookahead::LinkDelays::with_groups).
     pub fn groups(&self) -> Option<(u32, Time)> {
         self.shared.remote.groups()
     }
 
-    /// The id of wake-ups of the sending port of `link`, by its own number in the part (see
+    /// The id of wake-ups of the sending port of `link`, a local number (see
     /// [`Context::wake_up`](odonata_engine::Context::wake_up)).
     pub fn wake_up_id(&self, link: u32) -> u32 {
         self.shared.flow.wake_up_id(link)
     }
 
-    /// Counts packets in sampling periods from now on, which is before the first event.
+    /// Starts to count packets in sampling periods; call before the first event.
     ///
     /// # Panics
-    /// A period takes no time.
+    /// A period is zero.
     pub fn sample(&mut self, sampling: Sampling) {
         assert!(sampling.period > Time::ZERO, "a sampling period takes no time");
-        self.shared.stats.sample(sampling);
+        self.shared.flow.observers.statistics.sample(sampling);
         self.variant = self.smallest_variant();
     }
 
-    /// From now on the handlers that are compiled for everything a scenario may use, whatever this one does: what the others are
-    /// held against.
+    /// Switches to the handlers compiled for all features, whatever the scenario uses: the reference for the others.
     pub fn use_all_features(&mut self) {
         self.variant = Variant::Everything;
     }
 
-    /// Whether it is those that handle its events.
+    /// Whether it uses these handlers.
     pub fn uses_all_features(&self) -> bool {
         self.variant == Variant::Everything
     }
 
-    /// Counts router ports one by one in the intervals of `period`, if there is a time series; from now on, which is before
-    /// the first event.
+    /// Starts to count router ports separately in the intervals of `period`, if there is a time series; call before the
+    /// first event.
     pub fn record_links(&mut self, period: LinkPeriod) {
-        self.shared.stats.record_links(period);
+        self.shared.flow.observers.statistics.record_links(period);
     }
 
-    /// Hands a message to the NIC of its source, where it joins the queue at `at` (later than now).
-    /// Returns its slot. A node's message to itself goes through its router and back.
+    /// Starts to record the queues of links over time; call before the first event.
+    ///
+    /// # Panics
+    /// An interval is zero.
+    pub fn record_queues(&mut self, recording: &QueueRecording) {
+        let links = &self.shared.flow.links;
+        let own = (0..links.len()).map(|link| (links.number(link), links.first_vc(link), links.channels(link)));
+        let setup = &self.shared.setup;
+        let widest = LinkClass::ALL.map(|class| setup.vcs.width(class)).into_iter().max();
+        let channels = usize::from(widest.unwrap_or(1)) * usize::from(setup.params.classes.count());
+        self.shared
+            .flow
+            .observers
+            .queues
+            .record(recording, channels.max(1), own);
+        self.variant = self.smallest_variant();
+    }
+
+    /// The run ends at `now`: instruments ignore later facts, such as credits that return during the audit.
+    pub fn end_recording(&mut self, now: Time) {
+        self.shared.flow.observers.queues.end_at(now);
+    }
+
+    /// Submits a message to the NIC of its source, where it joins the queue at `at` (later than now). Returns its slot.
+    /// A message from a node to itself goes through its router and back.
     pub fn submit<C: FabricContext>(&mut self, ctx: &mut C, at: Time, message: Message<P>) -> u32 {
         let lp = self.process_of(message.source);
         let slot = self.shared.messages.allocate::<C>(Message { queued: at, ..message });
-        self.shared.forget_losses::<C>(slot);
+        self.shared.flow.observers.message_is_freed::<C>(slot);
         ctx.send(lp, at, FabricEvent::Submit { message: slot }.into());
         slot
     }
 
-    /// Hands a message to the NIC of its source now: for hosts that have let the software's time pass
-    /// already. The message must not want `Sent`, because that may happen at once.
+    /// Submits a message to the NIC of its source now, for hosts that have already accounted for software time. The
+    /// message must not request `Sent`, because that may happen at once.
     pub fn submit_now<C: FabricContext>(&mut self, ctx: &mut C, message: Message<P>) {
         debug_assert!(!message.notify_sent, "nobody could be told");
         let slot = self.shared.messages.allocate::<C>(Message {
             queued: ctx.now(),
             ..message
         });
-        self.shared.forget_losses::<C>(slot);
+        self.shared.flow.observers.message_is_freed::<C>(slot);
         with_features!(self.variant, ctx, |ctx| self.enqueue(&mut ctx, slot));
     }
 
-    /// A message reaches the interface of its source.
+    /// A message reaches the NIC of its source.
     #[inline]
     fn enqueue<C: HandlerContext>(&mut self, ctx: &mut C, message: u32) -> Option<Notice> {
         let ways = (self.fluid.hand_over(), self.analytic.params());
         match (self.fidelity(message), ways) {
-            (Fidelity::Flow, (Some(delay), _)) => self.fluid.enqueue(ctx, &mut self.shared, delay, message),
-            (Fidelity::Analytic, (_, Some(model))) => self.analytic.enqueue(ctx, &mut self.shared, model, message),
+            (Fidelity::Flow, (Some(delay), _)) => {
+                let ctx = &mut ctx.with_everything();
+                self.fluid.enqueue(ctx, &mut self.shared, delay, message)
+            }
+            (Fidelity::Analytic, (_, Some(model))) => {
+                let ctx = &mut ctx.with_everything();
+                self.analytic.enqueue(ctx, &mut self.shared, model, message)
+            }
             _ => (self.nics).enqueue(ctx, &mut self.shared, &mut self.pipelined, message),
         }
     }
 
-    /// The host has taken note of [`Notice::Sent`] of message `slot`, and does not look at it again.
+    /// The host has processed [`Notice::Sent`] of message `slot`, and does not use it again.
     #[inline]
     pub fn told_sent<M: Mode>(&mut self, slot: u32) {
         match self.fidelity(slot) {
@@ -206,7 +237,7 @@ impl<P: Payload> Fabric<P> {
         }
     }
 
-    /// How message `slot` goes.
+    /// The fidelity of message `slot`.
     #[inline]
     fn fidelity(&self, slot: u32) -> Fidelity {
         (self.params().fidelities).of(self.shared.messages.get(slot).traffic)
@@ -217,48 +248,46 @@ impl<P: Payload> Fabric<P> {
         self.shared.messages.get(slot)
     }
 
-    /// Frees a message that has arrived.
+    /// Frees a delivered message.
     pub fn release<M: Mode>(&mut self, slot: u32) {
         self.shared.messages.free::<M>(slot);
-        self.shared.forget_losses::<M>(slot);
+        self.shared.flow.observers.message_is_freed::<M>(slot);
     }
 
-    /// Message `slot`, which was submitted now, has lost this before it was sent.
+    /// Sets the losses of message `slot`, submitted now, from before its submission.
     pub fn set_losses<M: Mode>(&mut self, slot: u32, losses: Carried) {
         let owner = self.shared.messages.get(slot).traffic;
-        self.shared.flow.lost.set_message::<M>(slot, owner, &losses);
+        self.shared.flow.observers.set_losses::<M>(slot, owner, &losses);
     }
 
-    /// What message `slot` has lost until it was sent, or until it arrived: culprits are traffics. Nothing unless
+    /// The losses of message `slot` until it was sent, or until it arrived; culprits are traffics. Empty unless
     /// [`NetworkParams::lost_time`](crate::NetworkParams::lost_time) is set.
     pub fn losses(&self, slot: u32) -> Carried {
-        match self.shared.flow.lost.is_kept() {
-            true => (self.shared.flow.lost).of_message(slot, self.shared.messages.get(slot).traffic),
-            false => Carried::default(),
-        }
+        let owner = self.shared.messages.get(slot).traffic;
+        self.shared.flow.observers.losses(slot, owner)
     }
 
-    /// When a flit has last come to a router whose cycles are events; flits have none of their own.
+    /// Time of the last arrival of a flit at a pipelined router; flits have no events.
     pub fn last_arrival(&self) -> Option<Time> {
         self.pipelined.last_arrival()
     }
 
-    /// The same until `until`, up to which all events are handled: those too which a cycle is still to take in.
+    /// The same up to `until`, up to which all events are handled; includes flits that a later cycle will take in.
     pub fn last_arrival_until(&self, until: Time) -> Option<Time> {
         self.pipelined.last_arrival_until(&self.shared.packets, until)
     }
 
-    /// What the events handled since it was last emptied have for other parts.
+    /// Events and updates for other parts, from the events handled since it was last emptied.
     pub fn send_buffer(&mut self) -> &mut SendBuffer<RemoteEvent<P>, RemoteUpdate> {
         &mut self.shared.boundary.send_buffer
     }
 
-    /// Takes in what comes from another part; the event that lets it arrive.
+    /// Receives an event from another part. Returns the event of its arrival.
     pub fn receive_event<M: Mode>(&mut self, event: RemoteEvent<P>) -> FabricEvent {
         self.shared.receive_event::<AnyUse<M>>(event)
     }
 
-    /// Takes in from another part what causes no event, but counts from `due` on.
+    /// Receives from another part an update without an event, which counts from `due`.
     pub fn apply_update<C: FabricContext>(&mut self, ctx: &mut C, due: Time, update: RemoteUpdate) {
         let ctx = &mut Handler::<C, Everything>::new(ctx);
         let shared = &mut self.shared;
@@ -267,19 +296,19 @@ impl<P: Payload> Fabric<P> {
                 let link = shared.flow.links.port(credit.link);
                 match shared.setup.params.router {
                     RouterModel::Pipelined => {
-                        // What it has lost is told beside it.
+                        // Its tag arrives separately.
                         let space = Freed {
                             owner: credit.owner,
-                            to_others: Vector::EMPTY,
+                            tag: Tag::NONE,
                         };
                         (self.pipelined).return_flit(ctx, shared, (link, credit.vc), space, due);
                     }
                     RouterModel::InputQueued | RouterModel::OutputQueued => {
-                        // What it has lost is told beside it.
+                        // Its tag arrives separately.
                         let space = Space {
                             flits: credit.flits,
                             owner: credit.owner,
-                            to_others: Vector::EMPTY,
+                            tag: Tag::NONE,
                         };
                         shared.return_credit(ctx, link, credit.vc, space, due);
                     }
@@ -292,13 +321,13 @@ impl<P: Payload> Fabric<P> {
         }
     }
 
-    /// Handles an event; returns what the hosts must be told.
+    /// Handles an event; returns a notice for the hosts, if any.
     #[inline]
     pub fn handle<C: FabricContext>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) -> Option<Notice> {
         with_features!(self.variant, ctx, |ctx| self.handle_with(&mut ctx, lp, event))
     }
 
-    /// The same, of the features that `C` says.
+    /// The same with the features of `C`.
     #[inline(always)]
     fn handle_with<C: HandlerContext>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) -> Option<Notice> {
         let shared = &mut self.shared;
@@ -313,11 +342,14 @@ impl<P: Payload> Fabric<P> {
             FabricEvent::Port { port } => self.output_queued.serve(ctx, shared, port),
             FabricEvent::Input { buffer } => self.input_queued.next_head(ctx, shared, lp, buffer),
             FabricEvent::Nic { nic } => return self.nics.serve(ctx, shared, nic),
-            FabricEvent::Publish => shared.publish(ctx, lp),
+            FabricEvent::Publish => shared.publish(&mut ctx.with_everything(), lp),
             FabricEvent::Submit { message } => return self.enqueue(ctx, message),
-            _ if event.is_without_packets() => return self.handle_message(ctx, lp, event),
+            _ if event.is_without_packets() => {
+                return self.handle_message(&mut ctx.with_everything(), lp, event);
+            }
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
             FabricEvent::Notify { notification } => {
+                let ctx = &mut ctx.with_everything();
                 let arrived = shared.forward_notification(ctx, lp, notification)?;
                 return self.nics.throttle(ctx, shared, &mut self.pipelined, &arrived);
             }
@@ -326,33 +358,34 @@ impl<P: Payload> Fabric<P> {
         None
     }
 
-    /// The same where routers are pipelined.
+    /// The same with pipelined routers.
     #[inline]
     fn handle_pipelined<C: HandlerContext>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) -> Option<Notice> {
         let shared = &mut self.shared;
         match event {
-            // From another part, as all that has an event.
+            // From another part: only those packets arrive by an event.
             FabricEvent::Arrive { packet } => {
                 let buffer = shared.packets.get(packet).buffer;
                 self.pipelined.send_head(ctx, shared, (lp, buffer), packet, ctx.now());
             }
             FabricEvent::Flit { buffer } => {
-                if shared.flow.lost.is_on::<C>() {
-                    shared.flow.lost.body_arrives::<C>(buffer, ctx.now());
-                }
+                shared.flow.observers.body_flit_enters_part::<C>(buffer, ctx.now());
                 self.pipelined.send_body(ctx, (lp, buffer), ctx.now());
             }
             FabricEvent::Tick => self.cycle(ctx, lp),
             FabricEvent::Nic { nic } => return self.nics.serve_flits(ctx, shared, &mut self.pipelined, nic),
             FabricEvent::Publish => {
-                // What has come before is part of what is published.
+                // The published loads include earlier arrivals.
                 self.pipelined.take_in::<C>(shared, lp, ctx.now() - LAG, false);
-                shared.publish(ctx, lp);
+                shared.publish(&mut ctx.with_everything(), lp);
             }
             FabricEvent::Submit { message } => return self.enqueue(ctx, message),
-            _ if event.is_without_packets() => return self.handle_message(ctx, lp, event),
+            _ if event.is_without_packets() => {
+                return self.handle_message(&mut ctx.with_everything(), lp, event);
+            }
             FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
             FabricEvent::Notify { notification } => {
+                let ctx = &mut ctx.with_everything();
                 let arrived = shared.forward_notification(ctx, lp, notification)?;
                 return self.nics.throttle(ctx, shared, &mut self.pipelined, &arrived);
             }
@@ -361,7 +394,7 @@ impl<P: Payload> Fabric<P> {
         None
     }
 
-    /// The same of messages that do not go in packets, and of what packets know of them.
+    /// The same for messages without packets, and for the exchange between packets and flows.
     #[inline(never)]
     fn handle_message<C: HandlerContext>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) -> Option<Notice> {
         let shared = &mut self.shared;
@@ -390,14 +423,14 @@ impl<P: Payload> Fabric<P> {
     }
 
     /// A cycle of pipelined router `lp`.
-    // Not compiled into the handler of all events: it needs many registers, which all events would have to save. Here, and not at
-    // the router, so that one pointer leads to both components.
+    // Not inlined into the handler of all events: it needs many registers, which every event would have to save.
+    // Defined here rather than at the router, so that one pointer leads to both components.
     #[inline(never)]
     fn cycle<C: HandlerContext>(&mut self, ctx: &mut C, lp: u32) {
         self.pipelined.cycle(ctx, &mut self.shared, lp);
     }
 
-    /// Fetches what `event` will need into the cache.
+    /// Prefetches the data that `event` will need.
     #[inline(always)]
     pub fn prefetch(&self, event: &FabricEvent) {
         match *event {
@@ -405,12 +438,12 @@ impl<P: Payload> Fabric<P> {
             FabricEvent::Port { port } => {
                 self.shared.flow.prefetch_port(port);
                 self.shared.flow.prefetch_channels(port);
-                self.shared.stats.prefetch(port);
+                self.shared.flow.observers.statistics.prefetch(port);
             }
             FabricEvent::Nic { nic } => {
                 let link = self.shared.flow.links.ports + nic;
                 self.shared.flow.prefetch_port(link);
-                self.shared.stats.prefetch(link);
+                self.shared.flow.observers.statistics.prefetch(link);
                 self.nics.prefetch(nic);
             }
             _ => {}

@@ -1,8 +1,7 @@
-//! Features: what of the fabric its handlers are compiled for.
+//! Features: the parts of the fabric for which its handlers are compiled.
 //!
-//! Most scenarios use few of the things that a packet may meet on its way, and asking for all of them at every hop costs a sixth
-//! of its instructions. So the handlers are compiled for four sets of features, of which a fabric chooses the smallest that has
-//! all that its scenario uses:
+//! Most scenarios use few features, and checking for all of them at every hop costs a sixth of its instructions. So
+//! handlers are compiled for four sets of features; a fabric uses the smallest set that covers its scenario:
 //!
 //! | variant | blame | lost time | control | extras |
 //! |---|---|---|---|---|
@@ -11,17 +10,22 @@
 //! | [`Traced`] | x | x | | |
 //! | [`Everything`] | x | x | x | x |
 //!
-//! - *blame*: waits are charged to whoever is waited for;
-//! - *lost time*: messages say what they have lost on their way;
+//! - *blame*: waits are charged to the traffic that causes them;
+//! - *lost time*: messages carry their losses;
 //! - *control*: several traffic classes, several queues of a NIC, or congestion control;
-//! - *extras*: sampling periods, FIFOs at inputs, what routers tell each other of their ports, bounds on the rate of
-//!   NICs, flows beside packets.
+//! - *extras*: sampling periods, FIFOs at inputs, published loads of router ports, rate bounds of NICs, flows beside
+//!   packets.
 //!
-//! Time series belong to all of them: most runs have them, and who has none asks once per transmission.
+//! Code that only control or extras reach is compiled for [`Everything`] alone, and so are messages without packets: a
+//! handler calls it with [its context widened](HandlerContext::with_everything). Routings are compiled for a mode, not for
+//! a set.
 //!
-//! A handler asks `C::BLAME && ..` of its [context](HandlerContext), or `M::BLAME` of the [`Uses`] that edits state: what follows is
-//! not compiled where the set does not have it. Everything else is the same code, so that results cannot depend on the variant,
-//! and [`Everything`] is right for all scenarios: it is what speculation runs, which journals every change anyway.
+//! Time series are in all sets: most runs have them, and the check costs once per transmission.
+//!
+//! A handler checks `C::BLAME && ..` of its [context](HandlerContext), or `M::BLAME` of the [`Uses`] that edits state;
+//! the compiler removes the code that follows if the set lacks the feature. All other code is the same, so results
+//! cannot depend on the variant. [`Everything`] is correct for all scenarios: speculation, which journals every change
+//! anyway, uses it.
 
 use crate::{Fabric, FabricContext};
 use odonata_engine::{Context, Lp, Mode, Plain, Speculative, Time};
@@ -35,7 +39,7 @@ pub(crate) trait Features {
     const EXTRAS: bool;
 }
 
-/// None of them.
+/// No features.
 pub(crate) struct Lean;
 
 impl Features for Lean {
@@ -55,7 +59,7 @@ impl Features for Blamed {
     const EXTRAS: bool = false;
 }
 
-/// Blame, and what is lost by the waits.
+/// Blame and lost time.
 pub(crate) struct Traced;
 
 impl Features for Traced {
@@ -65,7 +69,7 @@ impl Features for Traced {
     const EXTRAS: bool = false;
 }
 
-/// All of them.
+/// All features.
 pub(crate) struct Everything;
 
 impl Features for Everything {
@@ -75,7 +79,7 @@ impl Features for Everything {
     const EXTRAS: bool = true;
 }
 
-/// Which set a fabric uses.
+/// The feature set of a fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variant {
     Lean,
@@ -85,18 +89,21 @@ pub(crate) enum Variant {
 }
 
 impl<P> Fabric<P> {
-    /// The smallest set with all that this fabric uses.
+    /// The smallest set with all features that this fabric uses.
     pub(crate) fn smallest_variant(&self) -> Variant {
         let shared = &self.shared;
         let control =
             shared.classes.is_on::<Plain>() || shared.congestion.is_on::<Plain>() || self.nics.has_choice::<Plain>();
-        let extras = shared.stats.has_samples()
+        let observers = &shared.flow.observers;
+        let extras = observers.statistics.has_samples()
+            || observers.queues.are_recorded()
             || shared.remote.is_on::<Plain>()
             || self.input_queued.has_fifos::<Plain>()
             || shared.setup.params.limits_nics()
             || shared.flow.coupling.is_on::<Plain>();
-        let lost = shared.flow.lost.is_kept();
-        match (control || extras, shared.flow.is_blamed::<Plain>(), lost) {
+        let blame = shared.setup.params.blame;
+        let lost = blame && shared.setup.params.lost_time;
+        match (control || extras, blame, lost) {
             (true, ..) => Variant::Everything,
             (false, _, true) => Variant::Traced,
             (false, true, false) => Variant::Blamed,
@@ -105,7 +112,7 @@ impl<P> Fabric<P> {
     }
 }
 
-/// How state is edited, and what may be used.
+/// How state is edited, and the available features.
 pub(crate) trait Uses: Mode {
     const BLAME: bool;
     const LOST: bool;
@@ -131,7 +138,7 @@ uses! {
     [C: Mode, F: Features] Handler<'_, C, F>: F;
 }
 
-/// A mode of editing under which everything may be used.
+/// A mode of editing with all features.
 pub(crate) struct AnyUse<M>(PhantomData<M>);
 
 impl<M: Mode> Mode for AnyUse<M> {
@@ -139,11 +146,16 @@ impl<M: Mode> Mode for AnyUse<M> {
 }
 
 /// The context of a handler inside the fabric.
-pub(crate) trait HandlerContext: FabricContext + Uses {}
+pub(crate) trait HandlerContext: FabricContext + Uses {
+    /// The context that the scheduler gave.
+    type Inner: FabricContext;
 
-impl<C: FabricContext + Uses> HandlerContext for C {}
+    /// The same context for handlers that are compiled for every feature. Code that only some features reach, or that
+    /// runs less than once per packet, takes it: so it is compiled once, not once per set.
+    fn with_everything(&mut self) -> Handler<'_, Self::Inner, Everything>;
+}
 
-/// A context, for handlers that are compiled for the features `F`.
+/// A context for handlers compiled for the features `F`.
 pub(crate) struct Handler<'a, C, F> {
     context: &'a mut C,
     features: PhantomData<F>,
@@ -156,6 +168,15 @@ impl<'a, C, F: Features> Handler<'a, C, F> {
             context,
             features: PhantomData,
         }
+    }
+}
+
+impl<C: FabricContext, F: Features> HandlerContext for Handler<'_, C, F> {
+    type Inner = C;
+
+    #[inline(always)]
+    fn with_everything(&mut self) -> Handler<'_, C, Everything> {
+        Handler::new(self.context)
     }
 }
 

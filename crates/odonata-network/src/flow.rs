@@ -1,7 +1,7 @@
-//! Credit-based flow control: the sending sides of all links, and the credits on their way to them.
+//! Credit-based flow control: the sending sides of all links, and the credits in flight to them.
 //!
-//! A port may send into a buffer what it has credits for. Credits are lazy: one lies with its time until somebody needs it,
-//! and only a port that awaits credits gets an event for each.
+//! A port may send into a buffer as many flits as it has credits for. Credits are lazy: a credit is stored with its due
+//! time and counted when the port is next used. Only a port that awaits credits gets an event per credit.
 
 mod coupling;
 mod credits;
@@ -16,17 +16,17 @@ mod vc_ranges;
 
 pub use coupling::LinkPart;
 pub(crate) use coupling::{Coupling, WHOLE};
-pub(crate) use credits::Space;
+pub(crate) use credits::{CountCredits, Space};
 pub(crate) use flit_credit::FlitCredits;
 pub use flow_waits::FlowWait;
 pub(crate) use link::{Link, Links, Upstream, VcNumbers};
 pub(crate) use port::{OutPort, OutVc};
 pub(crate) use vc_ranges::VcRanges;
 
-use crate::FabricEvent;
 use crate::boundary::RemoteLoss;
-use crate::control::{BlameLedger, LostTime};
 use crate::features::{HandlerContext, Uses};
+use crate::observe::{Observed, Observer, Observers};
+use crate::{FabricEvent, Traffic};
 use credits::{Credit, CreditsInFlight};
 use exhaustion::Exhaustion;
 use late_tails::LateTails;
@@ -41,17 +41,17 @@ pub(crate) struct Flow {
     ports: Store<OutPort>,
     vcs: Store<OutVc>,
     in_flight: Store<CreditsInFlight>,
-    /// Credits for which their port has no place.
+    /// Credits that do not fit into the fixed places of their port.
     credits: Pool<Credit>,
-    /// Credits of single flits, where routers are pipelined.
+    /// Credits of single flits, with pipelined routers.
     flits: FlitCredits,
-    pub(crate) blame: BlameLedger,
-    pub(crate) lost: LostTime,
-    /// Of links that flows use as well.
+    /// The instruments; stored here because credits are counted wherever the model asks for room.
+    pub(crate) observers: Observers,
+    /// Links shared with flows.
     pub(crate) coupling: Coupling,
     late_tails: LateTails,
     exhaustion: Exhaustion,
-    /// What is added to the number of a link for the id of its wake-ups.
+    /// Offset from the number of a link to the id of its wake-ups.
     first_wake_up_id: u32,
 }
 odonata_engine::journalled!(Flow {
@@ -60,8 +60,7 @@ odonata_engine::journalled!(Flow {
     in_flight,
     credits,
     flits,
-    blame,
-    lost,
+    observers,
     coupling,
     late_tails,
     exhaustion
@@ -76,7 +75,7 @@ fn bit(vc: u8) -> u32 {
 impl Flow {
     pub(crate) fn new(
         links: Links,
-        (blame, lost): (BlameLedger, LostTime),
+        observers: Observers,
         coupling: Coupling,
         flits: bool,
         (levels, room): (Option<VcRanges>, u32),
@@ -93,8 +92,7 @@ impl Flow {
             flits: FlitCredits::new(if flits { links.len() as usize } else { 0 }),
             links,
             credits: Pool::new(),
-            blame,
-            lost,
+            observers,
             coupling,
             late_tails: LateTails::default(),
             exhaustion,
@@ -112,7 +110,7 @@ impl Flow {
         self.ports.edit::<M>(link)
     }
 
-    /// A link, as its sending port has it at hand.
+    /// The link, assembled from what is stored beside its sending port.
     #[inline(always)]
     pub(crate) fn link(&self, link: u32) -> Link {
         self.links.whole(link, self.ports.get(link).link)
@@ -124,13 +122,13 @@ impl Flow {
         self.links.class_of(self.ports.get(link).link)
     }
 
-    /// The own number of virtual channel 0 of `link`.
+    /// The local number of virtual channel 0 of `link`.
     #[inline(always)]
     pub(crate) fn first_vc(&self, link: u32) -> u32 {
         self.links.first_vc(link)
     }
 
-    /// Fetches into the cache the state of the first channels of `link`.
+    /// Prefetches the state of the first channels of `link`.
     #[inline(always)]
     pub(crate) fn prefetch_channels(&self, link: u32) {
         const OF_A_LINE: u32 = (64 / size_of::<OutVc>()) as u32;
@@ -139,39 +137,40 @@ impl Flow {
         self.vcs.prefetch(first + OF_A_LINE);
     }
 
-    /// Fetches into the cache the state of the port of `link`.
+    /// Prefetches the state of the port of `link`.
     #[inline(always)]
     pub(crate) fn prefetch_port(&self, link: u32) {
         self.ports.prefetch(link);
     }
 
-    /// Fetches into the cache what the load of `link` is reckoned from.
+    /// Prefetches the state from which the load of `link` is computed.
     #[inline(always)]
     pub(crate) fn prefetch_load(&self, link: u32) {
         self.prefetch_credits(link);
         self.prefetch_port(link);
     }
 
-    /// Fetches into the cache the credits of `link`.
+    /// Prefetches the credits of `link`.
     #[inline(always)]
     pub(crate) fn prefetch_credits(&self, link: u32) {
         self.in_flight.prefetch(link);
     }
 
-    /// How long credits of `link` take to its sender. Not where routers are pipelined.
+    /// The delay of a credit of `link` to its sender. Not with pipelined routers.
     #[inline(always)]
     pub(crate) fn credit_delay(&self, link: u32) -> Time {
         self.links.credit_delay(self.in_flight.get(link).class)
     }
 
-    /// Takes in what a packet from another part has lost, or one there that has made room.
+    /// Receives a loss of a packet from another part, or of a packet there that has freed a buffer.
     pub(crate) fn import_loss<M: Mode>(&mut self, loss: RemoteLoss) {
-        let Flow { lost, links, .. } = self;
+        let Flow { observers, links, .. } = self;
+        let lost = &mut observers.contention.lost;
         let first_vc = |link| links.first_vc(links.port(link));
         lost.import::<M>(loss, first_vc, |buffer| links.buffer(buffer));
     }
 
-    /// Virtual channel `at`, counted over all links.
+    /// Virtual channel `at`, numbered over all links.
     #[inline(always)]
     pub(crate) fn vc(&self, at: u32) -> &OutVc {
         self.vcs.get(at)
@@ -182,10 +181,34 @@ impl Flow {
         self.vcs.edit::<M>(at)
     }
 
-    /// Whether waits are charged to whoever is waited for.
-    #[inline(always)]
-    pub(crate) fn is_blamed<U: Uses>(&self) -> bool {
-        self.blame.is_on::<U>()
+    /// States that a packet begins to wait for `channel` of `link`.
+    #[inline]
+    pub(crate) fn packet_waits<M: Uses>(&mut self, channel: (u32, u32), packet: Observed, now: Time) {
+        let port = self.ports.get(channel.0);
+        self.observers.packet_waits::<M>(channel, port, packet, now);
+    }
+
+    /// States that a packet which waits for `channel` of `link` is routed again.
+    pub(crate) fn packet_is_rerouted<M: Uses>(&mut self, channel: (u32, u32), packet: Observed, now: Time) {
+        let port = self.ports.get(channel.0);
+        self.observers.packet_is_rerouted::<M>(channel, port, packet, now);
+    }
+
+    /// States that message `slot` of `owner` begins to wait at its NIC for `link`.
+    #[inline]
+    pub(crate) fn message_waits<M: Uses>(&mut self, link: u32, (slot, owner): (u32, Traffic), now: Time) {
+        self.observers
+            .message_waits::<M>(link, self.ports.get(link), (slot, owner), now);
+    }
+
+    /// The [front](crate::observe::lost) of NIC `link`.
+    pub(crate) fn front_of_nic(&self, link: u32) -> u32 {
+        self.links.buffers + (link - self.links.ports)
+    }
+
+    /// Closes, for the instruments, the waits that last at `now`.
+    pub(crate) fn close_waits(&mut self, now: Time) {
+        self.observers.contention.close(self.ports.iter(), now);
     }
 
     /// The id of wake-ups of the sending port of `link`.
@@ -199,32 +222,31 @@ impl Flow {
             + self.in_flight.memory()
             + self.credits.memory()
             + self.flits.memory()
-            + self.blame.memory()
-            + self.lost.memory()
+            + self.observers.memory()
             + self.coupling.memory()
             + self.late_tails.memory()
             + self.exhaustion.memory()
     }
 
-    /// Bytes of each link while no credit is on its way, and of each virtual channel.
+    /// Bytes per link without credits in flight, and per virtual channel.
     pub(crate) const OF_A_LINK: usize = Links::OF_A_LINK + size_of::<OutPort>();
-    /// Bytes of a router port, beside those of its link.
+    /// Bytes per router port, in addition to those of its link.
     pub(crate) const OF_A_PORT: usize = Exhaustion::OF_A_PORT;
-    /// Bytes of the credits on their way to a link, where they are those of packets.
+    /// Bytes of the credits in flight per link, for credits of packets.
     pub(crate) const CREDITS_OF_A_LINK: usize = size_of::<CreditsInFlight>();
     pub(crate) const OF_A_CHANNEL: usize = size_of::<OutVc>();
 
-    /// `link` is occupied until `free_at` by a packet of input port `input` on virtual channel `vc`, which claims `flits` of the
-    /// far buffer now; since when packets had found no buffer ([`Time::NEVER`]: they had).
+    /// A packet of `owner` from input port `input` occupies `link` until `free_at` on virtual channel `vc`, and takes
+    /// credits for `flits` flits.
     #[inline(always)]
     pub(crate) fn occupy<M: Uses>(
         &mut self,
         (link, first_vc): (u32, u32),
         vc: u8,
         flits: u32,
-        input: u32,
+        (owner, input): (Traffic, u32),
         free_at: Time,
-    ) -> Time {
+    ) {
         if flits > 0 {
             self.vcs.edit::<M>(first_vc + u32::from(vc)).used += flits;
         }
@@ -233,7 +255,8 @@ impl Flow {
         out.free_at = free_at;
         out.last_vc = vc;
         out.last_input = input;
-        std::mem::replace(&mut out.stalled_since, Time::NEVER)
+        out.holder = owner;
+        out.stalled_since = Time::NEVER;
     }
 
     /// A packet of `flits` begins to wait for virtual channel `vc` of router port `link`.
@@ -245,7 +268,7 @@ impl Flow {
         out.waiting_flits += flits;
     }
 
-    /// It does not wait any more; whether it was the last one that did.
+    /// The packet stops waiting. `last`: no other packet waits for the channel.
     #[inline(always)]
     pub(crate) fn end_wait<M: Uses>(&mut self, link: u32, (vc, last): (u8, bool), flits: u32) {
         let out = self.ports.edit::<M>(link);
@@ -256,7 +279,7 @@ impl Flow {
         out.waiting_flits -= flits;
     }
 
-    /// Whether `flits` more fit into virtual channel `vc` of `link`'s far buffer at `now`.
+    /// Whether virtual channel `vc` of `link` has credits for `flits` more flits at `now`.
     #[inline(always)]
     pub(crate) fn has_room<M: Uses>(&mut self, link: u32, vc: u8, flits: u32, now: Time) -> bool {
         let link_of = self.link(link);
@@ -268,7 +291,7 @@ impl Flow {
         self.vcs.get(at).used + flits <= most
     }
 
-    /// The same for virtual channel `at`, counted over all, of a link that is `link_of`.
+    /// The same for virtual channel `at`, numbered over all links, of the link `link_of`.
     #[inline(always)]
     pub(crate) fn has_room_at<M: Uses>(
         &mut self,
@@ -284,15 +307,17 @@ impl Flow {
         self.vcs.get(at).used + flits <= link_of.capacity
     }
 
-    /// Claims `flits` of virtual channel `vc` of `link`'s far buffer.
+    /// Takes credits for `flits` flits of virtual channel `vc` of `link` at `now`.
     #[inline]
-    pub(crate) fn claim<M: Uses>(&mut self, link: u32, vc: u8, flits: u32) {
+    pub(crate) fn claim<M: Uses>(&mut self, link: u32, vc: u8, flits: u32, now: Time) {
         let at = self.first_vc(link) + u32::from(vc);
+        self.observers.credits_are_taken::<M>(at, flits, now);
         self.vcs.edit::<M>(at).used += flits;
         self.ports.edit::<M>(link).used += flits;
     }
 
-    /// Flits on their way through or waiting for `link`'s port, and what flows on it stand for: its load.
+    /// The load of `link`: flits downstream without a returned credit or waiting for its port, and the equivalent of
+    /// its flows.
     #[inline(always)]
     pub(crate) fn load<M: Uses>(&mut self, link: u32, now: Time) -> u32 {
         self.count_credits::<M>(link, now);
@@ -300,7 +325,17 @@ impl Flow {
         port.used + port.waiting_flits + self.coupling.load::<M>(link)
     }
 
-    /// A packet at `link`'s port has found the buffers exhausted; credits are awaited from now on.
+    /// The same, with credits counted by `count`.
+    #[inline(always)]
+    pub(crate) fn load_counted_by<M: Uses>(&mut self, count: CountCredits, link: u32, now: Time) -> u32 {
+        if self.has_due_credits(link, now) {
+            count(self, link, now);
+        }
+        let port = self.ports.get(link);
+        port.used + port.waiting_flits + self.coupling.load::<M>(link)
+    }
+
+    /// A packet at the port of `link` has found the buffers exhausted; the port awaits credits from now on.
     pub(crate) fn stall<C: HandlerContext>(&mut self, ctx: &mut C, link: u32) {
         let now = ctx.now();
         let port = self.ports.edit::<C>(link);
@@ -310,11 +345,10 @@ impl Flow {
         self.await_credits(ctx, link);
     }
 
-    /// Asks for a wake-up of `link`'s sending port at `at`.
+    /// Schedules a wake-up of the sending port of `link` at `at`.
     ///
-    /// Only the earliest one is kept in mind: when it comes, it finds out itself what to wait for
-    /// next. Asking for all of them would multiply wake-ups of a port that waits both for its link and
-    /// for credits.
+    /// Only the earliest wake-up is stored: its handler schedules the next one. Scheduling all of them would multiply
+    /// the wake-ups of a port that waits for both its link and credits.
     #[inline]
     pub(crate) fn wake_up<C: HandlerContext>(&mut self, ctx: &mut C, link: u32, at: Time) {
         let OutPort {
@@ -336,7 +370,7 @@ impl Flow {
         ctx.wake_up(lp, at, self.first_wake_up_id | link, event.into());
     }
 
-    /// From now on `link`'s port wants an event for each credit; those on the way get theirs.
+    /// From now on the port of `link` gets an event for each credit, those in flight included.
     pub(crate) fn await_credits<C: HandlerContext>(&mut self, ctx: &mut C, link: u32) {
         self.set_awaits_credit::<C>(link, true);
         if let Some(due) = self.earliest_credit(link, ctx.now()) {

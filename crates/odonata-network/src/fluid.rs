@@ -1,26 +1,28 @@
-//! The flow-level form of a fabric: messages as flows with max-min fair rates over the links of their paths.
+//! The flow model of a fabric: messages as flows with max-min fair rates over the links of their paths.
 //!
-//! A NIC sends the messages of a node one after the other, in the order in which they were handed over (those of each queue, where it
-//! has several), and what it has sent fills buffers before its bottleneck ([`sending`]). A message
-//! goes over the paths that its packets would take ([`paths`]), each of which is a flow with the bytes of its packets ([`flight`]); all
-//! flows of the machine share the links max-min fairly, weighted by their part of the message ([`max_min`]), once
-//! what lies in buffers before them has gone ([`ahead`]); [`blame`] tells who is the slower for whom. When the last byte has left
-//! the source, it is delivered after what links and routers of the paths add.
+//! A NIC sends the messages of a node (of each of its queues) in order of submission; bytes sent beyond the
+//! bottleneck's rate fill buffers ([`sending`]). A message takes the paths that its packets would take ([`paths`]);
+//! each path is a flow with the bytes of its packets ([`flight`]). All flows of the machine share links max-min fairly,
+//! weighted by their part of the message ([`max_min`]), once the backlog ahead of them has drained ([`ahead`]);
+//! [`blame`] charges the delays. A message is delivered when its last byte has left the source, plus the latency of the
+//! path.
 //!
-//! Rates are the machine's, so one logical process keeps them: router 0. Others hand messages to it and get notices back:
+//! Rates concern the whole machine, so one logical process computes them: router 0. Others submit messages to it and
+//! receive notices:
 //!
 //! ```text
-//!  source    handed over at t                  Sent                       target     delivered
+//!  source    submitted at t                    Sent                       target     delivered
 //!               \  D                           /  D                                 /
 //!  router 0      start at t + D, flow, .. all but a packet gone ...... end at e    /
 //!                                                                           \  L - D
 //! ```
 //!
-//! D is a quarter of the smallest latency L of a path, so that what goes to router 0 and back takes no longer than the path: a
-//! message alone is delivered s/b + L after it was handed over. D is also what parallel runs look ahead. Rates are filled 1 ps after
-//! a flow has come or gone, once for all that did at that moment. Where a filling reaches hundreds of flows the next one is put off, by far less
-//! than these take: on a large machine whose links are full every end of a flow changes all rates a little, and filling for each of them
-//! would take time in the square of the flows.
+//! D is a quarter of the smallest path latency L, so that the detour through router 0 takes no longer than the path: a
+//! message alone is delivered s/b + L after its submission. D is also the lookahead of parallel runs.
+//!
+//! Rates are recomputed 1 ps after flows start or end, once for all at that instant. If a recomputation reaches
+//! hundreds of flows, the next is delayed, by far less than these flows take. Otherwise, on a large machine with full
+//! links, every end of a flow would change all rates slightly, and the cost would be quadratic in the flows.
 
 mod ahead;
 mod blame;
@@ -32,14 +34,15 @@ mod queues;
 mod sending;
 
 use crate::boundary::RemoteEvent;
-use crate::control::blame::{LinkCharge, WaitSeries};
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::LinkPart;
+use crate::observe::Observer;
+use crate::observe::blame::{LinkCharge, WaitSeries};
+use crate::observe::statistics::LinkStats;
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::settings::Fidelity;
-use crate::statistics::LinkStats;
 use crate::{FabricEvent, Message, Notice, Payload};
 use blame::FlowBlame;
 use coupled::CoupledLinks;
@@ -53,60 +56,61 @@ use queues::FlowQueues;
 pub(crate) use queues::OUTPUTS;
 use sending::{SendQueue, Sending};
 
-/// The logical process that keeps the rates.
+/// The logical process that computes the rates.
 pub(crate) const KEEPER: u32 = 0;
 
-/// After so long a flow may be laid over another path, under adaptive routing: some packets' time, since each of them chooses anew.
+/// With adaptive routing, a flow may move to another path after this time, about that of a few packets, which each
+/// choose anew.
 const KEPT: Time = Time(1_000_000);
 
-/// Another path is taken if the highest demand on it is below this part of that on the present one.
+/// A flow moves if the highest demand on the other path is below this fraction of that on its present path.
 const WORTH: f64 = 0.9;
 
-/// A filling of no more flows than this is followed by the next as soon as one is asked for.
+/// Up to this number of flows, a recomputation does not delay the next one.
 const FEW: usize = 64;
 
-/// That of more comes so much later for each of them, picoseconds, ..
+/// Delay per flow beyond that, in picoseconds, ..
 const PUT_OFF: u64 = 240;
 
-/// .. but by no more than this part of the time that those whose rate has changed have left, in the mean.
+/// .. up to this fraction of the mean remaining time of the flows whose rate has changed.
 const PUT_OFF_AT_MOST: u64 = 32;
 
-/// What of the time that a flow has left counts in that mean, so that the sum of all does not wrap around: a second.
+/// Bound on a flow's remaining time in that mean, so that the sum does not overflow: a second.
 const LONGEST: u64 = 1_000_000_000_000;
 
-/// The hand-over delay D of a network with flows.
+/// The handover delay D of a network with flows.
 pub(crate) fn hand_over(params: &NetworkParams) -> Time {
     hand_over_of(*params.link(LinkClass::Terminal).latency, params.router_delay)
 }
 
-/// The same, from the latency of terminal links and the delay of routers.
+/// The handover delay from the latency of terminal links and of routers.
 pub fn hand_over_of(terminal: Time, router: Time) -> Time {
     Time(((2 * terminal.0 + router.0) / 4).max(1))
 }
 
-/// The flows of a machine: all in the part that has the first router, nothing in others.
+/// The flows of a machine: all in the part of the first router, none in others.
 #[derive(Debug)]
 pub(crate) struct Fluid {
-    /// D, if some messages go as flows.
+    /// D, if some messages are flows.
     hand_over: Option<Time>,
     rates: MaxMin,
-    /// By the numbers of flows.
+    /// By number of flow.
     flights: GrowableStore<Flight>,
-    /// Queues of each node.
+    /// Number of queues per node.
     send_queues: u8,
-    /// The messages of each queue of each node, and by slots those that are under way.
+    /// The messages of each queue of each node; those that are being sent, by slot.
     queues: Store<SendQueue>,
     sendings: GrowableStore<Sending>,
-    /// Of every link of the machine.
+    /// Per link of the machine.
     links: Store<LinkStats>,
-    /// Whether rates are to be filled, which is an event on its way; and not before when.
+    /// Whether a recomputation of rates is scheduled; and the earliest time of the next.
     to_fill: Store<bool>,
     not_before: Store<Time>,
-    /// Where packets go beside them.
+    /// Links shared with packets.
     coupled: CoupledLinks,
     flow_queues: FlowQueues,
     blame: FlowBlame,
-    /// Flows that are looked at, those of which the books have to know, and queues; empty between events.
+    /// Temporary lists of flows to examine, of flows with new charges, and of queues; empty between events.
     looked_at: [Vec<u32>; 3],
 }
 odonata_engine::journalled!(Fluid {
@@ -123,7 +127,8 @@ odonata_engine::journalled!(Fluid {
 });
 
 impl Fluid {
-    /// Of a part whose nodes have so many queues each, which `keeps` the rates if it has the first router.
+    /// The flows of a part whose nodes have `send_queues` queues each; it computes the rates if it `keeps` the first
+    /// router.
     pub(crate) fn new(params: &NetworkParams, routing: &Routing, send_queues: u8, keeps: bool) -> Fluid {
         let hand_over = params.fidelities.has(Fidelity::Flow).then(|| hand_over(params));
         let topology = routing.topology();
@@ -138,7 +143,7 @@ impl Fluid {
         };
         let links = (ports + nodes) as usize;
         let queues = nodes as usize * usize::from(send_queues);
-        // Behind the links those that hold the packets of each to what they take.
+        // After the links, one more per link that limits its packets to their load.
         let of_packets = std::iter::repeat_n(0.0, params.coupling_interval.map_or(0, |_| links));
         let capacities = (0..ports).map(capacity).chain((0..nodes).map(nic)).chain(of_packets);
         Fluid {
@@ -158,13 +163,13 @@ impl Fluid {
         }
     }
 
-    /// D, if some messages go as flows.
+    /// D, if some messages are flows.
     #[inline]
     pub(crate) fn hand_over(&self) -> Option<Time> {
         self.hand_over
     }
 
-    /// What links have carried, router ports first, then NICs; nothing unless rates are kept here.
+    /// Flow traffic on links, router ports first, then NICs; empty unless this part computes the rates.
     pub(crate) fn links(&self) -> &Store<LinkStats> {
         &self.links
     }
@@ -175,7 +180,7 @@ impl Fluid {
         self.rates.memory() + of_messages + of_links + self.blame.memory()
     }
 
-    /// Who waited for whom, in no order.
+    /// Waits between traffics, unsorted.
     pub(crate) fn charges(&self) -> impl Iterator<Item = LinkCharge> + '_ {
         self.blame.charges()
     }
@@ -185,12 +190,12 @@ impl Fluid {
         self.blame.series()
     }
 
-    /// Until when it is kept, if it is.
+    /// The end of that series, if there is one.
     pub(crate) fn series_end(&self) -> Option<Time> {
         self.blame.series_end()
     }
 
-    /// Ends the books at `now`, in the middle of waits.
+    /// Closes the waits that last at `now`.
     pub(crate) fn close_books<P: Payload>(&mut self, messages: &Pool<Message<P>>, now: Time) {
         let queues = &self.queues;
         self.blame.close(now, |queue| match queues.get(queue).sending {
@@ -199,15 +204,15 @@ impl Fluid {
         });
     }
 
-    /// Checks that nobody waits any more.
+    /// Checks that no message waits any more.
     ///
     /// # Errors
-    /// Says who does.
+    /// Names a message that waits.
     pub(crate) fn audit(&self) -> Result<(), String> {
         self.blame.audit()
     }
 
-    /// A message is handed over at its source: to where rates are kept.
+    /// A message is submitted at its source: hands it over to the part that computes the rates.
     pub(crate) fn enqueue<C: HandlerContext, P: Payload>(
         &self,
         ctx: &mut C,
@@ -216,7 +221,8 @@ impl Fluid {
         slot: u32,
     ) -> Option<Notice> {
         let mut copy = *shared.messages.get(slot);
-        shared.stats.handed_over::<C, _>(&copy, shared.setup.params.packet);
+        let packet = shared.setup.params.packet;
+        shared.flow.observers.message_submitted::<C, _>(&copy, packet);
         (copy.home, copy.next) = (if copy.notify_sent { slot } else { NIL }, NIL);
         if !copy.notify_sent {
             shared.messages.free::<C>(slot);
@@ -232,7 +238,7 @@ impl Fluid {
         None
     }
 
-    /// An event of flows; what the hosts must be told.
+    /// Handles an event of flows; returns a notice for the hosts, if any.
     pub(crate) fn handle<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
@@ -270,7 +276,7 @@ impl Fluid {
         }
     }
 
-    /// `flow` starts now: as rates are filled later, it takes what others leave until then.
+    /// `flow` starts now; until rates are recomputed it takes the capacity that others leave.
     fn starts<C: HandlerContext>(&mut self, ctx: &mut C, flow: u32) {
         let now = ctx.now();
         if self.not_before.get(0).0 > now.0 + 1 {
@@ -278,7 +284,7 @@ impl Fluid {
             self.blame.book::<C>(&self.rates, flow, now);
             let flight = self.flights.edit::<C>(flow as usize);
             flight.rate = rate * flight.part;
-            // What it takes later is found then.
+            // Its later rate is computed then.
             if flight.end() < *self.not_before.get(0) {
                 schedule(ctx, flight, flow);
             }
@@ -286,7 +292,7 @@ impl Fluid {
         self.ask_to_fill(ctx);
     }
 
-    /// Rates are filled, and flows whose rate has changed go on with the new one.
+    /// Recomputes the rates, and continues flows whose rate has changed with the new rate.
     fn fill<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &Shared<P>, delay: Time) {
         *self.to_fill.edit::<C>(0) = false;
         let now = ctx.now();
@@ -298,7 +304,7 @@ impl Fluid {
                 to_book.push(flow);
             }
             let flight = flights.get(flow as usize);
-            // That of packets has no message; one that goes on as before has its event, but for one that has just started.
+            // The flow of packets has no message. An unchanged flow keeps its event, unless it has just started.
             if flight.message == NIL || (rate.is_none() && flight.scheduled < Time::NEVER) {
                 return;
             }
@@ -330,7 +336,7 @@ impl Fluid {
         self.looked_at = [changed, to_book, queues];
     }
 
-    /// Lays an adaptive flow that a link between routers holds up over another path, if it is worth it.
+    /// Moves an adaptive flow whose bottleneck is a link between routers to another path, if that is worthwhile.
     fn lay_again<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &Shared<P>, delay: Time, flow: u32) {
         let (now, flight) = (ctx.now(), self.flights.get(flow as usize));
         let topology = shared.routes.routing.topology();
@@ -352,7 +358,7 @@ impl Fluid {
         self.blame.lift::<C>(&self.rates, flow, now);
         self.rates.move_to::<C>(flow, demand, std::iter::empty::<Step>());
         let ends = (message.source, message.target);
-        // One of its packets is asked for.
+        // Asks for the path of one of its packets.
         let paths = self
             .network(shared)
             .paths(ends, 1, flight.demand, now.0 ^ flight.from.rotate_left(40), 0);
@@ -373,7 +379,7 @@ impl Fluid {
         self.ask_to_fill(ctx);
     }
 
-    /// An event of `flow`: perhaps it starts, or is over.
+    /// An event of `flow`: it may start, or end.
     fn advance<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, delay: Time, flow: u32) {
         let (now, flight) = (ctx.now(), self.flights.get(flow as usize));
         if flight.message == NIL || flight.scheduled != now {
@@ -402,7 +408,7 @@ impl Fluid {
         self.end_part(ctx, shared, delay, flow);
     }
 
-    /// So many bytes and packets have gone over these links.
+    /// Counts bytes and packets on these links.
     fn count<C: HandlerContext>(&mut self, bytes: u64, links: impl Iterator<Item = u32>, packets: u64) {
         for link in links {
             let busy = (bytes as f64 / self.rates.capacity(link)).round() as u64;
@@ -414,7 +420,7 @@ impl Fluid {
     }
 }
 
-/// The source of message `slot` is told that it is sent, if it wants to be.
+/// Notifies the source of message `slot` that it is sent, if requested.
 fn tell<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, delay: Time, slot: u32) {
     let message = shared.messages.get(slot);
     let (source, home) = (message.source, message.home);
@@ -430,10 +436,10 @@ fn tell<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, dela
     }
 }
 
-/// The last byte of message `slot` has left its source; it is at its target after the rest of `latency`.
+/// The last byte of message `slot` has left its source; schedules its delivery after the rest of `latency`.
 fn send_on<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, delay: Time, slot: u32, latency: Time) {
     let message = *shared.messages.get(slot);
-    // What has been added on the way here: the hand-over, and 1 ps until rates were filled.
+    // The delays so far: the handover, and 1 ps until rates were recomputed.
     let added = delay.0 + u64::from(message.bytes > 0);
     let at = ctx.now() + Time(latency.0.saturating_sub(added)).max(delay);
     let lp = shared.routes.process_of(message.target);
@@ -446,11 +452,10 @@ fn send_on<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, d
     }
 }
 
-/// Message `slot` is at its target.
+/// Message `slot` has reached its target.
 fn deliver<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, slot: u32) -> Option<Notice> {
     let message = *shared.messages.get(slot);
-    shared.stats.delivered_whole::<C, P>(&message, ctx.now());
-    shared.stats.message_delivered::<C>(message.traffic);
+    (shared.flow.observers).message_delivered_whole::<C, P>(&message, ctx.now());
     if message.notify_arrived {
         return Some(Notice::Arrived { message: slot });
     }
@@ -458,7 +463,7 @@ fn deliver<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, s
     None
 }
 
-/// The host at its source has been told that message `slot` is sent.
+/// The host at the source has processed the notice that message `slot` is sent.
 pub(crate) fn told<M: Uses, P: Payload>(shared: &mut Shared<P>, slot: u32) {
     shared.messages.free::<M>(slot);
 }

@@ -1,8 +1,8 @@
 //! The fabric: NICs, routers, virtual channels, credits, routing.
 //!
-//! Hosts hand [`Message`]s to the [`Fabric`]; it cuts them into packets, moves the packets from
-//! router to router under credit flow control, and tells the hosts ([`Notice`]) when a message has
-//! left and when it has arrived.
+//! Hosts submit [`Message`]s to the [`Fabric`]. It divides them into packets, moves the packets from router to router
+//! under credit-based flow control, and notifies the hosts ([`Notice`]) when a message has left and when it has
+//! arrived.
 //!
 //! ```text
 //!  host ──Message──► NIC queue ─► packets ─► terminal link ─► router ─► … ─► router ─► terminal link ─► host
@@ -10,34 +10,36 @@
 //!                                     └─────────────────────────┘
 //! ```
 //!
-//! One logical process is a router with its NICs and nodes. The code is divided by component, each of which owns its state:
+//! A logical process is a router with its NICs and nodes. Each component owns its state:
 //!
-//! | read | for |
+//! | module | content |
 //! |---|---|
-//! | `fabric` | how the components are put together, which of them handles an event, what the hosts call |
-//! | `flow` | links, virtual channels, credits; link traversal |
-//! | `nic` | messages to packets, or to flits |
+//! | `fabric` | composition of the components, dispatch of events, interface to the hosts |
+//! | `flow` | links, virtual channels, credits, link traversal |
+//! | `nic` | division of messages into packets or flits |
 //! | `analytic` | messages without packets: the LogGP model |
-//! | `fluid` | messages as flows: max-min fair rates over the links of their paths; beside packets, where both are there |
+//! | `fluid` | messages as flows with max-min fair rates, alone or coupled with packets |
 //! | `router` | the three router models |
-//! | `route_computation`, [`routing`] | what a routing sees of a router, and the routings |
-//! | `control` | traffic classes, congestion control, who held up whom |
-//! | `boundary` | what goes to other parts of a divided machine |
-//! | `statistics`, `stall` | what is counted; what holds packets up when nothing moves |
+//! | `route_computation`, [`routing`] | the view that a routing has of a router, and the routings |
+//! | `control` | traffic classes, congestion control |
+//! | `boundary` | traffic to and from other parts of a divided machine |
+//! | `observe` | the facts that components state, and the instruments that record them: counters, series, blame, lost time |
+//! | `stall` | the cause of a standstill |
 //!
-//! **Credits are lazy.** A credit is put beside its port with the time from which it
-//! counts, and counted when somebody next needs it; only a port that is waiting for one gets an event
-//! for it. A credit due at `t` counts for every event at `t`.
+//! **Credits are lazy.** A credit is stored at its port with the time from which it counts, and is counted when the
+//! port is next used. Only a port that waits for a credit gets an event for it. A credit due at `t` counts for every
+//! event at `t`.
 //!
-//! **Traffic classes** have virtual channels of their own and a share of every link ([`TrafficClasses`]); a packet of one class never
-//! waits for room that one of another holds. Without any, there is one class, and nobody asks for it but where a packet waits.
+//! **Traffic classes** have their own virtual channels and a share of every link ([`TrafficClasses`]). A packet never
+//! waits for a buffer that another class holds. The code reads the class only where a packet waits.
 //!
-//! **Congestion control** ([`CongestionControl`]) slows down, at their NICs, the flows that send more to a node than it can take.
+//! **Congestion control** ([`CongestionControl`]) throttles, at their NICs, the flows that overload a node.
 //!
-//! **Lookahead.** [`lookahead`] says how soon the routers of one part can influence those of another.
+//! **Lookahead.** [`lookahead`] computes the shortest delay with which routers of one part can influence those of
+//! another.
 //!
-//! **One event per hop** where nothing is in the way: the event at a router is the moment its head has
-//! been routed (link latency and pipeline included), and an idle port sends at once.
+//! **One event per hop** at zero load: the event at a router is the time at which the head has been routed (link
+//! latency and pipeline included), and an idle port sends at once.
 
 mod analytic;
 mod boundary;
@@ -52,6 +54,7 @@ mod fluid;
 pub mod lookahead;
 mod message;
 mod nic;
+mod observe;
 mod packet;
 mod params;
 mod remote_congestion;
@@ -60,20 +63,24 @@ mod router;
 pub mod routing;
 pub mod settings;
 mod stall;
-mod statistics;
 
 pub use analytic::LogGp;
 pub use boundary::{
     RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteLoss, RemoteNotification, RemotePacket, RemoteUpdate,
 };
 pub use context::FabricContext;
-pub use control::blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
 pub use event::{FabricEvent, Notice};
 pub use fabric::{Blueprint, Extent, FLIT_CREDIT_BYTES, Fabric, Footprint, MESSAGE_BYTES, PACKET_BYTES};
 pub use flow::{FlowWait, LinkPart};
 pub use fluid::hand_over_of;
 pub use message::{Message, Payload, Traffic};
 pub use nic::{HALT_QUEUE, Overflow, outputs};
+pub use observe::blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
+pub use observe::queues::{LevelCell, QueueCell, QueueRecording, QueueSeries};
+pub use observe::statistics::{
+    CYCLE_BINS, Histogram, LinkPeriod, LinkStats, Measured, NodeStats, Sample, Sampled, Sampling, SeriesCell,
+    TrafficStats,
+};
 pub use odonata_blame::Waited;
 pub use params::{
     Broadcast, Detour, Fidelities, Knowledge, MOST_CLASSES, NetworkParams, RunParams, TrafficClasses, VirtualChannels,
@@ -83,7 +90,3 @@ pub use settings::{
     Pipeline, RouterModel, SendQueues, Switching, TrafficClass,
 };
 pub use stall::{Channel, Deadlock, PacketView, Waiting, find_deadlock};
-pub use statistics::{
-    CYCLE_BINS, Histogram, LinkPeriod, LinkStats, Measured, NodeStats, Sample, Sampled, Sampling, SeriesCell,
-    TrafficStats,
-};

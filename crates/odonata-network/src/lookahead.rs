@@ -1,44 +1,44 @@
-//! How soon one part of a machine can influence another: what the windows of parallel schedulers are made of.
+//! Lookahead: how soon one part of a machine can influence another; it sets the windows of parallel schedulers.
 //!
 //! Over a cable between two parts travel
 //!
-//! - packets: the event at the far router is the moment its head has been routed, the link's latency and the router's
-//!   pipeline after it was sent, or later;
-//! - credits, against the direction of the link that they belong to: a credit delay after the buffer was left.
+//! - packets: the event at the far router is when the head has been routed, at least the link's latency and the
+//!   router's pipeline after it was sent;
+//! - credits, against the direction of their link: a credit delay after the buffer was freed.
 //!
-//! Both go both ways, as a cable has two directions, so the two parts of a cut cable can influence each other after
+//! A cable has two directions, so the two parts of a cut cable can influence each other after
 //!
 //! ```text
 //! min(latency + router_delay, credit_delay)
 //! ```
 //!
-//! and two parts after the smallest of that over the cables between them. Where the routers of a group publish their loads
-//! ([`Knowledge`](crate::Knowledge)), two parts with routers of one group can influence each other after the delay of that
-//! as well, whether there is a cable between them or not. Nodes are never cut from their router, so
-//! terminal links do not count.
+//! and two parts after the minimum over the cables between them. If the routers of a group publish their loads
+//! ([`Knowledge`](crate::Knowledge)), two parts with routers of one group can also influence each other after that
+//! delay, with or without a cable between them. A node is always in the part of its router, so terminal links do not
+//! count.
 
 use crate::settings::Fidelity;
 use crate::{Fidelities, NetworkParams};
 use odonata_engine::{Partition, Time};
 use odonata_topology::{LinkClass, Peer, Topology};
 
-/// What delays influence over the links of each class, by [`LinkClass`] number.
+/// The delays of influence over the links of each class, by [`LinkClass`] number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkDelays {
-    /// From the start of a packet to the moment its head has been routed at the far end, at least.
+    /// Least time from the start of a packet until its head has been routed at the far end.
     pub packet: [Time; LinkClass::COUNT],
-    /// From leaving a buffer to the credit's counting.
+    /// Time from freeing a buffer until the credit counts.
     pub credit: [Time; LinkClass::COUNT],
-    /// The number of routers of a group, and the delay with which they tell each other of their ports; if they do.
+    /// The number of routers per group, and the delay of their published loads, if any.
     pub groups: Option<(u32, Time)>,
-    /// The latency of messages that do not go in packets: from any router to any other, over no cable.
+    /// The latency of messages without packets: from any router to any other, over no cable.
     pub everywhere: Option<Time>,
-    /// Whether there are packets, too.
+    /// Whether there are also packets.
     pub packets: bool,
 }
 
 impl LinkDelays {
-    /// Those of links with a latency and a credit delay each, and of routers with this pipeline.
+    /// The delays of links with these latencies and credit delays, and of routers with this pipeline.
     pub fn new(links: [(Time, Time); LinkClass::COUNT], router_delay: Time) -> LinkDelays {
         LinkDelays {
             packet: links.map(|(latency, _)| latency + router_delay),
@@ -49,13 +49,13 @@ impl LinkDelays {
         }
     }
 
-    /// With groups whose routers tell each other of their ports, as [`Fabric::groups`](crate::Fabric::groups) says.
+    /// Adds groups whose routers publish loads, as [`Fabric::groups`](crate::Fabric::groups) gives.
     pub fn with_groups(self, groups: Option<(u32, Time)>) -> LinkDelays {
         LinkDelays { groups, ..self }
     }
 
-    /// With messages that go from any router to any other without packets, in `flow` as flows and in `analytic` by the LogGP model, if
-    /// some do; `fidelities` says which ways there are.
+    /// Adds messages without packets from any router to any other, with delay `flow` as flows and `analytic` in the
+    /// LogGP model; `fidelities` gives the models in use.
     pub fn with_messages(self, fidelities: &Fidelities, flow: Time, analytic: Time) -> LinkDelays {
         let ways = [(Fidelity::Flow, flow), (Fidelity::Analytic, analytic)];
         let used = ways.into_iter().filter(|&(way, _)| fidelities.has(way));
@@ -81,15 +81,14 @@ impl From<&NetworkParams> for LinkDelays {
     }
 }
 
-/// A cable that would be cut and over which something takes no time: parts that can influence each other at once cannot
-/// be run apart.
+/// A cable with zero delay between two parts: parts that influence each other at once cannot run in parallel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoLookahead {
     /// The routers at its ends.
     pub routers: (u32, u32),
     /// Its class.
     pub class: LinkClass,
-    /// Whether it is credits that take no time; else it is packets.
+    /// Whether its credits have zero delay; otherwise its packets.
     pub credit: bool,
 }
 
@@ -107,20 +106,20 @@ impl std::fmt::Display for NoLookahead {
 
 impl std::error::Error for NoLookahead {}
 
-/// The parts whose first routers are `bounds` (the last of which is the number of routers), with the lookahead between
-/// those that share a cable. Takes time and memory in proportion to the ports, the parts, and the pairs of parts that
+/// The parts whose first routers are `bounds` (the last bound is the number of routers), with the lookahead between
+/// parts that share a cable. Time and memory are proportional to the ports, the parts, and the pairs of parts that
 /// share a cable.
 ///
 /// # Errors
 /// A cable without lookahead would be cut.
 ///
 /// # Panics
-/// If the bounds do not rise from 0 to the number of routers.
+/// The bounds do not rise from 0 to the number of routers.
 pub fn partition(topology: &Topology, delays: &LinkDelays, bounds: &[u32]) -> Result<Partition, NoLookahead> {
     let part_of = parts_of_routers(topology, bounds);
     let parts = bounds.len() - 1;
     let mut senders = Vec::with_capacity(parts);
-    // Per other part the smallest delay found so far, and which of them have one.
+    // Per other part the smallest delay so far, and the list of parts that have one.
     let mut smallest = vec![Time::NEVER; parts];
     let mut found: Vec<u32> = Vec::new();
     if let Some(latency) = delays.everywhere.filter(|_| !delays.packets) {
@@ -180,25 +179,25 @@ pub fn partition(topology: &Topology, delays: &LinkDelays, bounds: &[u32]) -> Re
     Ok(Partition::new(bounds.to_vec(), senders).expect("bounds rise, and no delay is zero"))
 }
 
-/// What a division cuts: cables in all and cables between parts, by [`LinkClass`] number.
+/// The cut of a division: all cables and cables between parts, by [`LinkClass`] number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
     /// All cables; of the terminal class one per node.
     pub cables: [u32; LinkClass::COUNT],
-    /// Those whose ends are in different parts.
+    /// Cables whose ends are in different parts.
     pub cut: [u32; LinkClass::COUNT],
 }
 
-/// Counts what the parts that begin at `bounds` cut.
+/// Counts the cables that the parts starting at `bounds` cut.
 ///
 /// # Panics
-/// If the bounds do not rise from 0 to the number of routers.
+/// The bounds do not rise from 0 to the number of routers.
 pub fn cut(topology: &Topology, bounds: &[u32]) -> Cut {
     let part_of = parts_of_routers(topology, bounds);
     let mut counts = Cut::default();
     counts.cables[LinkClass::Terminal as usize] = topology.nodes();
     for cable in cables_of(topology, 0..topology.routers()) {
-        // Each is seen from both of its ends.
+        // Each cable occurs from both ends.
         if cable.port < cable.far_port {
             let class = cable.class as usize;
             counts.cables[class] += 1;
@@ -216,7 +215,7 @@ struct CableEnd {
     class: LinkClass,
 }
 
-/// The cables to other routers of the ports of `routers`.
+/// The cables from the ports of `routers` to other routers.
 fn cables_of(topology: &Topology, routers: std::ops::Range<u32>) -> impl Iterator<Item = CableEnd> {
     routers.flat_map(move |router| {
         topology
@@ -281,7 +280,7 @@ mod tests {
             if let Peer::Router { router, port: far } = topology.peer(port)
                 && to.contains(&router)
             {
-                // A packet along the link, and a credit of the link that comes from there.
+                // A packet along the link, and a credit of the link from the other end.
                 least = least.min(DELAYS.packet[topology.class(port) as usize]);
                 least = least.min(DELAYS.credit[topology.class(far) as usize]);
             }
@@ -314,14 +313,14 @@ mod tests {
         }
     }
 
-    /// Whole groups are cut at global cables only, and all of those are cut where every group is a part.
+    /// Cuts between whole groups cut only global cables; with one group per part, all of them.
     #[test]
     fn cut_cables_are_counted_once() {
         let topology = dragonfly();
         let groups = cut(&topology, &[0, 4, 8, 12, 16, 20]);
         assert_eq!((groups.cables, groups.cut), ([40, 30, 20, 0], [0, 0, 20, 0]));
         assert_eq!(cut(&topology, &[0, 20]).cut, [0; 4]);
-        // Two routers of group 0 are apart from the other two: 2 x 2 of its cables, and 2 x 2 to other groups.
+        // Two routers of group 0 are separate from the other two: 2 x 2 of its cables, and 2 x 2 to other groups.
         assert_eq!(cut(&topology, &[0, 2, 20]).cut, [0, 4, 4, 0]);
     }
 

@@ -1,16 +1,16 @@
-//! The NIC: messages in, packets out.
+//! The NIC: divides messages into packets and injects them.
 //!
-//! Messages are served first come, first served. Packets enter a short queue in front of the terminal
-//! link, at most one per packet time and only while it has room; packet latency counts from the start
-//! on the link. The queue needs no events of its own: when a packet starts it is known when it had
-//! entered, at
+//! Messages are served first come, first served. Packets enter a short queue in front of the terminal link, at most one
+//! per packet time and only while it has room. Packet latency counts from the start on the link. The queue needs no
+//! events: when packet `k` starts, its entry time is known,
 //!
 //! ```text
 //! entered[k] = max(message queued, entered[k-1] + serialisation[k-1], sent[k - queue])
 //! ```
 //!
-//! Each traffic class has these queues for itself, and for each output of the node if that is asked for ([`send_queues`]); which
-//! of them sends is in [`choice`]. Class c of q queues has the channels c q up to (c + 1) q of the terminal link, one for each queue.
+//! Each traffic class has its own queues, optionally one per output of the node ([`send_queues`]); [`choice`] selects
+//! the queue that sends. With q queues per class, class c has channels c q up to (c + 1) q of the terminal link, one
+//! per queue.
 
 mod choice;
 mod flits;
@@ -21,12 +21,11 @@ mod throttle;
 pub use overflow::{HALT_QUEUE, Overflow};
 pub use send_queues::outputs;
 
-use crate::control::Waiter;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
+use crate::observe::{MessageDeparture, Observer, Transmission};
 use crate::router::pipelined::Pipelined;
 use crate::settings::{RouterModel, Switching};
-use crate::statistics::Transmission;
 use crate::{FabricEvent, Notice, Payload};
 use odonata_engine::{List, NIL, Rows, Store, Time};
 use odonata_topology::LinkClass;
@@ -34,7 +33,8 @@ use odonata_topology::LinkClass;
 /// Longest packet queue.
 pub(crate) const MOST_QUEUED: usize = 16;
 
-/// State of a NIC's sending side for one queue of one traffic class; its link's state is an [`OutPort`](crate::flow::OutPort).
+/// State of a NIC's sending side for one queue of one traffic class. The state of its link is an
+/// [`OutPort`](crate::flow::OutPort).
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct SourceQueue {
     /// Messages in order of arrival.
@@ -43,21 +43,20 @@ pub(crate) struct SourceQueue {
     pub(crate) unsent: u64,
     /// Earliest time at which the next packet can enter the packet queue.
     pub(crate) next_entry: Time,
-    /// When the last packets started on the link, a ring by packet number.
+    /// Start times of the last packets on the link, a ring by packet number.
     started: [Time; MOST_QUEUED],
-    /// The place of the next packet in the ring.
+    /// The position of the next packet in the ring.
     place: u8,
-    /// In front of a pipelined router: flits of the packet on the link that have not been sent, and the virtual channel
-    /// of the last one.
+    /// With a pipelined router: unsent flits of the packet on the link, and the virtual channel of the last one.
     pub(crate) flits: u16,
     pub(crate) vc: u8,
-    /// The message of that packet, if it has more packets; else [`NIL`].
+    /// The message of that packet, if it has more packets; otherwise [`NIL`].
     pub(crate) goes_on: u32,
-    /// Of the queues of its class, the one that sent last; kept with the first of them.
+    /// The queue of its class that sent last; stored in the first queue of the class.
     turn: u8,
-    /// Messages so far, of all classes; kept with the first.
+    /// Number of messages so far, over all classes; stored in the first queue.
     count: u32,
-    /// Those of them that wait here, wholly or in part, of all classes; kept with the first.
+    /// Number of messages that wait here, wholly or in part, over all classes; stored in the first queue.
     pub(crate) waiting: u32,
 }
 
@@ -83,9 +82,9 @@ pub(crate) struct Nics {
     /// One per NIC, traffic class and queue of the class.
     lanes: Store<SourceQueue>,
     classes: u8,
-    /// Queues of each class.
+    /// Queues per class.
     queues: u8,
-    /// When more messages than may came to wait at a NIC, and at which.
+    /// Times and nodes at which the bound on waiting messages was exceeded.
     overflows: Rows<Overflow>,
 }
 odonata_engine::journalled!(Nics { lanes, overflows });
@@ -101,14 +100,14 @@ impl Nics {
         }
     }
 
-    /// Bytes of a queue.
+    /// Bytes per queue.
     pub(crate) const OF_A_LANE: usize = size_of::<SourceQueue>();
 
     pub(crate) fn memory(&self) -> usize {
         self.lanes.memory()
     }
 
-    /// Queues of a NIC, of all classes: as many channels its link has, where routers do not work cycle by cycle.
+    /// Queues per NIC, over all classes: equal to the channels of its link unless routers are pipelined.
     #[inline(always)]
     fn lanes_of_a_nic(&self) -> u8 {
         self.classes * self.queues
@@ -120,7 +119,7 @@ impl Nics {
         nic * u32::from(self.lanes_of_a_nic()) + u32::from(channel)
     }
 
-    /// Fetches the first queue of `nic` into the cache.
+    /// Prefetches the first queue of `nic`.
     #[inline(always)]
     pub(crate) fn prefetch(&self, nic: u32) {
         self.lanes.prefetch(self.lane(nic, 0));
@@ -152,13 +151,10 @@ impl Nics {
     ) -> Option<Notice> {
         let m = *shared.messages.get(message);
         let nic = shared.flow.links.nic(m.source);
-        shared.stats.handed_over::<C, _>(&m, shared.setup.params.packet);
-        if shared.flow.is_blamed::<C>() {
-            let link = shared.flow.links.ports + nic;
-            shared
-                .flow
-                .join_output::<C>(link, (Waiter::Message(message), m.traffic), ctx.now());
-        }
+        let packet = shared.setup.params.packet;
+        shared.flow.observers.message_submitted::<C, _>(&m, packet);
+        let link = shared.flow.links.ports + nic;
+        shared.flow.message_waits::<C>(link, (message, m.traffic), ctx.now());
         let channel = self.channel::<C>(shared, (nic, m.target), shared.setup.params.classes.of(m.traffic));
         let lane = self.lane(nic, channel);
         let limit = match shared.congestion.is_on::<C>() && !shared.congestion.limits.is_empty(lane) {
@@ -208,7 +204,7 @@ impl Nics {
         nic: u32,
     ) -> Option<Notice> {
         if shared.classes.is_on::<C>() || shared.congestion.is_on::<C>() || self.has_choice::<C>() {
-            return self.serve_choosing(ctx, shared, nic);
+            return self.serve_choosing(&mut ctx.with_everything(), shared, nic);
         }
         let now = ctx.now();
         let number = shared.flow.links.ports + nic;
@@ -256,8 +252,9 @@ impl Nics {
         (cell.queue, cell.unsent) = (queue, unsent);
     }
 
-    /// Sends a packet of `message`, which is of traffic class `class`, on `channel`, and whether its flow is limited, now: of so many
-    /// bytes, in so many flits, being the first of so many bytes that are not sent. Returns when the link is free again.
+    /// Sends a packet of `message`, of traffic class `class`, on `channel` now. The arguments give whether congestion
+    /// control limits its flow, the packet's bytes and flits, and the unsent bytes of the message before it. Returns
+    /// when the link is free again.
     #[inline]
     pub(crate) fn send<C: HandlerContext>(
         &mut self,
@@ -272,7 +269,7 @@ impl Nics {
         let number = shared.flow.links.ports + nic;
         let link = shared.flow.link(number);
         let last = unsent == u64::from(bytes);
-        // A NIC that may not send as fast as its link can does so in whole packets.
+        // A NIC that is slower than its link spaces whole packets.
         let rate = C::EXTRAS.then(|| shared.setup.params.nic_rate(shared.flow.links.node(nic)));
         let slowed = rate
             .flatten()
@@ -294,15 +291,23 @@ impl Nics {
             Switching::StoreAndForward => tail_out,
         };
         let free_at = tail_out.max(Time(now.0 + 1)).max(now + slowed);
-        if shared.flow.is_blamed::<C>() {
-            let owner = shared.messages.get(message).traffic;
-            shared
-                .flow
-                .hold_nic::<C>((number, channel), (message, owner), (now, free_at), (last, limited));
-        }
+        let owner = shared.messages.get(message).traffic;
+        let port = *shared.flow.port(number);
+        shared.flow.observers.message_departs::<C>(&MessageDeparture {
+            link: number,
+            port: &port,
+            channel: link.first_vc + u32::from(channel),
+            message,
+            owner,
+            now,
+            until: free_at,
+            is_last: last,
+            is_limited: limited,
+        });
         shared.flow.set_awaits_credit::<C>(number, false);
-        shared.flow.edit_port::<C>(number).free_at = free_at;
-        shared.flow.claim::<C>(number, channel, flits);
+        let port = shared.flow.edit_port::<C>(number);
+        (port.free_at, port.holder) = (free_at, owner);
+        shared.flow.claim::<C>(number, channel, flits, now);
 
         let length = shared.setup.params.nic.queue as u8;
         let queued = shared.messages.get(message).queued;
@@ -314,8 +319,8 @@ impl Nics {
         let entered = queued.max(cell.next_entry).max(room_since);
         cell.next_entry = entered + serialisation;
         cell.started[place] = now;
-        // The packet queue was full from this packet's entry until the next start: that of the
-        // packet `length - 1` before it.
+        // The packet queue was full from this packet's entry until the next start: that of the packet `length - 1`
+        // before it.
         let full_until = cell.started[usize::from(following)];
         cell.place = following;
         if last {
@@ -328,14 +333,15 @@ impl Nics {
             bytes,
             busy: alone,
         };
-        shared.stats.transmitted::<C>(number, sent);
+        shared.flow.observers.nic_sends::<C>(number, sent);
         if full_until > entered {
-            shared.stats.stall_ended::<C>(number, entered, full_until);
-            shared.stats.stalled::<C>(number);
+            shared.flow.observers.port_resumes::<C>(number, entered, full_until);
+            shared.flow.observers.port_stalls::<C>(number);
         }
         let buffer = link.far
             + match self.has_choice::<C>() {
-                // All of the node's port: there may be more channels than the port has buffers, which only the port is known by.
+                // All channels of the node's port: there may be more channels than the port has buffers, and only the
+                // port identifies it.
                 true => u32::from(channel),
                 false => u32::from(class) * u32::from(shared.setup.vcs.width(LinkClass::Terminal)),
             };
@@ -346,9 +352,7 @@ impl Nics {
             (number, &link, buffer),
             (class, channel),
         );
-        if shared.flow.lost.is_on::<C>() {
-            shared.flow.lost.start::<C>(packet, message);
-        }
+        shared.flow.observers.packet_starts::<C>(packet, message);
         ctx.send(
             link.far_lp,
             head_out + link.latency + shared.setup.delay_before_routing,
@@ -357,9 +361,8 @@ impl Nics {
         free_at
     }
 
-    /// Schedules the wake-up at which the next packet of `nic` can go: when the link is free, or later if
-    /// the credits on the way come later. Spares an idle wake-up per packet of a NIC that waits for
-    /// its router.
+    /// Schedules the wake-up at which the next packet of `nic` can start: when the link is free, or when later credits
+    /// arrive. This saves an idle wake-up per packet of a NIC that waits for its router.
     fn wake_up_ahead<C: HandlerContext>(
         &mut self,
         ctx: &mut C,

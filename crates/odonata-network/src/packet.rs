@@ -1,55 +1,57 @@
-//! Packets.
+//! Packets and their flags.
 
 use crate::message::Message;
 use crate::routing::{Decision, Header};
 use odonata_engine::{NIL, Slot, Time};
 
-/// A packet on its way; one cache line.
+/// A packet in flight; one cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[repr(align(64))]
 pub(crate) struct Packet {
-    /// When it was created: its message by the host, and the packets of a message one after the other at the rate of the terminal
-    /// link. Whoever goes by age goes by this.
+    /// Creation time: of its message by the host; further packets of a message follow at the rate of the terminal link.
+    /// Age-based arbitration uses it.
     pub(crate) created: Time,
     /// When the packet started on the terminal link: the start of packet latency.
     pub(crate) injected: Time,
-    /// When its tail is in the buffer it is in or on the way to.
+    /// When its tail is in its present or next buffer.
     pub(crate) tail_in: Time,
     pub(crate) header: Header,
     pub(crate) message: u32,
     pub(crate) bytes: u32,
-    /// The input buffer (port and virtual channel) it is in or on the way to.
+    /// Its present or next input buffer (port and virtual channel).
     pub(crate) buffer: u32,
-    /// Next packet of the FIFO or of the queue of its input port that it is in (or of the free list).
+    /// Next packet of its FIFO or of the queue of its input port (or of the free list).
     pub(crate) next: u32,
-    /// Next packet that waits for the same output and virtual channel. On the way to an input-queued router the link that it comes
-    /// over, [`NIL`] if that is another part's. In pipelined routers the own number of the port of its [`Way`].
+    /// Next packet that waits for the same output and virtual channel. In flight to an input-queued router: the link
+    /// that it arrives over, [`NIL`] if that belongs to another part. In pipelined routers: the local number of the
+    /// port of its [`Way`].
     pub(crate) next_waiting: u32,
     pub(crate) traffic: u16,
-    /// Virtual channel of that buffer, as its sender counts them. In pipelined routers the level of its [`Way`].
+    /// Virtual channel of that buffer, as numbered by its sender. In pipelined routers: the level of its [`Way`].
     pub(crate) vc: u8,
     /// Its traffic class.
     pub(crate) class: u8,
     pub(crate) flags: PacketFlags,
     /// Routers visited.
     pub(crate) hops: u16,
-    /// On what terms it waits for a virtual channel.
+    /// The terms on which it waits for a virtual channel.
     pub(crate) terms: VcTerms,
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
-/// Where a packet that has been routed goes from a pipelined router, while it waits behind others in its buffer.
+/// The route of a packet in a pipelined router, stored while it waits behind others in its buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
-    /// Own number of the port.
+    /// Local number of the port.
     pub(crate) port: u32,
     pub(crate) level: u8,
     pub(crate) terms: VcTerms,
 }
 
 impl Packet {
-    /// In the books of what arrives: a message, or `bytes` of it, that goes without packets and passes no router.
+    /// Represents, for delivery statistics, a message or `bytes` of it that travels without packets and passes no
+    /// router.
     pub(crate) fn of_message<P>(message: &Message<P>, bytes: u32) -> Packet {
         Packet {
             created: message.created,
@@ -70,13 +72,13 @@ impl Packet {
         }
     }
 
-    /// Keeps the way for when the packet is at the front.
+    /// Stores the route until the packet is at the front.
     #[inline]
     pub(crate) fn keep_way(&mut self, way: Way) {
         (self.next_waiting, self.vc, self.terms) = (way.port, way.level, way.terms);
     }
 
-    /// The way that was kept.
+    /// The stored route.
     #[inline]
     pub(crate) fn kept_way(&self) -> Way {
         Way {
@@ -87,20 +89,20 @@ impl Packet {
     }
 }
 
-/// What is known of a packet, in bits.
+/// Flags of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct PacketFlags(u8);
 
 impl PacketFlags {
     const MARKED: u8 = 1;
-    const BOOKED: u8 = 2;
+    const SAMPLED: u8 = 2;
 
-    /// Of a packet whose waits are `booked`, if waits are.
-    pub(crate) const fn new(booked: bool) -> PacketFlags {
-        PacketFlags(if booked { Self::BOOKED } else { 0 })
+    /// The flags of a new packet; `is_sampled`: its waits are recorded.
+    pub(crate) const fn new(is_sampled: bool) -> PacketFlags {
+        PacketFlags(if is_sampled { Self::SAMPLED } else { 0 })
     }
 
-    /// A port has marked it as one that met congestion.
+    /// Whether a port has marked it because of congestion.
     pub(crate) fn is_marked(self) -> bool {
         self.0 & Self::MARKED != 0
     }
@@ -109,24 +111,24 @@ impl PacketFlags {
         self.0 |= Self::MARKED;
     }
 
-    /// Its waits are booked.
+    /// Whether its waits at routers are recorded.
     #[inline(always)]
-    pub(crate) fn is_booked(self) -> bool {
-        self.0 & Self::BOOKED != 0
+    pub(crate) fn is_sampled(self) -> bool {
+        self.0 & Self::SAMPLED != 0
     }
 
-    /// As a byte, for other parts.
+    /// The flags as a byte, for other parts.
     pub(crate) fn byte(self) -> u8 {
         self.0
     }
 
-    /// That of a byte; `None` if it is not one of these.
+    /// The flags of a byte; `None` if it is invalid.
     pub(crate) fn of_byte(byte: u8) -> Option<PacketFlags> {
-        (byte & !(Self::MARKED | Self::BOOKED) == 0).then_some(PacketFlags(byte))
+        (byte & !(Self::MARKED | Self::SAMPLED) == 0).then_some(PacketFlags(byte))
     }
 }
 
-/// On what terms a packet waits for an output virtual channel.
+/// The terms on which a packet waits for an output virtual channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct VcTerms(u8);
 
@@ -139,14 +141,14 @@ impl VcTerms {
         VcTerms(Self::REROUTE * u8::from(decision.retry) + Self::BUBBLE * u8::from(decision.spare))
     }
 
-    /// It does not wait for room there: it is decided upon again ([`Decision::retry`]).
+    /// It does not wait for room but is routed again ([`Decision::retry`]).
     #[inline]
     pub(crate) fn reroutes(self) -> bool {
         self.0 & Self::REROUTE != 0
     }
 
-    /// It needs a bubble behind it: room for one more full packet ([`Decision::spare`]; bubble flow control, V. Puente et al.,
-    /// ICPP 1999).
+    /// It needs a bubble behind it: room for one more full packet ([`Decision::spare`]; bubble flow control, V. Puente
+    /// et al., ICPP 1999).
     #[inline]
     pub(crate) fn bubble(self) -> bool {
         self.0 & Self::BUBBLE != 0

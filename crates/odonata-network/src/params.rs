@@ -1,10 +1,10 @@
-//! What a fabric is built from.
+//! The parameters of a fabric.
 
 use std::sync::Arc;
 
 use odonata_engine::Time;
 use odonata_topology::LinkClass;
-use odonata_units::Bandwidth;
+use odonata_units::{Bandwidth, mix64};
 
 use crate::LogGp;
 use crate::flow::VcRanges;
@@ -16,23 +16,23 @@ use crate::settings::{
 /// Virtual channels of each link class, by [`LinkClass`] number.
 pub type VirtualChannels = [u8; LinkClass::COUNT];
 
-/// When a packet leaves its minimal path for another one. Loads are bytes waiting for a port or on their way through it,
-/// m on the minimal and o on the other path; h are the hops of either, 1 unless [`hops`](Self::hops).
+/// The rule by which a packet leaves its minimal path. Loads are bytes that wait for a port or are in flight from it, m
+/// on the minimal and o on the other path; h are the hops of each path, 1 unless [`hops`](Self::hops).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Detour {
-    /// How the two are compared.
+    /// How the loads are compared.
     pub rule: Comparison,
     /// T, bytes.
     pub threshold: u64,
     /// b.
     pub bias: f64,
-    /// Whether loads count times the hops of their path (UGAL: Singh, "Load-balanced routing in interconnection
+    /// Whether loads are multiplied by the hops of their path (UGAL: Singh, "Load-balanced routing in interconnection
     /// networks", 2005).
     pub hops: bool,
 }
 
 impl Default for Detour {
-    /// To the path with less than half the load.
+    /// The path with less than half the load.
     fn default() -> Self {
         Detour {
             rule: Comparison::Both,
@@ -59,38 +59,39 @@ impl Detour {
     }
 }
 
-/// Which loads a router knows when it decides over its ports ([`routers_of_a_group`] says on which networks it can know
-/// more than its own). Loads are bytes as in [`Detour`].
+/// Which loads a router knows when it chooses among its ports ([`routers_of_a_group`] gives the networks on which it
+/// can know more than its own). Loads are bytes as in [`Detour`].
 ///
 /// [`routers_of_a_group`]: crate::routing::Routing::routers_of_a_group
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Knowledge {
-    /// Those of its own ports (UGAL-L).
+    /// The loads of its own ports (UGAL-L).
     #[default]
     Local,
-    /// Those of all global ports of its group as well: a path that goes over one of them has its load in addition to that
-    /// of its first port (UGAL-G: J. Kim, W. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly
-    /// topology", ISCA 2008; there at once, here as published).
+    /// Also the loads of all global ports of its group: a path through one of them has its load in addition to that of
+    /// its first port (UGAL-G: J. Kim, W. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly
+    /// topology", ISCA 2008; there without delay, here as published).
     Global {
-        /// How they become known.
+        /// How loads are published.
         broadcast: Broadcast,
     },
-    /// Whether each global port of the group is congested, a bit: a packet whose minimal path goes over a congested one
-    /// leaves it; for others the router's own ports decide (piggybacking: N. Jiang, J. Kim, W. Dally, "Indirect adaptive
-    /// routing on large scale interconnection networks", ISCA 2009). A port with load q is congested if q > T and
-    /// q > f m, with m the mean load of its router's global ports.
+    /// Also one bit for each global port of its group, whether it is congested: a packet whose minimal path uses a
+    /// congested port leaves it; for others the router's own ports decide (piggybacking: N. Jiang, J. Kim, W. Dally,
+    /// "Indirect adaptive routing on large scale interconnection networks", ISCA 2009). A port with load q is congested
+    /// if q > T and q > f m, with m the mean load of its router's global ports.
     Piggyback {
-        /// How it becomes known.
+        /// How it is published.
         broadcast: Broadcast,
-        /// f. With n ports the load of one is at most n times their mean: a factor of n or more lets none be congested.
+        /// f. With n ports the load of one is at most n times their mean: a factor of n or more marks none as
+        /// congested.
         factor: f64,
-        /// T, bytes. What a link has on its way at full rate counts as load, and is no congestion.
+        /// T, bytes. The load in flight on a link at full rate is not congestion.
         threshold: u64,
     },
 }
 
 impl Knowledge {
-    /// How more than a router's own loads becomes known, if it does.
+    /// How loads of other routers are published, if they are.
     pub fn broadcast(&self) -> Option<Broadcast> {
         match *self {
             Knowledge::Local => None,
@@ -99,12 +100,12 @@ impl Knowledge {
     }
 }
 
-/// How routers tell the others of their group about their ports.
+/// How routers publish the loads of their ports to their group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Broadcast {
-    /// A router publishes at multiples of this time, if something has changed; positive.
+    /// A router publishes changes at multiples of this time; positive.
     pub interval: Time,
-    /// From then until the group knows it; positive.
+    /// Delay until the group knows them; positive.
     pub delay: Time,
 }
 
@@ -115,12 +116,12 @@ pub const MOST_CLASSES: u8 = 8;
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrafficClasses {
     list: Vec<TrafficClass>,
-    /// The class of each traffic; those that are missing have the first.
+    /// The class of each traffic; traffics without an entry have the first class.
     of: Vec<u8>,
 }
 
 impl Default for TrafficClasses {
-    /// One for all.
+    /// One class for all traffic.
     fn default() -> Self {
         TrafficClasses {
             list: vec![TrafficClass::default()],
@@ -130,7 +131,7 @@ impl Default for TrafficClasses {
 }
 
 impl TrafficClasses {
-    /// The classes of `list`, and that of each traffic, by its number; traffic that is not named has the first.
+    /// The classes of `list`, and the class of each traffic, by its number; traffics without an entry have the first.
     ///
     /// # Errors
     /// There are not 1 to [`MOST_CLASSES`] classes, a share is not between 0.001 and 1, or a class does not exist.
@@ -150,12 +151,12 @@ impl TrafficClasses {
         Ok(TrafficClasses { list, of })
     }
 
-    /// How many there are.
+    /// Number of classes.
     pub fn count(&self) -> u8 {
         self.list.len() as u8
     }
 
-    /// All of them.
+    /// All classes.
     pub fn list(&self) -> &[TrafficClass] {
         &self.list
     }
@@ -167,33 +168,33 @@ impl TrafficClasses {
     }
 }
 
-/// What a run adds to the settings of its network.
+/// Parameters of a run, in addition to the settings of its network.
 #[derive(Clone, Debug)]
 pub struct RunParams {
-    /// How messages go.
+    /// The fidelity of messages.
     pub fidelities: Fidelities,
-    /// The traffic classes, and which traffic is of which.
+    /// The traffic classes, and the class of each traffic.
     pub classes: TrafficClasses,
-    /// Number of (job, MPI or I/O) kinds of traffic to keep statistics for.
+    /// Number of traffics (a job's MPI or I/O) in the statistics.
     pub traffics: u16,
-    /// Interval of the time series, if one is wanted.
+    /// Interval of the time series, if there is one.
     pub series: Option<Time>,
-    /// Whether every wait of a packet is charged to whoever it waited for.
+    /// Whether every wait of a packet is charged to its culprit.
     pub blame: bool,
-    /// Of how many packets one is drawn whose waits at routers are charged, that many times.
+    /// Sampling factor: the waits at routers of one in this many packets are charged, multiplied by it.
     pub blame_sampling: u32,
-    /// Whether messages say what they have lost on their way ([`NetworkParams::lost_time`]).
+    /// Whether messages carry their losses ([`NetworkParams::lost_time`]).
     pub lost_time: bool,
-    /// Whether they say where, too.
+    /// Whether losses include their place.
     pub lost_places: bool,
     /// Seed of the routing's random choices.
     pub seed: u64,
 }
 
-/// A fabric's parameters: derived from the resolved tables `network` and `nic`, and from the run.
+/// A fabric's parameters, derived from the resolved tables `network` and `nic`, and from the run.
 ///
-/// Not these tables themselves, because routers ask for some of these values at every event: here they are plain numbers
-/// side by side, where a table has texts, lists, keys without value, and keys that together say one thing
+/// The tables themselves are not used at runtime, because routers read some of these values at every event: here they
+/// are adjacent plain numbers, while a table has texts, lists, unset keys, and groups of keys with one meaning
 /// ([`Detour`], [`Knowledge`]).
 #[derive(Clone, Debug)]
 pub struct NetworkParams {
@@ -203,66 +204,67 @@ pub struct NetworkParams {
     pub flit: u64,
     /// How a packet crosses a router.
     pub switching: Switching,
-    /// Where packets wait.
+    /// Where packets wait in a router.
     pub router: RouterModel,
-    /// Which of them compete, in an input-queued router.
+    /// Which packets compete for outputs in an input-queued router.
     pub input_queues: InputQueues,
     /// Which of several packets an output takes.
     pub arbitration: Arbitration,
-    /// Latency of a router's pipeline; it limits no rate. Pipelined routers have their own.
+    /// Latency of a router's pipeline; it does not limit throughput. Pipelined routers use `pipeline`.
     pub router_delay: Time,
     /// The stages of pipelined routers.
     pub pipeline: Pipeline,
-    /// Their clock: the length of a cycle.
+    /// The cycle time of pipelined routers.
     pub clock: Time,
     /// Links by [`LinkClass`] number.
     pub links: [Link; LinkClass::COUNT],
     /// The NICs.
     pub nic: Nic,
-    /// What the interface of each node of the machine sends at most, where classes of nodes differ; else it is `nic.rate`.
+    /// Highest send rate of each node's interface, if classes of nodes differ; otherwise `nic.rate` applies.
     pub nic_rates: Option<Arc<[Option<Bandwidth>]>>,
-    /// When packets leave their minimal path, under adaptive routing.
+    /// The rule of adaptive routing by which packets leave their minimal path.
     pub detour: Detour,
-    /// Which loads routers know then.
+    /// The loads that routers know for it.
     pub knowledge: Knowledge,
-    /// The traffic classes. More than one: input-queued routers only.
+    /// The traffic classes. More than one: not with output-queued routers.
     pub classes: TrafficClasses,
-    /// Congestion control between the ends of the network.
+    /// End-to-end congestion control.
     pub congestion: CongestionControl,
-    /// Number of (job, MPI or I/O) kinds of traffic to keep statistics for.
+    /// Number of traffics (a job's MPI or I/O) in the statistics.
     pub traffics: u16,
-    /// Interval of the time series, if one is wanted.
+    /// Interval of the time series, if there is one.
     pub series: Option<Time>,
-    /// Whether every wait of a packet is charged to whoever it waited for.
+    /// Whether every wait of a packet is charged to its culprit.
     pub blame: bool,
-    /// Of how many packets one is drawn whose waits at routers are charged, that many times; 1: all. Not where routers are pipelined.
+    /// Sampling factor: the waits at routers of one in this many packets are charged, multiplied by it; 1: all. Not
+    /// with pipelined routers.
     pub blame_sampling: u32,
-    /// Whether messages say what they have lost on their way; only where waits are charged.
+    /// Whether messages carry their losses; requires blame.
     pub lost_time: bool,
-    /// Whether they say where, too.
+    /// Whether losses include their place.
     pub lost_places: bool,
     /// Seed of the routing's random choices.
     pub seed: u64,
-    /// How messages go.
+    /// The fidelity of messages.
     pub fidelities: Fidelities,
-    /// The parameters of those that go by the LogGP model, if any do.
+    /// The parameters of the LogGP model, if messages use it.
     pub analytic: Option<LogGp>,
-    /// How often packets and flows hear of each other, where there are both; positive. Not with pipelined routers, traffic classes or congestion
-    /// control.
+    /// Interval at which packets and flows exchange loads, if both exist; positive. Not with pipelined routers, traffic
+    /// classes or congestion control.
     pub coupling_interval: Option<Time>,
 }
 
-/// How messages go: all alike, or by traffic.
+/// The fidelity of messages: the same for all, or by traffic.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fidelities {
-    /// All alike.
+    /// The same for all.
     Same(Fidelity),
     /// By traffic.
     Of(Arc<[Fidelity]>),
 }
 
 impl Fidelities {
-    /// How messages of `traffic` go.
+    /// The fidelity of messages of `traffic`.
     #[inline]
     pub fn of(&self, traffic: crate::Traffic) -> Fidelity {
         match self {
@@ -271,7 +273,7 @@ impl Fidelities {
         }
     }
 
-    /// Whether some go like this.
+    /// Whether some messages have this fidelity.
     pub fn has(&self, fidelity: Fidelity) -> bool {
         match self {
             Fidelities::Same(same) => *same == fidelity,
@@ -281,7 +283,7 @@ impl Fidelities {
 }
 
 impl NetworkParams {
-    /// What the interface of `node` sends at most, if less than its link can.
+    /// Highest send rate of `node`'s interface, if less than the bandwidth of its link.
     #[inline(always)]
     pub(crate) fn nic_rate(&self, node: u32) -> Option<Bandwidth> {
         match &self.nic_rates {
@@ -290,12 +292,23 @@ impl NetworkParams {
         }
     }
 
-    /// Whether some interface may not send as fast as its link can.
+    /// Whether the waits of the packet that node `source` sends at `start` are recorded; a node starts one packet at a
+    /// time.
+    #[inline]
+    pub(crate) fn samples(&self, source: u32, start: Time) -> bool {
+        self.blame
+            && (self.blame_sampling == 1 || {
+                let random = mix64(mix64(u64::from(source)) ^ start.0) >> 32;
+                (random * u64::from(self.blame_sampling)) >> 32 == 0
+            })
+    }
+
+    /// Whether some interface is slower than its link.
     pub(crate) fn limits_nics(&self) -> bool {
         self.nic.rate.is_some() || self.nic_rates.is_some()
     }
 
-    /// Of a network whose settings are resolved.
+    /// The parameters of a network with resolved settings.
     pub fn new(network: &Network, nic: &Nic, run: RunParams) -> NetworkParams {
         let RunParams {
             fidelities,
@@ -317,7 +330,7 @@ impl NetworkParams {
             arbitration: network.arbitration,
             router_delay: network.router_delay,
             pipeline: network.pipeline,
-            // Where there is none nobody asks for it.
+            // Without a clock the value is unused.
             clock: network.clock.map_or(Time::from_ns(1), |clock| Time(clock.ps() as u64)),
             links: LinkClass::ALL.map(|class| *network.links.of(class)),
             nic: nic.clone(),
@@ -349,8 +362,8 @@ impl NetworkParams {
         &self.links[class as usize]
     }
 
-    /// What the pipeline of a router adds to a link's latency before it is noticed that a packet has come: nothing where
-    /// pipelines are worked off cycle by cycle.
+    /// The router pipeline's addition to a link's latency before the arrival of a packet is handled; zero for pipelined
+    /// routers, which process their stages cycle by cycle.
     pub fn routing_delay(&self) -> Time {
         match self.router {
             RouterModel::Pipelined => Time::ZERO,
@@ -358,7 +371,7 @@ impl NetworkParams {
         }
     }
 
-    /// What a router adds to the time of a packet that waits for nothing: its pipeline.
+    /// Latency of a router at zero load.
     pub(crate) fn router_latency(&self) -> Time {
         match self.router {
             RouterModel::Pipelined => Time(self.clock.0 * u64::from(self.pipeline.stages())),
@@ -366,7 +379,7 @@ impl NetworkParams {
         }
     }
 
-    /// Whether a packet takes any channel of its level, of several the one with the most room.
+    /// Whether a packet takes any channel of its level, and among several the one with the most room.
     pub(crate) fn takes_any_channel(&self, vcs: &VcRanges) -> bool {
         vcs.are_several() && self.arbitration != Arbitration::FirstCome
     }
@@ -374,7 +387,7 @@ impl NetworkParams {
     /// Flits of a packet of `bytes` (at least one: the header).
     #[inline]
     pub fn flits(&self, bytes: u64) -> u64 {
-        // Where packets are single flits nobody has to divide.
+        // Packets of one flit need no division.
         if bytes <= self.flit {
             return 1;
         }

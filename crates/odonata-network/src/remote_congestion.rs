@@ -1,7 +1,7 @@
-//! The remote congestion table: what routers know of the global ports of the other routers of their group.
+//! The remote congestion table: the loads of other routers' global ports in a group.
 //!
-//! Every router publishes what there is to say of each of its global ports: its load ([`Knowledge::Global`]), or whether
-//! it is congested ([`Knowledge::Piggyback`]). Nothing of it is known for free:
+//! Every router publishes for each of its global ports the load ([`Knowledge::Global`]), or whether it is congested
+//! ([`Knowledge::Piggyback`]). Publication takes time:
 //!
 //! ```text
 //!   (k-1) I                  k I          k I + 1 ps + delay
@@ -9,17 +9,16 @@
 //!      loads change ...        ^ published     ^ known to the group
 //! ```
 //!
-//! - A router publishes a picosecond after each multiple of the interval up to which one of its loads has changed, and says
-//!   only what is not as it was last published. Loads change when a packet comes and when a credit counts; where neither
-//!   happens there is no event, so that an idle network comes to its end, and so does one that stands still.
-//! - A publication counts the packets that came before its instant, and the credits that count by then: nothing that depends
-//!   on which of the instant's events came first. So one that was not needed has nothing to say.
-//! - What is published counts from its time on, for every event of that instant, as credits do. It costs its readers no
-//!   event: they look at what is known by now, or, in a cycle of a pipelined router, at what was known when the cycle began.
-//!   What is older than that, and only that, is forgotten. All routers of a group get to know the same at the same time, so
-//!   that a part keeps it once for all of its own.
-//! - Routers of other parts are told by value ([`RemoteLoad`]): one update per router that has nodes, as
-//!   nobody here knows where the other parts begin. A part takes the first and ignores the rest.
+//! - A router publishes a picosecond after each multiple of the interval up to which one of its loads has changed, and
+//!   only changes. Loads change when a packet arrives and when a credit counts; without these there is no event, so
+//!   events end in an idle or halted network.
+//! - A publication counts the packets that arrived before its instant, and the credits that count by then. It does not
+//!   depend on the order of events at one instant. So a superfluous publication is empty.
+//! - A published value counts from its time on, for every event of that instant, as credits do. It costs its readers no
+//!   event: they read the value known now, or, in a cycle of a pipelined router, at the beginning of the cycle. Only
+//!   older values are removed. All routers of a group know a value at the same time, so a part stores it once.
+//! - Routers of other parts receive values ([`RemoteLoad`]): one update per router that has nodes, because the bounds
+//!   of other parts are unknown here. A part takes the first update and ignores the rest.
 
 use crate::FabricEvent;
 use crate::boundary::{RemoteLoad, RemoteUpdate};
@@ -36,22 +35,22 @@ use std::ops::Range;
 /// The id of a router's publications among its wake-ups: before the cycles of pipelined routers.
 const PUBLISH: u32 = 0xefff_ffff;
 
-/// Follows the oldest report of a port that is kept, where there were others before it.
+/// Link of the oldest stored report of a port, if earlier ones were removed.
 const FORGOTTEN: u32 = NIL - 1;
 
-/// Whether there is a report in this place of a list.
+/// Whether this link of a list leads to a report.
 #[inline]
 fn is_kept(at: u32) -> bool {
     at < FORGOTTEN
 }
 
-/// What is known of a port from `due` on.
+/// The value of a port from `due` on.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Report {
     due: Time,
-    /// Flits; or 1 for a congested port, else 0.
+    /// Flits of load; or 1 for a congested port, otherwise 0.
     value: u32,
-    /// The one before, [`FORGOTTEN`], or [`NIL`] if this is the first of all.
+    /// The previous report, [`FORGOTTEN`], or [`NIL`] if this is the first of all.
     older: u32,
 }
 
@@ -66,35 +65,35 @@ impl Slot for Report {
     }
 }
 
-/// What has come to a port at an instant, and does not count for those who publish at it.
+/// The flits that have arrived for a port at an instant; publications of that instant exclude them.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Fresh {
     at: Time,
     flits: u32,
 }
 
-/// What the routers of a part have published, and those of other parts in the groups that the part has routers of.
-/// Empty where nobody has a use for it.
+/// The published loads of the routers of a part, and of those of other parts in the same groups. Empty if the loads are
+/// not used.
 #[derive(Debug)]
 pub(crate) struct RemoteCongestion {
     knowledge: Knowledge,
     interval: Time,
     delay: Time,
-    /// How far back from its event a router may ask.
+    /// How far back from its event a router may read.
     reach: Time,
     routers_of_a_group: u32,
-    /// The routers of the part, and the machine's number of the first port of the first group.
+    /// The routers of the part, and the number in the machine of the first port of the first group.
     routers: Range<u32>,
     first_port: u32,
     /// Per port of the groups its newest report.
     newest: Store<u32>,
     reports: Pool<Report>,
-    /// Per router of the part when it publishes next, if that lies in the future.
+    /// Per router of the part its next publication, if that lies in the future.
     next: Store<Time>,
-    /// Per own router port what came last; empty where routers are pipelined, whose flits leave in cycles, and those come after
-    /// the publications of their instant.
+    /// Per local router port the last arrival; empty with pipelined routers, whose flits leave in cycles, after the
+    /// publications of their instant.
     fresh: Store<Fresh>,
-    /// The global ports that lead somewhere, by own number, router by router, and where those of each router begin.
+    /// The global ports with a cable, by local number, router by router, and the start of each router's ports.
     ports: Vec<u32>,
     begins: Vec<u32>,
     /// Routers with nodes in other parts: of the first group of this part, and of its last one.
@@ -145,7 +144,7 @@ impl RemoteCongestion {
         table.knowledge = params.knowledge;
         (table.interval, table.delay) = (broadcast.interval, broadcast.delay);
         if params.router == RouterModel::Pipelined {
-            // Whoever comes in during a cycle is routed when the next one is worked off.
+            // A packet that arrives during a cycle is routed when the next cycle is processed.
             table.reach = params.clock + LAG;
         }
         table.routers_of_a_group = size;
@@ -181,18 +180,18 @@ impl RemoteCongestion {
         self.newest.memory() + self.reports.memory() + self.next.memory() + self.fresh.memory()
     }
 
-    /// Whether anything is known of ports of other routers.
+    /// Whether loads of other routers' ports are known.
     #[inline(always)]
     pub(crate) fn is_on<U: Uses>(&self) -> bool {
         U::EXTRAS && !self.next.is_empty()
     }
 
-    /// The group size and the delay with which routers of a group tell each other something, if they do.
+    /// The group size and the delay of published loads, if there are any.
     pub(crate) fn groups(&self) -> Option<(u32, Time)> {
         self.is_on::<Plain>().then_some((self.routers_of_a_group, self.delay))
     }
 
-    /// How congestion is told from load, if it is congestion that is known.
+    /// The criterion of congestion, if congestion is published.
     #[inline]
     fn congestion(&self) -> Option<(f64, u64)> {
         match self.knowledge {
@@ -201,7 +200,7 @@ impl RemoteCongestion {
         }
     }
 
-    /// Flits of load that are known of router port `port` of the machine at `now`; 0 unless loads are published.
+    /// Known load in flits of router port `port` of the machine at `now`; 0 unless loads are published.
     #[inline]
     pub(crate) fn load(&self, port: u32, now: Time) -> u32 {
         match self.knowledge {
@@ -216,7 +215,7 @@ impl RemoteCongestion {
         matches!(self.knowledge, Knowledge::Piggyback { .. }) && self.known(port, now) != 0
     }
 
-    /// Whether the own router port `port` is congested at `now`.
+    /// Whether the local router port `port` is congested at `now`.
     pub(crate) fn is_own_congested<M: Uses>(&self, flow: &mut Flow, port: u32, flit: u64, now: Time) -> bool {
         let link = flow.link(port);
         if link.class != LinkClass::Global || self.congestion().is_none() {
@@ -228,14 +227,14 @@ impl RemoteCongestion {
         self.exceeds(load, mean, flit)
     }
 
-    /// Whether a load of so many flits is more than the mean allows.
+    /// Whether a load of `load` flits exceeds the mean by the factor.
     #[inline]
     fn exceeds(&self, load: u32, mean: f64, flit: u64) -> bool {
         (self.congestion())
             .is_some_and(|(factor, threshold)| u64::from(load) * flit > threshold && f64::from(load) > factor * mean)
     }
 
-    /// The mean load of the global ports of `router`, in flits, each of which has a `load`.
+    /// The mean load of the global ports of `router` in flits; `load` gives that of each port.
     fn mean_load(&self, router: u32, mut load: impl FnMut(u32) -> u32) -> f64 {
         let places = self.places(router);
         let count = places.len().max(1) as f64;
@@ -243,8 +242,8 @@ impl RemoteCongestion {
         sum as f64 / count
     }
 
-    /// The load of the own port `port` as whoever publishes at `now` has it. Credits of this instant are only looked at: a cycle of
-    /// the same instant must not find them counted.
+    /// The load of the local port `port` for a publication at `now`. Credits of this instant are included without
+    /// counting them: a cycle of the same instant must not find them counted.
     fn load_to_publish<M: Uses>(&self, flow: &mut Flow, port: u32, now: Time) -> u32 {
         let load = flow.load::<M>(port, now - Time(1)) - flow.due_flits(port, now);
         match self.fresh.is_empty() {
@@ -257,7 +256,7 @@ impl RemoteCongestion {
         }
     }
 
-    /// So many flits come to the own port `port` now.
+    /// `flits` flits arrive for the local port `port` now.
     #[inline]
     fn note_fresh<M: Uses>(&mut self, port: u32, flits: u32, now: Time) {
         if self.fresh.is_empty() {
@@ -270,14 +269,14 @@ impl RemoteCongestion {
         fresh.flits += flits;
     }
 
-    /// Where the global ports of `router` are.
+    /// The range of the global ports of `router` in `ports`.
     #[inline]
     fn places(&self, router: u32) -> Range<usize> {
         let own = (router - self.routers.start) as usize;
         self.begins[own] as usize..self.begins[own + 1] as usize
     }
 
-    /// The latest report of `port` that counts at `now`. Changes nothing: how often somebody asks is of no account.
+    /// The latest report of `port` that counts at `now`. Changes no state, so the number of reads does not matter.
     #[inline]
     fn known(&self, port: u32, now: Time) -> u32 {
         let mut at = *self.newest.get(port - self.first_port);
@@ -292,7 +291,7 @@ impl RemoteCongestion {
         0
     }
 
-    /// What was published last of `port`.
+    /// The last published value of `port`.
     #[inline]
     fn published(&self, port: u32) -> u32 {
         match *self.newest.get(port - self.first_port) {
@@ -301,12 +300,12 @@ impl RemoteCongestion {
         }
     }
 
-    /// `value` is known of `port` from `due` on. Forgets what nobody can ask for any more when all events before `handled_before` are
-    /// handled: the next one may be a cycle, which asks for what was known when it began.
+    /// Sets the value of `port` from `due` on. Removes reports that no reader needs once all events before
+    /// `handled_before` are handled: the next event may be a cycle, which reads the values at its beginning.
     pub(crate) fn record<M: Uses>(&mut self, port: u32, due: Time, value: u32, handled_before: Time) {
         let asked = handled_before.saturating_sub(self.reach);
         let place = port - self.first_port;
-        // Updates may come in any order: those that count later stand before it.
+        // Updates may arrive in any order: later ones precede it in the list.
         let mut later = NIL;
         let mut at = *self.newest.get(place);
         while is_kept(at) && self.reports.get(at).due > due {
@@ -338,7 +337,7 @@ impl RemoteCongestion {
         }
     }
 
-    /// A load of `router` changes after `at`, now or later: asks for the first publication after it.
+    /// A load of `router` changes after `at`, now or later: schedules the first publication after it.
     #[inline]
     fn wake_up<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, at: Time) {
         let own = router - self.routers.start;
@@ -357,7 +356,7 @@ impl RemoteCongestion {
 }
 
 impl RemoteCongestion {
-    /// So many flits join the load of the own router port `port` now: they count for who publishes later.
+    /// `flits` flits join the load of the local router port `port` now: they count in later publications.
     #[inline(always)]
     pub(crate) fn load_grows<C: HandlerContext>(&mut self, ctx: &mut C, links: &Links, port: u32, flits: u32) {
         if self.is_on::<C>() {
@@ -369,7 +368,7 @@ impl RemoteCongestion {
         }
     }
 
-    /// A credit of the own router port `port` will count from `due` on: for who publishes then, or later.
+    /// A credit of the local router port `port` will count from `due`: in publications at that time or later.
     #[inline(always)]
     pub(crate) fn load_falls<C: HandlerContext>(&mut self, ctx: &mut C, links: &Links, port: u32, due: Time) {
         if self.is_on::<C>() {
@@ -380,8 +379,8 @@ impl RemoteCongestion {
         }
     }
 
-    /// `router` publishes what has changed since it last did, for routers of other parts in `updates`. A flit has so many
-    /// bytes.
+    /// `router` publishes its changes since the last publication; `updates` receives those for other parts. `flit` is
+    /// the bytes per flit.
     pub(crate) fn publish<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -418,7 +417,7 @@ impl RemoteCongestion {
         }
     }
 
-    /// Tells the routers of the group of `router` that are in other parts.
+    /// Sends a load to the routers of the group of `router` that are in other parts.
     fn tell_other_parts(&self, updates: &mut Vec<(u32, Time, RemoteUpdate)>, router: u32, due: Time, load: RemoteLoad) {
         let (size, routers) = (self.routers_of_a_group, &self.routers);
         let group = router / size;
@@ -482,7 +481,7 @@ mod tests {
         }
     }
 
-    /// A cycle asks for what was known when it began, [`LAG`] before its event, whatever is posted in between.
+    /// A cycle reads the values at its beginning, [`LAG`] before its event, whatever is published in between.
     #[test]
     fn what_a_cycle_of_the_same_instant_asks_for_is_kept() {
         let mut table = table();

@@ -1,22 +1,22 @@
-//! Route computation: what a routing sees of a router, and what it decides upon a packet.
+//! Route computation: the view that a routing has of a router, and its decision for a packet.
 
 use crate::Payload;
 use crate::fabric::{Setup, Shared};
 use crate::features::Uses;
-use crate::flow::Flow;
+use crate::flow::{CountCredits, Flow};
 use crate::packet::{Packet, VcTerms};
 use crate::remote_congestion::RemoteCongestion;
 use crate::router::VcAvailability;
 use crate::routing::{Choice, Decision, Header, NOWHERE, Path, Routing};
 use crate::settings::Arbitration;
 use odonata_engine::random::Purpose;
-use odonata_engine::{RangeStore, Stream, Time};
+use odonata_engine::{Plain, RangeStore, Speculative, Stream, Time};
 use odonata_topology::LinkClass;
 use odonata_units::SplitMix64;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The routing, and the random streams that its choices draw from, one per router.
+/// The routing, and one random stream per router for its choices.
 #[derive(Debug)]
 pub(crate) struct RouteComputation {
     pub(crate) routing: Arc<Routing>,
@@ -33,7 +33,7 @@ impl RouteComputation {
         }
     }
 
-    /// The logical process that node `node` belongs to.
+    /// The logical process of node `node`.
     #[inline]
     pub(crate) fn process_of(&self, node: u32) -> u32 {
         self.routing.topology().node_router(node)
@@ -49,16 +49,17 @@ struct View<'a, M, A> {
     available: &'a A,
     router: u32,
     now: Time,
-    /// Flits of the packet that is decided upon.
+    /// Flits of the packet to route.
     flits: u32,
     /// Its traffic class.
     class: u8,
     repeatable: Option<RepeatableDraws>,
+    count: CountCredits,
     mode: std::marker::PhantomData<M>,
 }
 
-/// Draws that are the same whenever a packet is decided upon again at the same router: an idle wake-up must
-/// change nothing.
+/// Random draws that repeat whenever a packet is routed again at the same router: an idle wake-up must not change the
+/// result.
 #[derive(Clone, Copy)]
 pub(crate) struct RepeatableDraws(SplitMix64);
 
@@ -71,7 +72,7 @@ impl RepeatableDraws {
     }
 }
 
-/// Of a packet that finds no room anywhere: where it waits.
+/// The answers for a packet that finds no room at any port: the result is where it waits.
 impl Choice for RepeatableDraws {
     fn pick(&mut self, n: u32) -> u32 {
         self.0.below(n)
@@ -88,13 +89,13 @@ impl Choice for RepeatableDraws {
 }
 
 impl<M: Uses, A> View<'_, M, A> {
-    /// The load of router port `port` of the machine.
+    /// The load of the machine's router port `port`.
     fn load(&mut self, port: u32) -> u64 {
         let port = self.flow.links.port(port);
-        u64::from(self.flow.load::<M>(port, self.now)) * self.setup.params.flit
+        u64::from(self.flow.load_counted_by::<M>(self.count, port, self.now)) * self.setup.params.flit
     }
 
-    /// What is known of the load of `path`.
+    /// The known load of `path`.
     fn path_load(&mut self, path: Path) -> u64 {
         let beyond = match path.remote {
             NOWHERE => 0,
@@ -103,7 +104,7 @@ impl<M: Uses, A> View<'_, M, A> {
         self.load(path.port) + beyond
     }
 
-    /// Whether the global port that `path` goes over in this group is known to be congested.
+    /// Whether the global port of `path` in this group is known to be congested.
     fn is_congested(&mut self, path: Path) -> bool {
         match path.remote {
             NOWHERE => {
@@ -161,8 +162,9 @@ impl<M: Uses, A: VcAvailability> Choice for View<'_, M, A> {
 }
 
 impl<P: Payload> Shared<P> {
-    /// Routes `packet`, of so many `flits`, at `router`: the own number of its output port, the virtual channel that it asks for,
-    /// see [`channel`](Self::channel), and on what terms it waits if it has to. It is at so many more routers.
+    /// Routes `packet`, of the given flits, at `router`, and adds the given number of visited routers. Returns the
+    /// local number of its output port, the virtual channel that it requests (see [`channel`](Self::channel)), and the
+    /// terms on which it waits if necessary.
     #[inline(always)]
     pub(crate) fn route<M: Uses>(
         &mut self,
@@ -178,7 +180,8 @@ impl<P: Payload> Shared<P> {
             true => self.packets.get(packet.0).class,
             false => 0,
         };
-        // By the topology, which the decision was made on, so that nobody waits for the port.
+        // The class comes from the topology, which the decision has just used, so that the prefetch does not wait for
+        // the port.
         let kind = self.routes.routing.topology().class(decision.port);
         if kind == LinkClass::Terminal {
             self.messages.prefetch(self.packets.get(packet.0).message);
@@ -190,10 +193,9 @@ impl<P: Payload> Shared<P> {
         )
     }
 
-    /// Decides for `packet` at `router` for good: it has the header behind the port from now on, and has been at `hops` more
+    /// Decides for `packet` at `router` once and for all: sets its header behind the port and adds `hops` visited
     /// routers.
-    // Not compiled into its callers, as many as there are, and what it returns fits into a register.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn decide_once<M: Uses>(
         &mut self,
         available: &impl VcAvailability,
@@ -202,7 +204,24 @@ impl<P: Payload> Shared<P> {
         flits: u32,
         now: Time,
     ) -> Decision {
-        let (decision, header) = self.decide::<M>(available, router, packet, flits, now);
+        let count = Flow::count_credits::<M>;
+        match M::JOURNAL {
+            true => self.decide_for_good::<Speculative>(available, router, (packet, hops), (flits, count), now),
+            false => self.decide_for_good::<Plain>(available, router, (packet, hops), (flits, count), now),
+        }
+    }
+
+    // Not compiled into its callers, as many as there are, and what it returns fits into a register.
+    #[inline(never)]
+    fn decide_for_good<M: Uses>(
+        &mut self,
+        available: &impl VcAvailability,
+        router: u32,
+        (packet, hops): (u32, u16),
+        (flits, count): (u32, CountCredits),
+        now: Time,
+    ) -> Decision {
+        let (decision, header) = self.decide_with::<M>(available, router, packet, (flits, count), now);
         let p = self.packets.edit::<M>(packet);
         p.header = header;
         p.hops = p.hops.saturating_add(hops);
@@ -219,6 +238,36 @@ impl<P: Payload> Shared<P> {
         flits: u32,
         now: Time,
     ) -> (Decision, Header) {
+        let count = Flow::count_credits::<M>;
+        match M::JOURNAL {
+            true => self.decide_for_now::<Speculative>(available, router, packet, (flits, count), now),
+            false => self.decide_for_now::<Plain>(available, router, packet, (flits, count), now),
+        }
+    }
+
+    #[inline(never)]
+    fn decide_for_now<M: Uses>(
+        &mut self,
+        available: &impl VcAvailability,
+        router: u32,
+        packet: u32,
+        (flits, count): (u32, CountCredits),
+        now: Time,
+    ) -> (Decision, Header) {
+        self.decide_with::<M>(available, router, packet, (flits, count), now)
+    }
+
+    /// The same. `M` is a mode, not a set of features, so that all routings are compiled once and not once per set: `count` is
+    /// for those of the handler. Speculation shares the copy of all callers that are not hot.
+    #[inline(always)]
+    fn decide_with<M: Uses>(
+        &mut self,
+        available: &impl VcAvailability,
+        router: u32,
+        packet: u32,
+        (flits, count): (u32, CountCredits),
+        now: Time,
+    ) -> (Decision, Header) {
         let p = self.packets.get(packet);
         let mut header = p.header;
         let seed = self.setup.params.seed;
@@ -233,15 +282,20 @@ impl<P: Payload> Shared<P> {
             flits,
             class: p.class,
             repeatable: (available.decides_again()).then(|| RepeatableDraws::new(seed, router, p)),
+            count,
             mode: std::marker::PhantomData,
         };
-        let decision = self.routes.routing.decide(router, &mut header, &mut view);
+        let routing = &self.routes.routing;
+        let decision = match M::JOURNAL {
+            true => routing.decide(router, &mut header, &mut view),
+            false => routing.decide_inline(router, &mut header, &mut view),
+        };
         (decision, header)
     }
 
-    /// The virtual channel of `level` on router port `port` that a packet of traffic class `class` asks for. Where whoever comes
-    /// first goes first, that is for good: of several the one for which nobody waits, then the one with the most room. Else the
-    /// first, which stands for all of them.
+    /// The virtual channel of `level` on router port `port` that a packet of traffic class `class` requests. With
+    /// first-come arbitration the choice is final: a channel without waiting packets if possible, then the one with the
+    /// most room. Otherwise it is the first, which stands for all of them.
     #[inline(always)]
     fn channel(&self, (port, kind): (u32, LinkClass), level: u8, class: u8) -> u8 {
         let first = self.setup.vcs.first(kind, level, class);
@@ -251,7 +305,7 @@ impl<P: Payload> Shared<P> {
         self.emptiest(port, level, class)
     }
 
-    /// The virtual channel of `level` for which nobody waits, and of those the one with the most room.
+    /// The virtual channel of `level` without waiting packets and with the most room.
     #[inline(never)]
     fn emptiest(&self, port: u32, level: u8, class: u8) -> u8 {
         let link = self.flow.link(port);
@@ -263,7 +317,8 @@ impl<P: Payload> Shared<P> {
         span.clone().min_by_key(state).unwrap_or(span.start)
     }
 
-    /// Of the channels of router port `port` for which `asked` stands, the one with the most room, if `flits` fit into it.
+    /// The channel with the most room among those of router port `port` for which `asked` stands, if `flits` fit into
+    /// it.
     #[inline(always)]
     pub(crate) fn room_for<M: Uses>(&mut self, port: u32, asked: u8, flits: u32, now: Time) -> Option<u8> {
         if !self.setup.params.takes_any_channel(&self.setup.vcs)

@@ -1,8 +1,8 @@
-//! The router models: where packets wait, and who goes next.
+//! The router models: where packets wait, and how outputs are arbitrated.
 //!
-//! | model | works | packets wait |
+//! | model | step | packets wait |
 //! |---|---|---|
-//! | [`input_queued`] | packet by packet | at their input port, one FIFO or virtual output queues per virtual channel |
+//! | [`input_queued`] | packet by packet | at their input port, in one FIFO or virtual output queues per virtual channel |
 //! | [`output_queued`] | packet by packet | at their output port, as in the dragonfly models of CODES |
 //! | [`pipelined`] | flit by flit, in cycles | at their input virtual channel, in front of separable allocators |
 
@@ -18,16 +18,16 @@ use crate::flow::Flow;
 use odonata_engine::Time;
 use std::ops::Range;
 
-/// What route computation asks the router model: whether a packet could have an output virtual channel now.
+/// The view that route computation has of the router model: whether an output virtual channel is available now.
 pub(crate) trait VcAvailability {
-    /// Whether one of `vcs` of the own port `port` is free, with room for a packet of `flits`.
+    /// Whether one of `vcs` of the local port `port` is free, with room for a packet of `flits`.
     fn has_free_vc<M: Uses>(&self, flow: &mut Flow, port: u32, vcs: Range<u8>, flits: u32, now: Time) -> bool;
 
-    /// Whether a packet is routed anew, without a trace, until it gets a virtual channel.
+    /// Whether a packet is routed again, without effect on state, until it gets a virtual channel.
     fn decides_again(&self) -> bool;
 }
 
-/// Of routers that work packet by packet: a channel is free if nobody waits for it and the whole packet fits.
+/// Routers that work packet by packet: a channel is free if no packet waits for it and the whole packet fits.
 pub(crate) struct WholePackets;
 
 impl VcAvailability for WholePackets {

@@ -171,7 +171,7 @@ pub trait FamilyRouting: Sized {
     fn virtual_channels(&self) -> VirtualChannels;
 
     /// See [`Routing::decide`].
-    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision;
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision;
 
     /// See [`Routing::is_deterministic`].
     fn is_deterministic(&self) -> bool {
@@ -289,8 +289,19 @@ macro_rules! routings {
 
             /// Decides where a packet with `header` goes from `router`, and updates the header as if the
             /// link had been taken.
+            // One compiled copy for all callers but the hot one.
+            pub fn decide(&self, router: u32, header: &mut Header, choice: &mut dyn Choice) -> Decision {
+                self.decide_inline(router, header, choice)
+            }
+
+            /// The same, compiled into the caller.
             #[inline(always)]
-            pub fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+            pub(crate) fn decide_inline(
+                &self,
+                router: u32,
+                header: &mut Header,
+                choice: &mut (impl Choice + ?Sized),
+            ) -> Decision {
                 match self {
                     $(Routing::$variant(routing) => routing.decide(router, header, choice),)*
                 }
@@ -459,7 +470,7 @@ fn refuse_failed(topology: &Topology, family: &str) -> Result<(), String> {
 
 /// One of the parallel cables at `ports`: the only one that is left, a random one, or the lightest.
 #[inline]
-fn parallel(topology: &Topology, ports: Range<u32>, adaptive: bool, choice: &mut impl Choice) -> u32 {
+fn parallel(topology: &Topology, ports: Range<u32>, adaptive: bool, choice: &mut (impl Choice + ?Sized)) -> u32 {
     let live = topology.live(ports.clone());
     if live < 2 {
         return topology.nth_live(ports, 0);
@@ -479,7 +490,7 @@ const MOST_CANDIDATES: u32 = 64;
 /// is nearly as light, and another one for each (M. Mitzenmacher, "The power of two choices in randomized load balancing", IEEE
 /// TPDS 12(10), 2001).
 #[inline]
-fn lightest<C: Choice>(count: u32, candidates: u32, choice: &mut C, nth: impl Fn(u32, &mut C) -> u32) -> u32 {
+fn lightest<C: Choice + ?Sized>(count: u32, candidates: u32, choice: &mut C, nth: impl Fn(u32, &mut C) -> u32) -> u32 {
     // Those that were drawn, in order of their numbers.
     let mut drawn = [0; MOST_CANDIDATES as usize];
     let mut best = 0;
@@ -503,7 +514,7 @@ fn lightest<C: Choice>(count: u32, candidates: u32, choice: &mut C, nth: impl Fn
 /// The lightest of `count` ports, of which `nth` gives each; of equal ones the first from a random one on, around. One draw, where
 /// [`lightest`] would take one for each.
 #[inline]
-fn lightest_of_all(count: u32, choice: &mut impl Choice, nth: impl Fn(u32) -> u32) -> u32 {
+fn lightest_of_all(count: u32, choice: &mut (impl Choice + ?Sized), nth: impl Fn(u32) -> u32) -> u32 {
     let start = choice.pick(count);
     let mut best = nth(start);
     for step in 1..choice.draws(count) {
@@ -518,7 +529,7 @@ fn lightest_of_all(count: u32, choice: &mut impl Choice, nth: impl Fn(u32) -> u3
 
 /// A random one of `groups` groups, at least three, other than two different ones.
 #[inline]
-fn other_group(groups: u32, here: u32, goal: u32, choice: &mut impl Choice) -> u32 {
+fn other_group(groups: u32, here: u32, goal: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
     let (low, high) = (here.min(goal), here.max(goal));
     let mut group = choice.pick(groups - 2);
     group += u32::from(group >= low);
@@ -528,7 +539,7 @@ fn other_group(groups: u32, here: u32, goal: u32, choice: &mut impl Choice) -> u
 /// The lightest of so many `candidates`, each with its first port, that `draw` makes at random; `None` if it makes none.
 /// Those that begin like the one that is kept are passed over: it is no lighter than itself.
 #[inline]
-fn lightest_port<T: Copy, C: Choice>(
+fn lightest_port<T: Copy, C: Choice + ?Sized>(
     candidates: u32,
     choice: &mut C,
     draw: impl FnMut(&mut C) -> Option<(T, u32)>,
@@ -539,7 +550,7 @@ fn lightest_port<T: Copy, C: Choice>(
 
 /// Likewise of paths, of which more may be known than the load of their first port.
 #[inline]
-fn lightest_path<T: Copy, C: Choice>(
+fn lightest_path<T: Copy, C: Choice + ?Sized>(
     candidates: u32,
     choice: &mut C,
     draw: impl FnMut(&mut C) -> Option<(T, Path)>,
@@ -551,7 +562,7 @@ fn lightest_path<T: Copy, C: Choice>(
 }
 
 #[inline]
-fn lightest_drawn<T, C: Choice>(
+fn lightest_drawn<T, C: Choice + ?Sized>(
     candidates: u32,
     choice: &mut C,
     mut draw: impl FnMut(&mut C) -> Option<T>,

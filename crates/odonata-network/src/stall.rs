@@ -1,12 +1,12 @@
-//! Stall diagnosis: deadlock, livelock and starvation of packets told apart, on a fabric that stands still.
+//! Stall diagnosis: distinguishes deadlock, livelock and starvation of packets in a halted fabric.
 //!
-//! - **Deadlock**: packets that wait for room in each other's buffers. Found by elimination: of all waiting packets those
-//!   go that would fit once everything else has left, again and again; what remains can never move, whatever else
-//!   happens. (Whether a *routing* can deadlock at all is for [`deadlock`](crate::deadlock) to prove.)
+//! - **Deadlock**: packets that wait for room in each other's buffers. Found by elimination: waiting packets that would
+//!   fit once everything else has left are removed repeatedly; the remaining ones can never move.
+//!   ([`deadlock`](crate::deadlock) proves whether a *routing* can deadlock.)
 //! - **Livelock**: a packet moves, but has visited more routers than any path has.
-//! - **Starvation**: a packet has waited for long while its output sent others, and longer than if inputs took turns.
+//! - **Starvation**: a packet has waited for long while its output sent others, and longer than with inputs in turn.
 //!
-//! None of it costs anything while a run goes on: all is read from the state, once it is asked for.
+//! It costs nothing during a run: the diagnosis reads the state on request.
 
 use crate::Payload;
 use crate::fabric::{Fabric, Shared};
@@ -17,10 +17,10 @@ use crate::settings::{Arbitration, RouterModel};
 use odonata_engine::{NIL, Time};
 use std::collections::BTreeMap;
 
-/// A buffer: that of a virtual channel at the receiving end of a link.
+/// A buffer: of a virtual channel at the receiving end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Channel {
-    /// The link, by its sending router port, or behind all of these its node's number; as in the topology.
+    /// The link, by its sending router port, or after all of these by its node's number; as in the topology.
     pub link: u32,
     /// The virtual channel.
     pub vc: u8,
@@ -29,11 +29,11 @@ pub struct Channel {
 /// A packet in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketView {
-    /// Whose it is.
+    /// The owner.
     pub traffic: Traffic,
-    /// The node it is from.
+    /// Source node.
     pub source: u32,
-    /// The node it goes to.
+    /// Destination node.
     pub target: u32,
     /// Payload, bytes.
     pub bytes: u32,
@@ -41,7 +41,7 @@ pub struct PacketView {
     pub created: Time,
     /// Routers visited so far.
     pub hops: u16,
-    /// The buffer that it holds.
+    /// The buffer that it occupies.
     pub holds: Channel,
 }
 
@@ -50,20 +50,21 @@ pub struct PacketView {
 pub struct Waiting {
     /// The packet.
     pub packet: PacketView,
-    /// The buffer that it wants room in.
+    /// The buffer in which it needs room.
     pub wants: Channel,
-    /// Since when its tail has been where it waits; in a pipelined router, since when it might have got what it waits for.
+    /// Since when its tail has been where it waits; in a pipelined router, since when its request could have been
+    /// granted.
     pub since: Time,
-    /// When its output ends sending the last packet that it has taken.
+    /// End of its output's last accepted transmission.
     pub output_until: Time,
 }
 
-/// Packets that wait for each other for ever.
+/// Packets that wait for each other forever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// How many packets can never move.
+    /// Number of packets that can never move.
     pub packets: usize,
-    /// Some of them, each of which waits for room in the buffer that the next one holds; the last one for the first's.
+    /// Some of them: each waits for room in the buffer that the next one occupies, the last one for the first's.
     pub cycle: Vec<Waiting>,
 }
 
@@ -71,11 +72,11 @@ pub struct Deadlock {
 struct Candidate {
     view: PacketView,
     flits: u32,
-    /// What it waits for; `None` for one behind the head of a FIFO, which waits for the head.
+    /// Its request; `None` for a packet behind the head of a FIFO, which waits for the head.
     waiting: Option<Waiting>,
-    /// Behind the last of the channels any of which will do, from that of `waiting` on.
+    /// End of the range of equivalent channels that starts with that of `waiting`.
     end: u8,
-    /// The packet ahead of it in the same queue.
+    /// The packet ahead in the same queue.
     ahead: Option<usize>,
     stuck: bool,
 }
@@ -103,7 +104,7 @@ impl<P: Payload> Shared<P> {
         }
     }
 
-    /// Behind the last of the channels any of which will do for a packet that wants `channel`, of a port of this part.
+    /// End of the range of equivalent channels for a packet that requests `channel`, of a port of this part.
     fn channels_asked_for(&self, channel: Channel) -> u8 {
         if self.setup.params.arbitration == Arbitration::FirstCome {
             return channel.vc + 1;
@@ -112,8 +113,8 @@ impl<P: Payload> Shared<P> {
         self.setup.vcs.end(class, channel.vc)
     }
 
-    /// Calls `see` with the packets of this part that wait for room in a buffer, queue by queue, in the order in which they are
-    /// served; `true` for the first of a queue.
+    /// Calls `see` with the packets of this part that wait for room in a buffer, queue by queue, in the order of
+    /// service; `true` for the first of a queue.
     fn waiting_packets(&self, mut see: impl FnMut(u32, Waiting, bool)) {
         let input_queued = self.setup.params.router == RouterModel::InputQueued;
         let arbiter = match input_queued {
@@ -156,15 +157,15 @@ impl<P: Payload> Fabric<P> {
         all
     }
 
-    /// The waiting packet that has visited the most routers, if it has visited more than `most`.
+    /// The waiting packet that has visited the most routers, if more than `most`.
     pub fn livelocked(&self, most: u16) -> Option<Waiting> {
         let all = self.waiting().into_iter();
         all.filter(|waiting| waiting.packet.hops > most)
             .max_by_key(|waiting| waiting.packet.hops)
     }
 
-    /// The packet that has waited longest at `now`, if that is longer than `least` and longer than where inputs take turns, and if its
-    /// output has begun to send another one since then.
+    /// The packet that has waited longest at `now`, if that is longer than `least` and than with inputs in turn, and
+    /// its output has started another packet since then.
     pub fn starved(&self, now: Time, least: Time) -> Option<Waiting> {
         let since = now.saturating_sub(least);
         let all = self.waiting();
@@ -182,7 +183,7 @@ impl<P: Payload> Fabric<P> {
             .min_by_key(|waiting| waiting.since)
     }
 
-    /// The longest that the last one of so many packets waits for router port `link`, which is never held up, if all inputs of the
+    /// The longest wait of the last of `packets` packets for router port `link` without stalls, if all inputs of the
     /// router send one packet before each of them.
     fn longest_turn(&self, link: u32, packets: u64) -> Time {
         let Shared {
@@ -194,7 +195,7 @@ impl<P: Payload> Fabric<P> {
         Time(packet.0.saturating_mul(packets.saturating_mul(inputs)))
     }
 
-    /// Adds this part's packets and the room in the buffers behind its links to a search for deadlocks.
+    /// Adds this part's packets, and the room in the buffers behind its links, to a search for deadlocks.
     fn candidates(&self, all: &mut Vec<Candidate>, capacity: &mut BTreeMap<Channel, u32>) {
         let mut known = BTreeMap::new();
         let mut last = None;
@@ -213,14 +214,14 @@ impl<P: Payload> Fabric<P> {
         });
         for port in 0..self.shared.flow.links.ports {
             let link = self.shared.flow.link(port);
-            // Nodes take everything.
+            // Nodes accept all packets.
             let room = if link.to_node { u32::MAX } else { link.capacity };
             for vc in 0..link.vcs {
                 let link = self.shared.flow.links.number(port);
                 capacity.insert(Channel { link, vc }, room);
             }
         }
-        // Behind the head of a FIFO nobody has asked for an output.
+        // Packets behind the head of a FIFO have not requested an output.
         for fifo in self.input_queued.fifos() {
             let mut ahead = known.get(&fifo.head).copied();
             let mut at = fifo.head;
@@ -246,8 +247,7 @@ impl<P: Payload> Fabric<P> {
     }
 }
 
-/// The deadlock that a fabric, given as all its parts, is in; `None` if every packet can move one day, as far as the network is
-/// concerned.
+/// The deadlock in a fabric, given as all its parts; `None` if the network lets every packet move eventually.
 pub fn find_deadlock<'a, P: Payload>(parts: impl IntoIterator<Item = &'a Fabric<P>>) -> Option<Deadlock> {
     let (mut all, mut capacity, mut fronts) = (Vec::new(), BTreeMap::new(), Vec::new());
     for part in parts {
@@ -259,7 +259,7 @@ pub fn find_deadlock<'a, P: Payload>(parts: impl IntoIterator<Item = &'a Fabric<
     if !fronts.is_empty() {
         return pipelined::find_deadlock(&fronts);
     }
-    // Flits that stuck packets hold of each buffer.
+    // Flits of stuck packets in each buffer.
     let mut held = BTreeMap::<Channel, u32>::new();
     for one in &all {
         *held.entry(one.view.holds).or_default() += one.flits;
@@ -290,7 +290,7 @@ pub fn find_deadlock<'a, P: Payload>(parts: impl IntoIterator<Item = &'a Fabric<
     }
     let stuck = |one: &&Candidate| one.stuck;
     let packets = all.iter().filter(stuck).count();
-    // Of each buffer, one packet that itself waits for another buffer.
+    // For each buffer, one of its packets that waits for another buffer.
     let mut holders = BTreeMap::new();
     for waiting in all.iter().filter(stuck).filter_map(|one| one.waiting) {
         holders.entry(waiting.packet.holds).or_insert(waiting);

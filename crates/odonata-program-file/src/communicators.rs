@@ -1,4 +1,4 @@
-//! `communicators.parquet`: who is in which communicator.
+//! `communicators.parquet`: the members of each communicator.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use crate::error::FileError;
 use crate::row::MOST_COMM;
 use crate::table::{Content, Table};
 
-/// Most members of all communicators together.
+/// Maximum number of members in all communicators together.
 const MOST_MEMBERS: u64 = 1 << 28;
 
-/// The communicators of a program but for the world.
+/// The communicators of a program except the world.
 #[derive(Debug, Default)]
 pub(crate) struct Communicators {
     groups: Vec<Group>,
-    /// Communicator, rank that has it, place in `groups`; ascending.
+    /// Communicator, member rank, index in `groups`; ascending.
     index: Vec<(u32, u32, u32)>,
 }
 
-/// `members` as a group: equal distances need no list.
+/// `members` as a group: equally spaced members need no list.
 fn group(members: Vec<u32>) -> Group {
     let stride = match members[..] {
         [first, second, ..] => second.saturating_sub(first),
@@ -42,19 +42,19 @@ fn group(members: Vec<u32>) -> Group {
 }
 
 impl Communicators {
-    /// Bytes that opening the table at `path` takes at least, by the number of members; 0 if it cannot be read.
+    /// Lower bound of the bytes to open the table at `path`, by the number of members; 0 if it cannot be read.
     pub(crate) fn least_memory(path: &Path) -> u64 {
         let members = || {
             let table = Table::open(path).ok()?;
             let column = table.required("members", Content::Numbers).ok()?;
             Some(table.values(column))
         };
-        // What it says is not believed beyond what is possible.
+        // Bounded: the file is not trusted.
         let members = members().unwrap_or(0).min(MOST_MEMBERS);
         members * size_of::<(u32, u32, u32)>() as u64
     }
 
-    /// Reads them from `path`, of a program of `ranks` ranks.
+    /// Reads them from `path`, for a program of `ranks` ranks.
     pub(crate) fn read(path: &Path, ranks: u32, cancellation: &Cancellation) -> Result<Communicators, FileError> {
         let table = Table::open(path)?;
         let comm = table.required("comm", Content::Number)?;
@@ -92,13 +92,13 @@ impl Communicators {
                     }
                 };
                 let list = in_job("members", lists.lists(1)?.get(0))?;
-                let who = match &mut of_users {
+                let users_list = match &mut of_users {
                     None => Vec::new(),
                     Some(users) => in_job("users", users.lists(1)?.get(0))?,
                 };
-                total += list.len() as u64 + who.len() as u64;
+                total += list.len() as u64 + users_list.len() as u64;
                 if total > MOST_MEMBERS {
-                    let problem = format!("more than {MOST_MEMBERS} members of all communicators");
+                    let problem = format!("more than {MOST_MEMBERS} members in all communicators");
                     return wrong("members", problem, "fewer".into());
                 }
                 let mut sorted = list.clone();
@@ -110,7 +110,7 @@ impl Communicators {
                 let place = found.groups.len() as u32;
                 found
                     .index
-                    .extend(sorted.into_iter().chain(who).map(|rank| (number, rank, place)));
+                    .extend(sorted.into_iter().chain(users_list).map(|rank| (number, rank, place)));
                 found.groups.push(group(list));
             }
         }
@@ -128,7 +128,7 @@ impl Communicators {
         Ok(found)
     }
 
-    /// The members of `comm` as `rank` knows it.
+    /// The members of `comm` as seen by `rank`.
     pub(crate) fn group(&self, rank: u32, comm: Comm) -> Option<Group> {
         let at = self
             .index
@@ -142,7 +142,7 @@ impl Communicators {
     }
 }
 
-/// A number, or null, in words.
+/// A number or null, as text.
 pub(crate) fn shown(number: Option<i128>) -> String {
     number.map_or("null".into(), |number| number.to_string())
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a program file, and where.
+//! Errors in a program file, with their place.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ use odonata_trace_format::{CANCELLED, FormatError};
 /// A program that cannot be read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
-    /// The file, or the folder.
+    /// The file or folder.
     pub file: PathBuf,
-    /// Row of the file, from 0; `None` if it is about the file as a whole.
+    /// Row of the file, from 0; `None` for the file as a whole.
     pub row: Option<u64>,
-    /// Column of the file, if it is about one.
+    /// Column of the file, if the error concerns one.
     pub column: Option<String>,
     /// What was seen.
     pub problem: String,
-    /// What was expected there; may be empty.
+    /// The expectation; may be empty.
     pub expected: String,
-    /// The number of the system's error, if a file could not be written: the disk may be full.
+    /// The system's error number, if a file could not be written: the disk may be full.
     pub os: Option<i32>,
 }
 
@@ -41,7 +41,7 @@ impl FileError {
         FileError::about(file, CANCELLED, "")
     }
 
-    /// `file` cannot be written, as the system says.
+    /// `file` cannot be written, with the system's reason.
     pub(crate) fn unwritable(file: &Path, cause: &std::io::Error) -> FileError {
         FileError {
             os: cause.raw_os_error(),
@@ -49,19 +49,19 @@ impl FileError {
         }
     }
 
-    /// The same, of this row.
+    /// Sets the row.
     pub(crate) fn at(mut self, row: u64) -> FileError {
         self.row = Some(row);
         self
     }
 
-    /// The same, of this column.
+    /// Sets the column.
     pub(crate) fn of(mut self, column: &str) -> FileError {
         self.column = Some(column.into());
         self
     }
 
-    /// Where in the file, in words; empty if it is about the file as a whole.
+    /// The place in the file, in words; empty for the file as a whole.
     pub fn place(&self) -> String {
         let row = self.row.map(|row| format!("row {row}"));
         let column = self.column.as_ref().map(|column| format!("column {column}"));
@@ -99,7 +99,7 @@ impl From<FileError> for FormatError {
     }
 }
 
-/// Why a part of a file that was read before could not be read again; the first reason stays.
+/// The first reason why a part of a file could not be read again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lost(Arc<OnceLock<String>>);
 
@@ -114,7 +114,7 @@ impl Lost {
     }
 }
 
-/// What is wrong with one value; becomes a [`FileError`] with file and row.
+/// A problem with one value; becomes a [`FileError`] with file and row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The column.

@@ -11,11 +11,11 @@ use crate::communicators::Communicators;
 use crate::lists::CountLists;
 use crate::{COMMUNICATORS, COUNTS, Contents, ProgramFile, is_collective};
 
-/// The format of programs as folders with tables in Parquet. What is not whole is always refused.
+/// The format of programs as folders with Parquet tables. Truncated files are always refused.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramFolder;
 
-/// What is in a program folder: what a trace has too under the same names, and `contents`.
+/// The contents of a program folder: the keys of every trace, and `contents`.
 #[derive(Serialize)]
 struct Inspection<'a> {
     contents: &'a Contents,
@@ -79,7 +79,7 @@ impl TraceFormat for ProgramFolder {
         ProgramFile::is_at(path)
     }
 
-    /// What is known of every list of sizes and of every member of a communicator.
+    /// Lists of sizes and members of communicators stay in memory.
     fn least_memory(&self, path: &Path) -> u64 {
         let sizes = CountLists::least_memory(&path.join(COUNTS));
         sizes.saturating_add(Communicators::least_memory(&path.join(COMMUNICATORS)))
@@ -96,7 +96,7 @@ impl TraceFormat for ProgramFolder {
 
     fn inspect(&self, path: &Path, options: &ReadOptions) -> Result<String, FormatError> {
         let file = open(path, options)?;
-        // By way of a value: keys are in the order of their names.
+        // Through a value, which sorts the keys.
         serde_json::to_value(Inspection::of(&file))
             .map(|value| value.to_string())
             .map_err(|cause| FormatError::about(path, format!("cannot be shown: {cause}"), ""))

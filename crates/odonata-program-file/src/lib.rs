@@ -1,17 +1,17 @@
-//! Programs as files: every operation of every rank, in a folder with tables in Parquet.
+//! Programs as files: every operation of every rank, in a folder with Parquet tables.
 //!
 //! ```text
 //!  any Program ── write ──> NAME.program/            ── ProgramFile ──> Program
-//!                             program.json             what it is
+//!                             program.json             format, number of ranks, ...
 //!                             operations.parquet       in the order of rank, then operation
-//!                             communicators.parquet    who is in them
+//!                             communicators.parquet    members
 //!                             counts.parquet           sizes that differ from rank to rank
 //! ```
 //!
-//! `row` says how an operation becomes a row and comes back; docs/program-format.md has all columns. Writing takes the
-//! operations as they come and holds one row group; reading looks at everything once and then holds the parts where
-//! the ranks are. The input is hostile: `source` and `pages` bound what is decoded, and every value is checked when a program is
-//! opened.
+//! `row` converts operations to rows and back; docs/program-format.md lists all columns. Writing streams the operations
+//! and holds one row group; reading checks all tables once and then holds the parts around the current position of the
+//! ranks. The input is hostile: `source` and `pages` bound the decoded size, and every value is checked when a program
+//! is opened.
 //!
 //! ```
 //! use odonata_program_file::{Options, ProgramFile, write};
@@ -48,11 +48,11 @@ pub use read::{Contents, Description, ProgramFile};
 pub use row::{Field, MOST_COMM, MOST_COUNTS, Numbers, from_row, is_collective, kind_names, known_kind, to_row};
 pub use write::{Options, Progress, write};
 
-/// What the file `program.json` calls the format.
+/// The name of the format in `program.json`.
 pub const FORMAT: &str = "odonata-program";
 /// The version of the format.
 pub const VERSION: u32 = 1;
-/// The file that says what a program is.
+/// The file that describes the program.
 pub const DESCRIPTION: &str = "program.json";
 /// The table of operations.
 pub const OPERATIONS: &str = "operations.parquet";

@@ -1,4 +1,4 @@
-//! `counts.parquet`: sizes that differ from rank to rank.
+//! `counts.parquet`: sizes that differ between ranks.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,43 +12,43 @@ use crate::rank_rows::RankRows;
 use crate::row::MOST_COUNTS;
 use crate::table::{Column, Content, Table};
 
-/// The lists of all ranks. What they say stays in the file until it is asked for.
+/// The lists of all ranks. Their contents stay in the file until needed.
 #[derive(Debug)]
 pub(crate) struct CountLists {
     table: Table,
     columns: [Column; 3],
-    /// Of each row, in the order of rank and number.
+    /// Per row, in order of rank and number.
     rows: Vec<Row>,
     of_ranks: RankRows,
-    /// Of each rank that has rows.
+    /// Per rank with rows.
     recent: Vec<Recent<Sizes>>,
     lost: Lost,
 }
 
-/// What is known of a list without reading it.
+/// Metadata of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     number: u32,
-    /// Lengths: sizes by who gives, and by who takes.
+    /// Lengths: sizes by giver, and by taker.
     pub(crate) by_giver: u32,
     pub(crate) by_taker: u32,
 }
 
-/// Sizes that differ from rank to rank, as one rank knows them.
+/// Sizes that differ between ranks, as seen by one rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// The rank's own number; needed where there are both lists.
+    /// The rank's own number; needed if both lists are present.
     pub member: Option<u32>,
-    /// In bytes, by who gives; a single one is that of everybody.
+    /// In bytes, by giver; a single size applies to all.
     pub by_giver: Box<[u64]>,
-    /// In bytes, by who takes; a single one is that of everybody.
+    /// In bytes, by taker; a single size applies to all.
     pub by_taker: Box<[u64]>,
 }
 
 impl Sizes {
-    /// What member `from` gives to member `to`.
+    /// Bytes that member `from` gives to member `to`.
     pub fn bytes(&self, from: u32, to: u32) -> u64 {
-        // A single size is that of everybody.
+        // A single size applies to all members.
         let at = |list: &[u64], member: u32| match list {
             [size] => *size,
             list => list.get(member as usize).copied().unwrap_or(0),
@@ -63,13 +63,13 @@ impl Sizes {
 }
 
 impl CountLists {
-    /// Bytes that opening the table at `path` takes at least, by the number of its rows; 0 if it cannot be read.
+    /// Lower bound of the bytes to open the table at `path`, by the number of its rows; 0 if it cannot be read.
     pub(crate) fn least_memory(path: &Path) -> u64 {
         let rows = Table::open(path).map_or(0, |table| table.rows());
         rows.saturating_mul(size_of::<Row>() as u64)
     }
 
-    /// Reads what there is from `path`, of a program of `ranks` ranks.
+    /// Reads the metadata from `path`, for a program of `ranks` ranks.
     pub(crate) fn read(
         path: &Path,
         ranks: u32,
@@ -160,7 +160,7 @@ impl CountLists {
         })
     }
 
-    /// The row of list `counts` of `rank`, behind the place of the rank among those that have rows.
+    /// The row of list `counts` of `rank`, with the index of the rank among those that have rows.
     fn find(&self, rank: u32, counts: Counts) -> Option<(usize, usize)> {
         let (place, rows) = self.of_ranks.of(rank)?;
         let (start, end) = (rows.start as usize, rows.end as usize);
@@ -168,7 +168,7 @@ impl CountLists {
         at.ok().map(|at| (place, start + at))
     }
 
-    /// What is known of list `counts` of `rank` without reading it.
+    /// The metadata of list `counts` of `rank`.
     pub(crate) fn row(&self, rank: u32, counts: Counts) -> Option<Row> {
         self.find(rank, counts).map(|(_, at)| self.rows[at])
     }
@@ -178,7 +178,7 @@ impl CountLists {
         self.rows.len() as u32
     }
 
-    /// What member `from` gives to member `to` by list `counts` of `rank`; 0 where there is no such list, or it cannot
+    /// Bytes that member `from` gives to member `to` by list `counts` of `rank`; 0 if the list does not exist or cannot
     /// be read again.
     pub(crate) fn bytes(&self, rank: u32, counts: Counts, from: u32, to: u32) -> u64 {
         let Some((place, row)) = self.find(rank, counts) else {
@@ -212,7 +212,7 @@ struct ListReader {
 }
 
 impl ListReader {
-    /// The next list, which is that of `row`.
+    /// The next list, at row `row`.
     fn list(&mut self, path: &Path, row: u64) -> Result<Sizes, FileError> {
         let wrong = |column: &str, value: i128, expected: &str| {
             FileError::about(path, value.to_string(), expected).at(row).of(column)

@@ -7,7 +7,7 @@ use crate::error::FileError;
 use crate::row::{Field, Numbers, from_row, known_kind};
 use crate::table::{Column, Content, Lists, Reading, Table};
 
-/// The table, with its columns found.
+/// The table, with its columns resolved.
 #[derive(Debug)]
 pub(crate) struct Operations {
     pub(crate) table: Table,
@@ -23,14 +23,14 @@ pub(crate) struct Rows {
     first: u64,
     ranks: Vec<Option<i128>>,
     kinds: Vec<Option<&'static str>>,
-    /// Kinds that are not known, with their rows, as they are in the file.
+    /// Unknown kinds, with their rows.
     unknown: Vec<(usize, String)>,
     streams: Option<Vec<Option<i128>>>,
     after: Option<Lists>,
     fields: [Option<Vec<Option<i128>>>; Field::ALL.len()],
 }
 
-/// The columns of a row group, being read.
+/// The columns of a row group during reading.
 pub(crate) struct GroupReader {
     next: u64,
     rank: Reading,
@@ -40,7 +40,7 @@ pub(crate) struct GroupReader {
     fields: [Option<Reading>; Field::ALL.len()],
 }
 
-/// `each` applied to what is there.
+/// Applies `each` to the columns that exist.
 fn all<A, B>(
     list: [Option<A>; Field::ALL.len()],
     mut each: impl FnMut(A) -> Result<B, FileError>,
@@ -69,10 +69,10 @@ impl Operations {
         })
     }
 
-    /// Begins to read a row group.
+    /// Starts to read a row group.
     pub(crate) fn group(&self, group: usize) -> Result<GroupReader, FileError> {
         let read = |column: Column| self.table.read(group, column);
-        // Most columns belong to few kinds of operations.
+        // Most columns apply to few kinds of operations.
         let used = |column: Option<Column>| column.filter(|&column| !self.table.is_null(group, column));
         Ok(GroupReader {
             next: self.table.rows_of(group).start,
@@ -86,7 +86,7 @@ impl Operations {
 }
 
 impl GroupReader {
-    /// Passes over so many rows.
+    /// Skips `rows` rows.
     pub(crate) fn skip(&mut self, rows: usize) -> Result<(), FileError> {
         self.next += rows as u64;
         let others = [self.stream.as_mut(), self.after.as_mut()];
@@ -109,7 +109,7 @@ impl GroupReader {
                 kinds.push(None);
                 continue;
             };
-            // Mostly the one before.
+            // Usually the same kind as in the previous row.
             if last.1.is_none() || last.0 != text.data() {
                 last = (
                     text.data().to_vec(),
@@ -137,12 +137,12 @@ impl GroupReader {
 }
 
 impl Rows {
-    /// The rank of row number `at` of these.
+    /// The rank of row `at`.
     pub(crate) fn rank(&self, at: usize) -> Option<i128> {
         self.ranks[at]
     }
 
-    /// The operation in row number `at` of these, which is number `id` of its rank.
+    /// The operation in row `at`, number `id` of its rank.
     pub(crate) fn op(&self, path: &std::path::Path, at: usize, id: u32) -> Result<Op, FileError> {
         let wrong = |column: &str, problem: String, expected: String| {
             FileError::about(path, problem, expected)
@@ -195,7 +195,7 @@ impl Rows {
         })
     }
 
-    /// As [`shown`](crate::communicators::shown), of the rank in row number `at`.
+    /// Like [`shown`](crate::communicators::shown), for the rank in row `at`.
     pub(crate) fn rank_shown(&self, at: usize) -> String {
         shown(self.ranks[at])
     }

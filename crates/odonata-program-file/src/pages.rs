@@ -1,7 +1,7 @@
-//! Pages of a column, looked at before they are decoded.
+//! Checks on the pages of a column before they are decoded.
 //!
-//! No number of values makes the decoder reserve more than may be decoded at once. What is said beforehand of a page's
-//! rows, in an index or in its header, is true: pages are passed over by it later.
+//! No stated number of values makes the decoder reserve more than the budget. The stated number of rows of a page, in
+//! an index or its header, is verified, because later reads skip pages by it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,10 +10,10 @@ use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 
-/// Pages whose counts have been looked at.
+/// Pages with checked counts.
 pub(crate) struct Checked<P> {
     pages: P,
-    /// Values that may still be decoded in this turn.
+    /// Values that may still be decoded in this call.
     budget: Arc<AtomicU64>,
     /// Rows are lists.
     lists: bool,
@@ -27,7 +27,7 @@ impl<P: PageReader> Checked<P> {
     fn check(&self, page: Page, said: Option<usize>) -> ParquetResult<Page> {
         let values = u64::from(page.num_values());
         let most = match &page {
-            // Values of a dictionary have 4 bytes at least: numbers, or a length.
+            // Dictionary values take at least 4 bytes: a number, or a length.
             Page::DictionaryPage { buf, .. } => buf.len() as u64 / 4,
             _ => {
                 let left = self.budget.load(Ordering::Relaxed);
@@ -36,14 +36,14 @@ impl<P: PageReader> Checked<P> {
             }
         };
         if values > most {
-            let text = format!("a page of {values} values, where at most {most} are possible");
+            let text = format!("a page of {values} values; at most {most} are possible");
             return Err(ParquetError::General(text));
         }
         if let Some(said) = said.filter(|_| page.is_data_page()) {
             let rows = if self.lists { rows_of_lists(&page) } else { Some(values) };
             if rows != Some(said as u64) {
                 let rows = rows.map_or("levels that cannot be read".into(), |rows| format!("{rows} rows"));
-                let text = format!("a page with {rows}, where {said} are said to be");
+                let text = format!("a page with {rows}; its header states {said}");
                 return Err(ParquetError::General(text));
             }
         }
@@ -51,7 +51,7 @@ impl<P: PageReader> Checked<P> {
     }
 }
 
-/// How many lists there are in a page: repetition levels that are 0, the first of them at its beginning.
+/// Number of lists in a page: repetition levels of 0, the first of which starts the page.
 fn rows_of_lists(page: &Page) -> Option<u64> {
     let (levels, count) = match page {
         Page::DataPage {
@@ -74,8 +74,8 @@ fn rows_of_lists(page: &Page) -> Option<u64> {
     zeros(levels, count.into())
 }
 
-/// Zeros among the first `count` levels of one bit, as runs and packed bits (the hybrid of Parquet's RLE); the first
-/// level is one of them.
+/// Zeros among the first `count` one-bit levels in runs and packed bits (Parquet's RLE hybrid); the first level must be
+/// zero.
 fn zeros(mut levels: &[u8], count: u64) -> Option<u64> {
     let (mut seen, mut zeros) = (0, 0);
     while seen < count {
@@ -103,7 +103,7 @@ fn zeros(mut levels: &[u8], count: u64) -> Option<u64> {
             zeros += if value == 0 { run } else { 0 };
             seen += run;
         } else {
-            // Bytes of eight values each, the first in the lowest bit. The last may be cut off after what is needed.
+            // Bytes of eight values each, lowest bit first. The last byte may be missing if it is not needed.
             let bytes = (header >> 1).min(left.div_ceil(8)) as usize;
             let (packed, rest) = levels.split_at_checked(bytes)?;
             levels = rest;
@@ -151,16 +151,16 @@ mod tests {
 
     #[test]
     fn lists_begin_where_a_level_is_zero() {
-        // 5 times 0; then the bits 0 1 1 0 1 0 0 0 (0x16), of which as many count as are needed.
+        // 5 times 0; then the bits 0 1 1 0 1 0 0 0 (0x16), of which only the first ones count.
         let levels = [10, 0, 3, 0x16];
         assert_eq!(zeros(&levels, 5), Some(5));
         assert_eq!(zeros(&levels, 8), Some(6));
         assert_eq!(zeros(&levels, 13), Some(10));
         assert_eq!(zeros(&levels, 14), None, "there are 13");
-        // A page that begins in the midst of a list.
+        // A page that begins within a list.
         assert_eq!(zeros(&[10, 1], 5), None);
         assert_eq!(zeros(&[3, 0x17], 5), None);
-        // Runs of nothing would have no end.
+        // Empty runs would never end.
         assert_eq!(zeros(&[0, 0, 0, 0], 5), None);
         assert_eq!(zeros(&[1, 1, 1], 5), None);
         assert_eq!(zeros(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], 5), None);

@@ -1,16 +1,15 @@
-//! Which rows of a table are whose: rows in the order of ranks, found by rank.
+//! The rows of each rank: the table is in rank order.
 
 use std::ops::Range;
 
-/// The rows of each rank that has any. What it takes in memory follows from the rows, not from how many ranks a program
-/// says that it has.
+/// The rows of each rank that has any. Its memory depends on the rows, not on the stated number of ranks.
 #[derive(Debug)]
 pub(crate) struct RankRows {
     /// Ranks with rows, ascending.
     ranks: Vec<u32>,
-    /// The first row of each, and the number of all rows.
+    /// The first row of each rank, and the number of all rows.
     starts: Vec<u64>,
-    /// Whether they are 0, 1, 2, ...: no search is needed.
+    /// Whether the ranks are 0, 1, 2, ...: no search is needed.
     dense: bool,
 }
 
@@ -23,7 +22,7 @@ impl RankRows {
         }
     }
 
-    /// The last rank that has begun.
+    /// The last rank added.
     pub(crate) fn last(&self) -> Option<u32> {
         self.ranks.last().copied()
     }
@@ -33,26 +32,26 @@ impl RankRows {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// The rows of `rank`, above [`last`](Self::last), begin at `row`.
+    /// Starts the rows of `rank`, above [`last`](Self::last), at `row`.
     pub(crate) fn begin(&mut self, rank: u32, row: u64) {
         self.dense &= rank as usize == self.ranks.len();
         self.ranks.push(rank);
         self.starts.push(row);
     }
 
-    /// There are `rows` rows in all.
+    /// Sets the total number of rows.
     pub(crate) fn end(&mut self, rows: u64) {
         self.starts.push(rows);
         self.ranks.shrink_to_fit();
         self.starts.shrink_to_fit();
     }
 
-    /// How many ranks have rows.
+    /// Number of ranks with rows.
     pub(crate) fn len(&self) -> usize {
         self.ranks.len()
     }
 
-    /// The place of `rank` among those that have rows, and its rows.
+    /// The index of `rank` among those with rows, and its rows.
     #[inline]
     pub(crate) fn of(&self, rank: u32) -> Option<(usize, Range<u64>)> {
         let place = if self.dense {
@@ -63,13 +62,13 @@ impl RankRows {
         (place < self.ranks.len()).then(|| (place, self.rows(place)))
     }
 
-    /// The rows of the rank at `place` among those that have any.
+    /// The rows of the rank at index `place`.
     #[inline]
     pub(crate) fn rows(&self, place: usize) -> Range<u64> {
         self.starts[place]..self.starts[place + 1]
     }
 
-    /// The place of the rank that has `row`.
+    /// The index of the rank that has `row`.
     pub(crate) fn place_of(&self, row: u64) -> usize {
         self.starts.partition_point(|&start| start <= row) - 1
     }

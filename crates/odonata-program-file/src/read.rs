@@ -1,4 +1,4 @@
-//! A program in files, as a program.
+//! Reading a program from files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,13 @@ use crate::operations::Operations;
 use crate::rank_rows::RankRows;
 use crate::{COMMUNICATORS, COUNTS, DESCRIPTION, FORMAT, OPERATIONS, VERSION};
 
-/// Operations that all ranks together have decoded at once, roughly: about a hundred bytes each.
+/// Decoded operations of all ranks together, roughly: about a hundred bytes each.
 const DECODED: u32 = 1 << 21;
 
-/// The most operations of a rank: they are numbered with 30 bits, repetitions included.
+/// Maximum number of operations of a rank: numbered with 30 bits, repetitions included.
 pub(crate) const MOST_OPERATIONS: u64 = 1 << 30;
 
-/// The most ranks of a program.
+/// Maximum number of ranks of a program.
 const MOST_RANKS: u32 = if cfg!(fuzzing) { 1 << 10 } else { 1 << 24 };
 
 /// Longest description of a program, in bytes.
@@ -38,34 +38,34 @@ pub struct Description {
     pub format: String,
     /// Version of the format: 1.
     pub version: u32,
-    /// Number of ranks, with and without operations.
+    /// Number of ranks, including ranks without operations.
     pub ranks: u32,
-    /// One line for people: what the program is.
+    /// A description of the program, one line.
     #[serde(default)]
     pub description: String,
-    /// What wrote the files.
+    /// The tool that wrote the files.
     #[serde(default)]
     pub made_by: String,
 }
 
-/// What there is in a program file.
+/// The contents of a program file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Contents {
     /// Operations of all ranks.
     pub operations: u64,
-    /// Operations of the rank with the most.
+    /// Operations of the rank with the most operations.
     pub most_operations: u64,
-    /// How many there are of each kind.
+    /// Number of operations of each kind.
     pub kinds: BTreeMap<&'static str, u64>,
-    /// Communicators but for the world.
+    /// Communicators except the world.
     pub communicators: u32,
     /// Lists of sizes.
     pub lists: u32,
-    /// Messages that are sent, those of collectives and of persistent requests apart.
+    /// Messages sent, without those of collectives and persistent requests.
     pub messages: u64,
     /// Their payload in bytes.
     pub message_bytes: u64,
-    /// Receives that are posted, those of collectives and of persistent requests apart.
+    /// Receives posted, without those of collectives and persistent requests.
     pub receives: u64,
     /// Persistent requests that are started.
     pub starts: u64,
@@ -73,14 +73,14 @@ pub struct Contents {
     pub read_bytes: u64,
     /// Bytes that are written to files.
     pub written_bytes: u64,
-    /// The longest sum of computation of a rank, in picoseconds, each operation on its own.
+    /// The longest total computation of a rank, in picoseconds.
     pub longest_compute_ps: u64,
 }
 
 /// A program in files: a folder with `program.json`, `operations.parquet`, `communicators.parquet`, `counts.parquet`.
 ///
-/// Opening reads and checks all of it once. Afterwards only parts are in memory, those around where the ranks are: the
-/// files have to stay as they are while the program runs.
+/// Opening reads and checks all of it once. Afterwards only the parts around the ranks' positions are in memory: the
+/// files must not change while the program runs.
 #[derive(Debug)]
 pub struct ProgramFile {
     folder: PathBuf,
@@ -92,16 +92,16 @@ pub struct ProgramFile {
     counts: CountLists,
     contents: Contents,
     does_io: bool,
-    /// Rows that are decoded together.
+    /// Rows per block.
     block: u64,
-    /// Blocks that a rank holds: ranks with few operations share them.
+    /// Blocks held by ranks: ranks with few operations share them.
     shared: Mutex<BTreeMap<u64, Weak<Block>>>,
-    /// Of each rank that has rows.
+    /// Per rank with rows.
     recent: Vec<Recent<Block>>,
     lost: Lost,
 }
 
-/// Some rows, decoded. Rows of different ranks may be in one.
+/// A block of decoded rows, possibly of several ranks.
 #[derive(Debug)]
 struct Block {
     first: u64,
@@ -109,24 +109,24 @@ struct Block {
 }
 
 impl ProgramFile {
-    /// Whether the folder at `path` looks like a program in files.
+    /// Whether the folder at `path` looks like a program folder.
     pub fn is_at(path: &Path) -> bool {
         path.join(DESCRIPTION).is_file() || path.join(OPERATIONS).is_file()
     }
 
-    /// Opens the program in the folder `path`; times of computation are multiplied by `scale`.
+    /// Opens the program in the folder `path`; computation times are multiplied by `scale`.
     ///
     /// # Errors
-    /// It cannot be read, or something in it is impossible: an unknown kind of operation, a rank that there is not, an
-    /// operation that waits for a later one, ...
+    /// It cannot be read, or has impossible contents: an unknown kind of operation, an invalid rank, an operation that
+    /// waits for a later one, ...
     pub fn open(path: &Path, scale: f64) -> Result<ProgramFile, FileError> {
         ProgramFile::open_with(path, scale, &Cancellation::default())
     }
 
-    /// As [`open`](Self::open), to be ended by `cancellation`.
+    /// Like [`open`](Self::open), with `cancellation`.
     ///
     /// # Errors
-    /// See there.
+    /// Those of [`open`](Self::open), or cancelled.
     pub fn open_with(path: &Path, scale: f64, cancellation: &Cancellation) -> Result<ProgramFile, FileError> {
         let description = describe(&path.join(DESCRIPTION))?;
         let ranks = description.ranks;
@@ -158,7 +158,7 @@ impl ProgramFile {
         Ok(program)
     }
 
-    /// Reads all operations: where those of each rank start, what they are, and that they are possible.
+    /// Reads all operations: their start for each rank, their kinds, and their validity.
     fn survey(&mut self, cancellation: &Cancellation) -> Result<(), FileError> {
         let ranks = self.description.ranks;
         let table = &self.operations.table;
@@ -215,7 +215,7 @@ impl ProgramFile {
         Ok(())
     }
 
-    /// Whether what an operation of `rank` names exists.
+    /// Checks that the references of an operation of `rank` exist.
     fn check(&self, rank: u32, kind: &OpKind) -> Result<(), (&'static str, String, String)> {
         let members = |comm: Comm| match self.group(rank, comm) {
             Some(group) => Ok(group.len()),
@@ -310,17 +310,17 @@ impl ProgramFile {
         &self.description
     }
 
-    /// What there is in the files.
+    /// The contents of the files.
     pub fn contents(&self) -> &Contents {
         &self.contents
     }
 
-    /// Whether files are accessed.
+    /// Whether the program accesses files.
     pub fn does_io(&self) -> bool {
         self.does_io
     }
 
-    /// The block that holds `row`, a row of the rank at `place` among those that have rows.
+    /// The block with `row`, a row of the rank at index `place`.
     ///
     /// # Errors
     /// It cannot be read again.
@@ -375,7 +375,7 @@ fn scaled(time: Time, scale: f64) -> Time {
     Time(((time.0 as f64 * scale).round() as u64).min(Time::BEYOND.0))
 }
 
-/// The list of sizes of a v-variant.
+/// The list of sizes of a v-variant collective.
 pub(crate) fn counts_of(collective: &Collective) -> Option<Counts> {
     match *collective {
         Collective::Gatherv { counts, .. }
@@ -456,7 +456,7 @@ impl Program for ProgramFile {
         self.description.ranks
     }
 
-    /// The number of the operation says its row: the words of the cursor are not needed.
+    /// The operation number gives its row: the words of the cursor are unused.
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
         let (place, rows) = self.rows.of(rank)?;
         let row = rows.start + u64::from(cursor.op);
@@ -470,7 +470,7 @@ impl Program for ProgramFile {
         Some(op)
     }
 
-    /// The files were read when the program was opened, but not all of them stays in memory.
+    /// A read error after opening: not all of the files stays in memory.
     fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
         let (_, rows) = self.rows.of(rank)?;
         let more = rows.start + u64::from(cursor.op) < rows.end;

@@ -6,7 +6,7 @@ mod to_row;
 pub use from_row::from_row;
 pub use to_row::to_row;
 
-/// A column with numbers that belong to some kinds of operations.
+/// A numeric column that applies to some kinds of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Field {
@@ -26,28 +26,28 @@ pub enum Field {
     Root,
     /// List of sizes.
     Counts,
-    /// The communicator that is made.
+    /// The new communicator.
     NewComm,
     /// File.
     File,
-    /// Place in the file.
+    /// Offset in the file.
     Offset,
     /// Time of computation.
     DurationPs,
-    /// Sender of what a `sendrecv` receives.
+    /// Source of the receive of a `sendrecv`.
     RecvPeer,
     /// Its tag.
     RecvTag,
-    /// Size of its buffer.
+    /// Size of the receive buffer.
     RecvBytes,
-    /// Iteration that has ended.
+    /// The completed iteration.
     Iteration,
     /// Directory of a file.
     Directory,
 }
 
 impl Field {
-    /// All of them, each at the place of its number.
+    /// All fields, in order of their numbers.
     pub const ALL: [Field; 17] = [
         Field::Peer,
         Field::Tag,
@@ -91,7 +91,7 @@ impl Field {
         }
     }
 
-    /// Its type as a column: those where -1 has a meaning are signed.
+    /// Its Parquet type: signed if -1 has a meaning.
     pub(crate) const fn parquet_type(self) -> &'static str {
         match self {
             Field::Peer | Field::Tag | Field::Request | Field::RecvPeer | Field::RecvTag => "int64",
@@ -105,22 +105,22 @@ impl Field {
     }
 }
 
-/// The numbers of a row, each at the place of its [`Field`]; `None` where a column does not apply.
+/// The numbers of a row, by [`Field`]; `None` if a column does not apply.
 pub type Numbers = [Option<i128>; Field::ALL.len()];
 
 /// In `peer`: any source.
 const ANY: i128 = -1;
-/// In `peer`: nobody.
-const NOBODY: i128 = -2;
-/// In `request`: nobody waits for it.
+/// In `peer`: no rank.
+const NO_RANK: i128 = -2;
+/// In `request`: a detached request, without a wait.
 const DETACHED: i128 = -1;
 
-/// The largest number of a communicator: so many bits are a program's own where it is repeated.
+/// The largest communicator number: repetition uses the upper bits.
 pub const MOST_COMM: u32 = (1 << 23) - 1;
 /// The largest number of a list of sizes.
 pub const MOST_COUNTS: u32 = (1 << 24) - 1;
 
-/// Names of collectives, each at the place of its [`Kind`](odonata_workload::collective::Kind); blocking, then with a request.
+/// Names of collectives, by [`Kind`](odonata_workload::collective::Kind); blocking, then nonblocking.
 const COLLECTIVES: [(&str, &str); 16] = [
     ("barrier", "ibarrier"),
     ("broadcast", "ibroadcast"),
@@ -183,13 +183,13 @@ const OTHERS: [&str; 39] = [
     "rmdir",
 ];
 
-/// All names of kinds, in the order of the documentation.
+/// All names of kinds, in documentation order.
 pub fn kind_names() -> impl Iterator<Item = &'static str> {
     let collectives = COLLECTIVES.iter().flat_map(|&(blocking, other)| [blocking, other]);
     OTHERS.into_iter().chain(collectives).chain(["mark"])
 }
 
-/// The static name that is equal to `name`, if there is such a kind.
+/// The static name equal to `name`, if there is such a kind.
 pub fn known_kind(name: &str) -> Option<&'static str> {
     kind_names().find(|&known| known == name)
 }
@@ -205,8 +205,7 @@ pub fn is_collective(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Numbers that make an operation of `kind`: columns that it says it misses get `value`, those that do not apply
-    /// none.
+    /// Numbers for an operation of `kind`: required columns get `value`, others none.
     fn numbers_for(kind: &str, value: i128) -> Numbers {
         let mut numbers: Numbers = [None; Field::ALL.len()];
         for _ in 0..2 * Field::ALL.len() {
@@ -220,7 +219,7 @@ mod tests {
         panic!("no operation of kind {kind:?}");
     }
 
-    /// to_row(from_row(kind, numbers)) = (kind, numbers), for every kind that is documented.
+    /// to_row(from_row(kind, numbers)) = (kind, numbers), for every documented kind.
     #[test]
     fn every_kind_is_a_row_and_back() {
         for kind in kind_names() {

@@ -1,4 +1,4 @@
-//! Rows on their way into a Parquet file, a row group at a time.
+//! Writing rows to a Parquet file, a row group at a time.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -14,25 +14,25 @@ use parquet::schema::parser::parse_message_type;
 
 use crate::error::FileError;
 
-/// A column that is filled.
+/// The values of a column.
 #[derive(Debug)]
 pub(crate) enum Cells {
-    /// Numbers of 32 bits, all there.
+    /// 32-bit numbers without nulls.
     Whole32(Vec<i32>),
-    /// Numbers of 32 bits, or null.
+    /// 32-bit numbers or null.
     Some32(Vec<i32>, Vec<i16>),
-    /// Numbers of 64 bits, or null.
+    /// 64-bit numbers or null.
     Some64(Vec<i64>, Vec<i16>),
     /// Texts, all there.
     Text(Vec<ByteArray>),
-    /// Lists of 32 bits: values, definition levels, repetition levels.
+    /// Lists of 32-bit numbers: values, definition levels, repetition levels.
     List32(Vec<i32>, Vec<i16>, Vec<i16>),
-    /// Lists of 64 bits.
+    /// Lists of 64-bit numbers.
     List64(Vec<i64>, Vec<i16>, Vec<i16>),
 }
 
 impl Cells {
-    /// Adds a number, or null. Of 64 bits without a sign the bits are kept.
+    /// Adds a number or null. Unsigned 64-bit numbers keep their bits.
     pub(crate) fn number(&mut self, value: Option<i128>) {
         let level = i16::from(value.is_some());
         match self {
@@ -120,7 +120,7 @@ impl Cells {
     }
 }
 
-/// A Parquet file that is being written.
+/// A Parquet file during writing.
 pub(crate) struct RowsOut {
     path: PathBuf,
     writer: SerializedFileWriter<BufWriter<File>>,
@@ -131,7 +131,7 @@ pub(crate) struct RowsOut {
 }
 
 impl RowsOut {
-    /// Begins the file at `path`: columns as (declaration in the schema, cells), pages of at most so many rows.
+    /// Creates the file at `path`: columns as (declaration in the schema, cells), pages of at most `page_rows` rows.
     pub(crate) fn create(path: &Path, columns: Vec<(String, Cells)>, page_rows: usize) -> Result<RowsOut, FileError> {
         let file = File::create_new(path).map_err(|cause| FileError {
             expected: "a new file".into(),
@@ -140,7 +140,7 @@ impl RowsOut {
         let (declarations, cells): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
         let schema = format!("message program {{ {} }}", declarations.join(" "));
         let properties = WriterProperties::builder()
-            // Pages that say how many rows they have, so that a reader passes over them without decoding.
+            // Page headers with row counts: a reader skips pages without decoding.
             .set_writer_version(WriterVersion::PARQUET_2_0)
             .set_compression(Compression::SNAPPY)
             .set_statistics_enabled(EnabledStatistics::Chunk)
@@ -159,7 +159,7 @@ impl RowsOut {
         })
     }
 
-    /// Writes what there is as a row group.
+    /// Writes the collected rows as a row group.
     pub(crate) fn flush(&mut self) -> Result<(), FileError> {
         if self.rows == 0 {
             return Ok(());
@@ -182,7 +182,7 @@ impl RowsOut {
         Ok(())
     }
 
-    /// Writes the rest; the file is on the disk then.
+    /// Writes the rest and syncs the file to disk.
     pub(crate) fn finish(mut self) -> Result<(), FileError> {
         self.flush()?;
         let path = self.path;
@@ -194,7 +194,7 @@ impl RowsOut {
     }
 }
 
-/// The writer of Parquet hands on what the system says.
+/// The Parquet writer passes on the system's error.
 fn failed(path: &Path, cause: ParquetError) -> FileError {
     if let ParquetError::External(inner) = &cause
         && let Some(cause) = inner.downcast_ref()

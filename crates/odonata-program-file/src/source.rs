@@ -1,9 +1,9 @@
-//! What the crate `parquet` gets to see of a file.
+//! The bytes of a file that the crate `parquet` gets to see.
 //!
-//! It takes numbers in footers and pages for granted: it goes down a schema by recursion, and reserves what a page says
-//! it has decompressed. So the first fields of both are looked at before it reads them. They are structures of Thrift's
-//! compact protocol, whose fields come in the order of their numbers. Where it panics on bytes that make no sense, the
-//! panic is caught: nothing of its state is used afterwards.
+//! The crate trusts numbers in footers and pages: it recurses into a schema, and reserves the stated decompressed size
+//! of a page. So this module checks the first fields of both before the crate reads them. They are structures of
+//! Thrift's compact protocol, whose fields are in order of their numbers. Panics of the crate on malformed bytes are
+//! caught, and its state is discarded.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,34 +18,34 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use crate::error::FileError;
 
-/// Longest footer in bytes: that of 20,000 row groups and more.
+/// Longest footer in bytes: enough for over 20,000 row groups.
 const LONGEST_FOOTER: u64 = 1 << 26;
 
-/// Most columns, with groups of columns.
+/// Maximum number of columns, including groups.
 const MOST_COLUMNS: u64 = 1_000;
 
-/// Snappy's longest copy takes 3 bytes and gives 64.
+/// Snappy's longest copy takes 3 bytes and yields 64.
 const MOST_EXPANSION: u64 = 22;
 
-/// First byte of a field: the type in the low bits, and the difference to the number of the field before.
+/// First byte of a field: the type in the low bits, and the difference to the previous field number.
 const NEXT_I32: u8 = 0x15;
 const NEXT_LIST: u8 = 0x19;
 
-/// What an error says that was expected.
+/// The expectation in errors.
 const EXPECTED: &str = "a Parquet file, whole and unchanged";
 
-/// Where headers of pages are in what is read.
+/// The position of page headers in the bytes read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Headers {
-    /// There are none: the footer is read.
+    /// None: the footer is read.
     None,
-    /// They are read by themselves.
+    /// The header alone is read.
     Apart,
-    /// Pages are read with the header at their beginning.
+    /// Pages are read with their headers.
     BeforePages,
 }
 
-/// A file that is read at given places: threads that share it do not move each other's position.
+/// A file with positioned reads: threads that share it do not move each other's position.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     file: Arc<File>,
@@ -53,11 +53,11 @@ pub(crate) struct Source {
     headers: Headers,
 }
 
-/// Reads on from a place.
+/// A sequential read from an offset.
 pub(crate) struct From {
     file: Arc<File>,
     at: u64,
-    /// What is read next begins with the header of a page.
+    /// The next bytes are a page header.
     header: bool,
 }
 
@@ -70,7 +70,7 @@ impl Source {
         })
     }
 
-    /// The same file, for reading of pages.
+    /// The same file, for reading pages.
     pub(crate) fn with(&self, headers: Headers) -> Source {
         Source {
             headers,
@@ -100,7 +100,7 @@ impl ChunkReader for Source {
     type T = io::BufReader<From>;
 
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        // Headers of pages: short.
+        // Page headers are short.
         Ok(io::BufReader::with_capacity(
             512,
             From {
@@ -136,7 +136,7 @@ impl Compact<'_> {
         Some(first)
     }
 
-    /// Seven bits a byte, the lowest first.
+    /// Seven bits per byte, lowest first.
     fn varint(&mut self) -> Option<u64> {
         let mut value = 0u64;
         for shift in (0..63).step_by(7) {
@@ -149,17 +149,17 @@ impl Compact<'_> {
         None
     }
 
-    /// The next field, a number that is not negative.
+    /// The next field, a nonnegative number.
     fn size(&mut self) -> Option<u64> {
         if self.byte()? != NEXT_I32 {
             return None;
         }
-        // Signed numbers: 0, -1, 1, -2, ...
+        // Zigzag encoding: 0, -1, 1, -2, ...
         self.varint().filter(|value| value & 1 == 0).map(|value| value / 2)
     }
 }
 
-/// Looks at the header of a page: type, decompressed size, size. `length` is the page's in the file, if that is known.
+/// Checks the header of a page: type, decompressed size, size. `length` is the page's length in the file, if known.
 fn check_header(header: &[u8], length: Option<u64>) -> Result<(), String> {
     let mut fields = Compact(header);
     let sizes = (fields.size(), fields.size(), fields.size());
@@ -169,16 +169,16 @@ fn check_header(header: &[u8], length: Option<u64>) -> Result<(), String> {
     let size = length.map_or(size, |length| size.min(length));
     if decompressed > MOST_EXPANSION * size + 64 {
         return Err(format!(
-            "a page of {size} bytes that says it has {decompressed} decompressed"
+            "a page of {size} bytes that claims {decompressed} bytes decompressed"
         ));
     }
     Ok(())
 }
 
-/// Looks at the footer of the file at `path`: its length, and the number of columns.
+/// Checks the footer of the file at `path`: its length, and the number of columns.
 ///
 /// # Errors
-/// They are out of bounds, or are not there.
+/// The footer is missing or out of bounds.
 pub(crate) fn check_footer(path: &Path, source: &Source) -> Result<(), FileError> {
     let wrong = |problem: String, expected: &str| FileError::about(path, problem, expected);
     let damaged = || wrong("damaged: it has no footer".into(), EXPECTED);
@@ -221,7 +221,7 @@ pub(crate) fn check_footer(path: &Path, source: &Source) -> Result<(), FileError
 
 /// Runs code of the crate `parquet`, and turns its errors and panics into errors of `file`.
 pub(crate) fn guarded<T>(file: &Path, what: impl FnOnce() -> ParquetResult<T>) -> Result<T, FileError> {
-    // Its decoders take well-formed pages for granted in places, and panic on others.
+    // Its decoders trust well-formed pages in places, and panic on others.
     match catch_panic(what) {
         Ok(Ok(found)) => Ok(found),
         Ok(Err(error)) => Err(FileError::about(file, error.to_string(), EXPECTED)),
@@ -235,7 +235,7 @@ mod tests {
 
     /// type 0, decompressed 3,000, size 100: 22 * 100 + 64 = 2,264 < 3,000.
     #[test]
-    fn pages_that_would_grow_beyond_what_snappy_can_do_are_refused() {
+    fn pages_beyond_the_ratio_of_snappy_are_refused() {
         let header = |decompressed: u64, size: u64| {
             let mut bytes = vec![NEXT_I32, 0];
             for value in [decompressed, size] {
@@ -250,7 +250,7 @@ mod tests {
             bytes
         };
         assert_eq!(check_header(&header(2_264, 100), None), Ok(()));
-        let text = "a page of 100 bytes that says it has 3000 decompressed";
+        let text = "a page of 100 bytes that claims 3000 bytes decompressed";
         assert_eq!(check_header(&header(3_000, 100), None), Err(text.into()));
         assert_eq!(check_header(&header(3_000, 200), None), Ok(()));
         assert!(check_header(&header(3_000, 200), Some(100)).is_err());

@@ -1,7 +1,6 @@
 //! Columns of a Parquet file, read in parts.
 //!
-//! The crate `parquet` decodes; what it is given is hostile. `source` and `pages` look at footers and pages before they
-//! are decoded.
+//! The crate `parquet` decodes hostile input. `source` and `pages` check footers and pages before decoding.
 
 use std::fmt;
 use std::io;
@@ -22,13 +21,13 @@ use crate::error::FileError;
 use crate::pages::Checked;
 use crate::source::{Headers, Source, check_footer, guarded};
 
-/// Most rows of a row group, and values of a column that are decoded at once.
+/// Maximum rows of a row group, and values of a column decoded at once.
 const MOST_AT_ONCE: u64 = if cfg!(fuzzing) { 1 << 12 } else { 1 << 25 };
 
-/// Values that are there, then definition and repetition levels.
+/// Values present, then definition and repetition levels.
 type Levels = (Vec<i128>, Vec<i16>, Vec<i16>);
 
-/// A Parquet file, opened.
+/// An open Parquet file.
 pub(crate) struct Table {
     path: PathBuf,
     source: Source,
@@ -45,7 +44,7 @@ impl fmt::Debug for Table {
     }
 }
 
-/// What a column must be.
+/// The required type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Whole numbers.
@@ -62,7 +61,7 @@ pub(crate) struct Column {
     index: usize,
     name: &'static str,
     unsigned: bool,
-    /// Definition level of a value that is there.
+    /// Definition level of a present value.
     full: i16,
     /// Whether an element of a list can be null.
     optional_elements: bool,
@@ -76,7 +75,7 @@ impl Table {
         let file = open_regular(path).map_err(unreadable)?;
         let source = Source::new(file).map_err(unreadable)?;
         check_footer(path, &source)?;
-        // Where pages are, if the file says so: those before a part need not be looked at. Not all writers do.
+        // The page index lets a read skip earlier pages. Not all writers provide it.
         let indexed = || {
             let options = ReadOptionsBuilder::new().with_page_index().build();
             SerializedFileReader::new_with_options(source.clone(), options)
@@ -125,14 +124,14 @@ impl Table {
 
     /// The row group that holds a row.
     pub(crate) fn group_of(&self, row: u64) -> usize {
-        // Groups may be empty: the last that starts there.
+        // Groups may be empty: takes the last one that starts there.
         self.firsts.partition_point(|&first| first <= row) - 1
     }
 
-    /// The column of this name; `None` if there is none.
+    /// The column of this name; `None` if absent.
     ///
     /// # Errors
-    /// It holds something else.
+    /// It has another type.
     pub(crate) fn column(&self, name: &'static str, content: Content) -> Result<Option<Column>, FileError> {
         let schema = self.reader.metadata().file_metadata().schema_descr();
         let mut found = (0..schema.num_columns())
@@ -166,27 +165,27 @@ impl Table {
         }))
     }
 
-    /// As [`column`](Self::column), of one that must be there.
+    /// Like [`column`](Self::column), for a required column.
     pub(crate) fn required(&self, name: &'static str, content: Content) -> Result<Column, FileError> {
         self.column(name, content)?
             .ok_or_else(|| FileError::about(&self.path, "there is no such column", "one").of(name))
     }
 
-    /// Values of a column in all, by what the file says.
+    /// Number of values of a column, as stated by the file.
     pub(crate) fn values(&self, column: Column) -> u64 {
         let groups = self.reader.metadata().row_groups().iter();
         let counts = groups.map(|group| u64::try_from(group.column(column.index).num_values()).unwrap_or(0));
         counts.fold(0, u64::saturating_add)
     }
 
-    /// Whether a row group says that a column has no value in it. If that is not so, what is there is not used.
+    /// Whether a row group states that a column has no values. If that is wrong, the values are ignored.
     pub(crate) fn is_null(&self, group: usize, column: Column) -> bool {
         let chunk = self.reader.metadata().row_group(group).column(column.index);
         let nulls = chunk.statistics().and_then(|statistics| statistics.null_count_opt());
         nulls.is_some_and(|nulls| i64::try_from(nulls) == Ok(chunk.num_values()))
     }
 
-    /// Begins to read a column of a row group.
+    /// Starts to read a column of a row group.
     pub(crate) fn read(&self, group: usize, column: Column) -> Result<Reading, FileError> {
         let budget = Arc::new(AtomicU64::new(0));
         let values = guarded(&self.path, || {
@@ -242,7 +241,7 @@ fn is_unsigned(column: &ColumnDescPtr) -> bool {
     }
 }
 
-/// A column of a row group that is being read.
+/// A column of a row group during reading.
 pub(crate) struct Reading {
     path: PathBuf,
     column: Column,
@@ -250,11 +249,11 @@ pub(crate) struct Reading {
     budget: Arc<AtomicU64>,
 }
 
-/// Lists of numbers, one after the other.
+/// Consecutive lists of numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
     values: Vec<i128>,
-    /// Where each list ends.
+    /// End of each list.
     ends: Vec<usize>,
 }
 
@@ -267,7 +266,7 @@ impl Lists {
 }
 
 impl Reading {
-    /// Passes over so many rows.
+    /// Skips `rows` rows.
     pub(crate) fn skip(&mut self, rows: usize) -> Result<(), FileError> {
         self.budget.store(MOST_AT_ONCE, Ordering::Relaxed);
         let values = &mut self.values;
@@ -288,7 +287,7 @@ impl Reading {
         Err(FileError::about(&self.path, problem, "as many as in the other columns").of(self.column.name))
     }
 
-    /// Values that are there, and the definition and repetition levels, of so many rows.
+    /// The present values of `rows` rows, and their definition and repetition levels.
     fn levels(&mut self, rows: usize) -> Result<Levels, FileError> {
         self.budget.store(MOST_AT_ONCE, Ordering::Relaxed);
         let (mut defined, mut repeated) = (Vec::new(), Vec::new());
@@ -337,7 +336,7 @@ impl Reading {
         self.complete(defined.len(), rows)?;
         let mut values = values.into_iter();
         let full = self.column.full;
-        // A value that the levels promise and is not there would be damage; it is null then, and refused as such.
+        // A value promised by the levels but missing is damage; it becomes null, which is refused.
         let of = |level: i16| if level == full { values.next() } else { None };
         Ok(defined.into_iter().map(of).collect())
     }

@@ -24,31 +24,30 @@ const GROUP_VALUES: usize = 1 << 20;
 /// Operations between two reports of progress.
 const REPORT_EVERY: u64 = 1 << 16;
 
-/// What goes into `program.json`, and what to do where there is a program already.
+/// The contents of `program.json`, and whether to check the result.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// One line for people; empty: as the program describes itself.
+    /// A description, one line; empty: the program's own description.
     pub description: String,
-    /// What writes the files.
+    /// The tool that writes the files.
     pub made_by: String,
-    /// Read it back before it appears: of programs that may name what there is not.
+    /// Whether to read the program back before it appears: for programs that may name invalid ranks.
     pub check: bool,
 }
 
-/// Who is told how far a program has been written: ranks that are complete, operations; `false` stops.
+/// Progress callback: complete ranks, operations; `false` stops.
 pub type Progress<'a> = &'a mut dyn FnMut(u32, u64) -> bool;
 
-/// Writes `program` to `folder`, which is made unless it is there; number of operations. A part of it is in memory at a
-/// time. The file by which a program is known ([`ProgramFile::is_at`]) comes last; a folder that was there is left as it is
-/// where writing fails, for whoever has made it.
+/// Writes `program` to `folder`, which is created if missing; returns the number of operations. Only a part of it is in
+/// memory at a time. The file that identifies a program ([`ProgramFile::is_at`]) comes last. If writing fails, a folder
+/// that existed before is left as it is, for its owner to remove.
 ///
-/// Numbers of communicators and lists that are larger than the format has bits for, as those of
-/// [`Phases`](odonata_workload::Phases) are, are replaced by others. Reports of values are left out.
+/// Numbers of communicators and lists that exceed the bits of the format, like those of
+/// [`Phases`](odonata_workload::Phases), are renumbered. Reports of values are left out.
 ///
 /// # Errors
-/// The program's operations follow from the time ([`Program::clock`]); there are such files in `folder`; it cannot be written;
-/// the program cannot go on, or has more operations or communicators than can be numbered; it fails the check; `progress`
-/// says stop.
+/// The program's operations depend on time ([`Program::clock`]); `folder` has such files; it cannot be written; the
+/// program fails, or has too many operations or communicators; the check fails; or `progress` stops it.
 pub fn write(
     program: &dyn Program,
     folder: &Path,
@@ -56,12 +55,8 @@ pub fn write(
     progress: Progress<'_>,
 ) -> Result<u64, FileError> {
     if let Some(what) = program.clock() {
-        let problem = format!("operations would follow from the time of a run, which a file does not know: {what}");
-        return Err(FileError::about(
-            folder,
-            problem,
-            "a program that does the same at any time",
-        ));
+        let problem = format!("the operations depend on simulated time, which a file cannot hold: {what}");
+        return Err(FileError::about(folder, problem, "a program independent of time"));
     }
     let made = match fs::create_dir(folder) {
         Ok(()) => true,
@@ -79,7 +74,7 @@ pub fn write(
         written = written.and_then(|operations| ProgramFile::open(folder, 1.0).map(|_| operations));
     }
     if written.is_err() && made {
-        // It was not there before. What cannot be removed is no worse than what went wrong.
+        // The folder is new. A failed removal is no worse than the original error.
         let _ = fs::remove_dir_all(folder);
     }
     written
@@ -118,7 +113,7 @@ fn whole_column(name: &str, bits: u8) -> (String, Cells) {
     )
 }
 
-/// Where the columns of [`Field`]s begin in the table of operations.
+/// First column of the [`Field`]s in the table of operations.
 const FIRST_FIELD: usize = 4;
 
 fn operation_columns() -> Vec<(String, Cells)> {
@@ -132,7 +127,7 @@ fn operation_columns() -> Vec<(String, Cells)> {
     columns
 }
 
-/// Numbers that are too large for the format, and what is written instead.
+/// Numbers too large for the format, and their replacements.
 struct Renamed {
     most: u64,
     next: u64,
@@ -150,7 +145,7 @@ impl Renamed {
         }
     }
 
-    /// The number that stands for `number`.
+    /// The replacement of `number`.
     fn of(&mut self, number: u64, what: &str, folder: &Path) -> Result<u64, FileError> {
         if number > self.most {
             if let Some(&name) = self.names.get(&number) {
@@ -176,12 +171,12 @@ struct Writing<'a> {
     counts: RowsOut,
     count_values: usize,
     comms: Renamed,
-    /// By number and first member: who is in it, and who names it without being in it.
+    /// By number and first member: the members, and the ranks that name it without being members.
     groups: BTreeMap<(u32, u32), (Group, Vec<u32>)>,
     written: u64,
 }
 
-/// What of a rank has to be remembered until its last operation.
+/// Data of a rank kept until its last operation.
 #[derive(Default)]
 struct OfRank {
     comms: BTreeSet<u32>,
@@ -192,7 +187,7 @@ struct OfRank {
 
 fn write_to(program: &dyn Program, folder: &Path, options: &Options, progress: Progress<'_>) -> Result<u64, FileError> {
     let ranks = program.ranks();
-    // Ranks run side by side, each with pages of its own: fewer rows in each where there are more.
+    // Ranks run side by side, each with pages of its own: with more ranks, pages have fewer rows.
     let page_rows = ((1 << 20) / ranks.max(1)).clamp(256, 4_096) as usize;
     let lists = vec![
         whole_column("rank", 32),
@@ -267,12 +262,12 @@ impl Writing<'_> {
             failure = seen.failure.or(failure);
             let Some(op) = next else { break };
             if matches!(op.kind, OpKind::Report { .. }) {
-                // It has no effect on the machine, and its text is not in the format.
+                // It has no effect on the machine, and the format has no text.
                 own.left_out += 1;
                 continue;
             }
             if own.left_out > 0 && !op.after.is_none() {
-                let problem = format!("rank {rank} has operations that wait for others beside reports of values");
+                let problem = format!("rank {rank} has both operations with dependencies and reports of values");
                 return Err(FileError::about(self.folder, problem, "one of them"));
             }
             if number >= MOST_OPERATIONS {
@@ -286,7 +281,7 @@ impl Writing<'_> {
             }
         }
         if let Some(why) = failure.or_else(|| self.program.broken(rank, &cursor)) {
-            let problem = format!("the program of rank {rank} cannot go on: {why}");
+            let problem = format!("the program of rank {rank} failed: {why}");
             return Err(FileError::about(self.folder, problem, ""));
         }
         for comm in own.comms {
@@ -328,7 +323,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Writes the list of sizes of a collective, unless it has been; its number in the file.
+    /// Writes the list of sizes of a collective on first use; returns its number in the file.
     fn list(&mut self, rank: u32, collective: &Collective, counts: Counts, own: &mut OfRank) -> Result<u32, FileError> {
         let comm = collective.comm();
         let root = collective.root().unwrap_or(0);
@@ -336,7 +331,7 @@ impl Writing<'_> {
         if let Some(&number) = own.lists.get(&key) {
             return Ok(number);
         }
-        // Numbers ascend in the file. They stay as they are where they do so by themselves.
+        // Numbers ascend in the file. They are kept if they already ascend.
         let number = if counts.0 > MOST_COUNTS {
             own.next_list
         } else {
@@ -353,7 +348,7 @@ impl Writing<'_> {
             return Err(FileError::about(
                 self.folder,
                 problem,
-                "one that it calls a collective on",
+                "one on which it calls a collective",
             ));
         };
         let size = |from, to| self.program.bytes(rank, counts, from, to);
@@ -388,9 +383,9 @@ impl Writing<'_> {
         Ok(number)
     }
 
-    /// Notes who is in a communicator that `rank` names.
+    /// Records the members of a communicator that `rank` names.
     fn communicator(&mut self, rank: u32, comm: Comm) -> Result<(), FileError> {
-        // A rank that calls a split without getting a part has none.
+        // A rank that calls a split without joining a part has no group.
         let Some(group) = self.program.group(rank, comm) else {
             return Ok(());
         };

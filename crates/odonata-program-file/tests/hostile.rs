@@ -1,4 +1,4 @@
-//! Files that are wrong are errors with names, never a panic.
+//! Damaged files cause errors that name the file, never a panic.
 
 mod random_program;
 
@@ -14,7 +14,7 @@ fn save(folder: &Folder, program: &dyn Program) -> PathBuf {
     target
 }
 
-/// Opens the program and asks for everything in it; number of operations.
+/// Opens the program and reads everything in it; returns the number of operations.
 fn use_it(path: &Path) -> Result<usize, FileError> {
     let program = ProgramFile::open(path, 1.0)?;
     Ok((0..program.ranks())
@@ -33,14 +33,14 @@ fn a_file_cut_off_anywhere_is_an_error() {
     cut_off(1);
 }
 
-/// At every length that is a multiple of `step`.
+/// Truncation at every multiple of `step`.
 fn cut_off(step: usize) {
     let folder = Folder::new("cut");
     let target = save(&folder, &RandomProgram::new(5, 4, 30));
     let count = use_it(&target).unwrap();
     for name in [OPERATIONS, COMMUNICATORS, COUNTS, DESCRIPTION] {
         let whole = std::fs::read(target.join(name)).unwrap();
-        // The description may miss the line feed at its end.
+        // The description may lack its final newline.
         for length in (0..whole.len() - 1).step_by(step) {
             std::fs::write(target.join(name), &whole[..length]).unwrap();
             let error = use_it(&target).unwrap_err();
@@ -60,7 +60,7 @@ fn a_file_with_something_behind_its_end_is_an_error() {
         for count in 1..=80 {
             let tail = &whole[whole.len() - count..];
             for more in [&vec![0; count], &vec![0xff; count], &whole[..count], tail] {
-                // A description is text: it may have empty lines behind it.
+                // A description is text: trailing blank lines are valid.
                 if more.trim_ascii().is_empty() {
                     continue;
                 }
@@ -79,7 +79,7 @@ fn a_file_with_something_behind_its_end_is_an_error() {
 }
 
 #[test]
-fn a_file_that_is_no_regular_one_is_an_error_and_is_not_waited_for() {
+fn a_file_that_is_not_regular_is_an_error_without_waiting() {
     let folder = Folder::new("pipe");
     let target = save(&folder, &RandomProgram::new(5, 4, 30));
     for name in [OPERATIONS, COMMUNICATORS, COUNTS] {
@@ -108,7 +108,7 @@ fn a_bit_that_is_flipped_anywhere_does_not_panic() {
             let at = draws.below(bytes.len() as u64) as usize;
             bytes[at] ^= 1 << draws.below(8);
             std::fs::write(target.join(name), &bytes).unwrap();
-            // What is not noticed when it is opened must not hurt afterwards.
+            // Damage that opening does not detect must be harmless later.
             if let Err(error) = use_it(&target) {
                 assert!(error.file.starts_with(&target), "{error}");
                 errors += 1;
@@ -120,7 +120,7 @@ fn a_bit_that_is_flipped_anywhere_does_not_panic() {
 }
 
 #[test]
-fn a_folder_that_is_none_and_descriptions_that_are_wrong_are_named() {
+fn missing_folders_and_wrong_descriptions_are_named() {
     let folder = Folder::new("description");
     let missing = ProgramFile::open(&folder.0.join("nothing"), 1.0).unwrap_err();
     assert!(missing.file.ends_with("nothing/program.json") && missing.problem.contains("cannot be read"));
@@ -145,7 +145,7 @@ fn a_folder_that_is_none_and_descriptions_that_are_wrong_are_named() {
         let error = use_it(&target).unwrap_err();
         assert!(error.problem.contains(problem), "{error}");
     }
-    // A rank more than it says there are.
+    // One rank more than stated.
     std::fs::write(
         target.join(DESCRIPTION),
         r#"{"format": "odonata-program", "version": 1, "ranks": 3}"#,
@@ -155,14 +155,15 @@ fn a_folder_that_is_none_and_descriptions_that_are_wrong_are_named() {
     assert_eq!((error.file, error.row), (target.join(COMMUNICATORS), Some(0)));
 }
 
-/// What a page says it has decompressed is reserved before it is decompressed: a page of n bytes may say at most 22 n + 64.
+/// The stated decompressed size of a page is reserved before decompression: a page of n bytes may state at most 22 n +
+/// 64.
 #[test]
-fn a_page_that_says_it_is_huge_is_refused_before_it_is_decompressed() {
+fn a_page_with_a_huge_declared_size_is_refused_before_decompression() {
     let folder = Folder::new("bomb");
     let target = save(&folder, &RandomProgram::new(7, 40, 20));
     let path = target.join(OPERATIONS);
     let mut bytes = std::fs::read(&path).unwrap();
-    // The first page begins after the magic number: field 1, the type; field 2, a number of 7 bits a byte.
+    // The first page follows the magic number: field 1, the type; field 2, a varint.
     assert_eq!((&bytes[..5], bytes[6]), (&b"PAR1\x15"[..], 0x15));
     let size = bytes[7..].iter().take_while(|&&byte| byte >= 0x80).count();
     assert!(size > 0, "two bytes at least, that another number fits");
@@ -171,7 +172,7 @@ fn a_page_that_says_it_is_huge_is_refused_before_it_is_decompressed() {
     std::fs::write(&path, bytes).unwrap();
     let error = use_it(&target).unwrap_err();
     assert_eq!(error.file, path);
-    assert!(error.problem.contains("that says it has"), "{error}");
+    assert!(error.problem.contains("that claims"), "{error}");
 }
 
 #[test]
@@ -183,7 +184,7 @@ fn footers_that_are_too_long_or_have_too_many_columns_are_refused_before_they_ar
     let tail = whole.len() - 8;
     let mut long = whole.clone();
     long[tail..tail + 4].copy_from_slice(&0x7FFF_FFFFu32.to_le_bytes());
-    // Version 1, a list of 100,000 columns, each a group with one in it: as deep as that.
+    // Version 1, 100,000 nested groups.
     let mut deep = b"PAR1\x15\x02\x19\xFC\xA0\x8D\x06".to_vec();
     for _ in 0..100_000 {
         deep.extend(b"\x48\x01x\x15\x02\x00");
@@ -225,7 +226,7 @@ fn a_file_that_changes_while_the_program_runs_ends_it_with_its_name() {
             why.starts_with("the file changed while the program ran") && why.contains(&*file.to_string_lossy()),
             "{why}"
         );
-        // Others stop too; who is complete, is complete.
+        // Other ranks stop, too; complete ranks stay complete.
         assert_eq!(program.next(0, &mut Cursor::default()), None);
         assert!(program.broken(0, &Cursor::default()).is_some());
         let end = Cursor {
@@ -244,7 +245,7 @@ fn resident() -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// 16,777,216 ranks would take 1.5 GB if each had a place in memory.
+/// 16,777,216 ranks would take 1.5 GB if each had an entry in memory.
 #[cfg(target_os = "linux")]
 #[test]
 fn ranks_that_are_only_stated_take_no_memory() {

@@ -1,4 +1,4 @@
-//! Programs that are written and read back are the same.
+//! Programs that are written and read back stay the same.
 
 mod random_program;
 
@@ -16,7 +16,7 @@ fn save(program: &dyn Program, folder: &Folder) -> PathBuf {
     target
 }
 
-/// Same operations, members of communicators and sizes for every rank.
+/// Asserts equal operations, communicator members and sizes for every rank.
 fn assert_same(one: &dyn Program, other: &dyn Program) {
     assert_eq!(one.ranks(), other.ranks());
     for rank in 0..one.ranks() {
@@ -72,7 +72,7 @@ fn random_programs_of_every_kind_come_back_as_they_were() {
             .map(|rank| operations(&program, rank).count() as u64)
             .sum();
         assert_eq!(read.contents().operations, total);
-        // And once more from what was read.
+        // And once more from the copy.
         let again = Folder::new("round-trip");
         assert_same(&read, &ProgramFile::open(&save(&read, &again), 1.0).unwrap());
     }
@@ -84,7 +84,7 @@ fn a_cursor_from_before_gives_the_same_operations_again() {
     let program = RandomProgram::new(7, 5, 9_000);
     let folder = Folder::new("rollback");
     let read = ProgramFile::open(&save(&program, &folder), 1.0).unwrap();
-    // Back and forth over many parts: op n is the same whatever was asked for before.
+    // Back and forth over many parts: operation n does not depend on earlier accesses.
     let expected: Vec<Op> = operations(&program, 4).collect();
     let mut at = 17usize;
     for step in 0..400usize {
@@ -136,7 +136,7 @@ fn large_numbers_of_phases_are_replaced_by_others_that_fit() {
     for rank in 0..6 {
         for (one, other) in operations(&both, rank).zip(operations(&read, rank)) {
             let ((kind, mut numbers), (same, theirs)) = (to_row(&one.kind), to_row(&other.kind));
-            // Communicators and lists: each has one new name.
+            // Each communicator and list has one new name.
             for field in [3usize, 7, 8] {
                 if let (Some(old), Some(new)) = (numbers[field], theirs[field]) {
                     let rank = if field == 7 { rank } else { 0 };
@@ -156,7 +156,7 @@ fn large_numbers_of_phases_are_replaced_by_others_that_fit() {
 }
 
 #[test]
-fn nothing_is_left_where_writing_stops_and_what_is_there_is_not_replaced() {
+fn an_interrupted_write_leaves_nothing_and_replaces_nothing() {
     let program = RandomProgram::new(1, 3, 50);
     let folder = Folder::new("atomic");
     let target = folder.0.join("x.program");
@@ -169,7 +169,7 @@ fn nothing_is_left_where_writing_stops_and_what_is_there_is_not_replaced() {
     let refused = write(&other, &target, &Options::default(), &mut |_, _| true);
     assert!(refused.unwrap_err().problem.contains("File exists"));
     assert_eq!(ProgramFile::open(&target, 1.0).unwrap().ranks(), 3);
-    // In a folder that is there: whoever has made it removes it. What is left cannot be read as a program.
+    // In an existing folder, the caller removes the rest, which cannot be opened as a program.
     let made = folder.0.join("made");
     std::fs::create_dir(&made).unwrap();
     let stopped = write(&program, &made, &Options::default(), &mut |rank, _| rank < 2);

@@ -1,4 +1,4 @@
-//! Storage devices alone: measured, and derived from measurements. JSON in, JSON out.
+//! Storage devices alone: measured, and fitted to measurements. JSON in, JSON out.
 
 use odonata_device::{Problem, bench, fit, from_json, presets, read};
 use odonata_system::InputError;
@@ -8,20 +8,20 @@ use serde_json::json;
 use crate::errors::{input_error, json_text};
 use crate::interrupt::detached;
 
-/// Names of the devices that have one.
+/// Names of the device presets.
 #[pyfunction]
 fn device_presets() -> Vec<&'static str> {
     presets::names().collect()
 }
 
-/// The file (TOML) of a device that has a name; `None`: none has this.
+/// The file (TOML) of a device preset; `None` if there is none of this name.
 #[pyfunction]
 fn device_preset(name: &str) -> Option<&'static str> {
     presets::text(name)
 }
 
-/// Measures the device `text` (TOML) of file `path` under `workload` (JSON); figures as JSON. Raises `InputError`, about no file
-/// if it is about the workload.
+/// Measures the device `text` (TOML) of file `path` under `workload` (JSON); figures as JSON. Raises `InputError`;
+/// errors in the workload name no file.
 #[pyfunction]
 fn device_bench(py: Python<'_>, text: &str, path: &str, workload: &str) -> PyResult<String> {
     let device = read(text).map_err(|problem| refused(path, problem))?;
@@ -30,7 +30,8 @@ fn device_bench(py: Python<'_>, text: &str, path: &str, workload: &str) -> PyRes
     json_text(&json!({ "device": device, "figures": figures }))
 }
 
-/// The device that `request` (JSON: model, measurements) derives, with residuals, as JSON. Raises `InputError`, about no file.
+/// Fits a device to `request` (JSON: model, measurements); the result with residuals, as JSON. Raises `InputError`
+/// without a file.
 #[pyfunction]
 fn device_fit(request: &str) -> PyResult<String> {
     let fitted = from_json(request).and_then(|request| fit::fit(&request));

@@ -1,4 +1,4 @@
-//! Errors on their way to Python.
+//! Errors passed to Python.
 
 use std::io::Error as IoError;
 use std::path::Path;
@@ -13,7 +13,7 @@ pyo3::create_exception!(
     "The input is wrong. `args[0]` is a JSON object: where (file, line, key), what was seen, what was expected, a hint."
 );
 
-/// The Python exception for an error of the core: the whole structure as JSON, so that Python decides how it is shown.
+/// The Python exception for an error of the core: the whole structure as JSON, rendered by Python.
 pub(crate) fn input_error(error: odonata_system::InputError) -> PyErr {
     match serde_json::to_string(&error) {
         Ok(text) => InputError::new_err(text),
@@ -21,7 +21,7 @@ pub(crate) fn input_error(error: odonata_system::InputError) -> PyErr {
     }
 }
 
-/// What is wrong with `file` as a whole, as for every input.
+/// The exception for a problem with `file` as a whole.
 pub(crate) fn refused(file: &Path, message: String, expected: &str) -> PyErr {
     input_error(odonata_system::InputError {
         file: file.display().to_string(),
@@ -35,9 +35,9 @@ pub(crate) fn refused(file: &Path, message: String, expected: &str) -> PyErr {
     })
 }
 
-/// That `file` could not be written, by the number of the system's error: Python judges whose fault that is.
+/// The exception for a failed write of `file`, by the system's error number: Python decides how to report it.
 pub(crate) fn unwritable(number: i32, file: &Path) -> PyErr {
-    // As Python has it: the text without the number behind it.
+    // Like Python: the text without the appended number.
     let text = IoError::from_raw_os_error(number).to_string();
     let words = text.split(" (os error").next().unwrap_or_default().to_owned();
     PyOSError::new_err((number, words, file.to_path_buf()))

@@ -1,10 +1,10 @@
 //! Programs whose ranks are Python generators.
 //!
-//! A program is a function of rank and cursor, a generator only goes on. So the operations that a generator has yielded
-//! last are kept, and where an earlier one is asked for, it is started anew and run forward: the same rank and arguments
-//! must give the same operations again.
+//! A program is a function of rank and cursor; a generator only moves forward. So the last operations of a generator
+//! are kept. If an earlier operation is needed, the generator restarts and runs forward: the same rank and arguments
+//! must yield the same operations again.
 //!
-//! A rank's lock is taken first, then the interpreter's. Whoever calls in here has released that.
+//! Lock order: the rank's lock first, then the interpreter's. Callers have released the interpreter.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,38 +21,38 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::interrupt::keep;
 
-/// Operations of a rank that are kept: more than a host looks ahead (512), and what is rolled back is mostly shorter.
+/// Operations kept per rank: more than a host looks ahead (512); most rollbacks are shorter.
 const KEPT: usize = 768;
 
-/// Operations that are asked for together, as taking the interpreter's lock takes time.
+/// Operations fetched together, because taking the interpreter's lock is slow.
 const TOGETHER: u32 = 64;
 
-/// The module that has the Python side.
-const MODULE: &str = "odonata.rank_programs";
+/// The Python side.
+const MODULE: &str = "odonata.programs.rank_programs";
 
-/// What a generator has yielded.
+/// An operation yielded by a generator.
 #[derive(Clone, Debug)]
 struct Made {
     op: Op,
     sizes: Option<Arc<Sizes>>,
 }
 
-/// A rank's generator, and what it has yielded last.
+/// A rank's generator, and its last operations.
 #[derive(Debug, Default)]
 struct Cell {
     generator: Option<Py<PyAny>>,
     /// Number of the first operation in `recent`.
     first: u32,
     recent: VecDeque<Made>,
-    /// How many operations there are, once it is known, and what is wrong if that is why there are no more.
+    /// The number of operations once known, and the error if the generator failed.
     end: Option<(u32, Option<String>)>,
 }
 
-/// How far a generator came.
+/// How a batch of a generator ended.
 enum Ending {
     /// It has more.
     More,
-    /// It is at its end.
+    /// The generator is exhausted.
     Over,
     /// It raised this.
     Raised(PyErr),
@@ -63,15 +63,15 @@ enum Ending {
 struct Generated {
     name: String,
     ranks: u32,
-    /// The object of [`MODULE`] that starts them.
+    /// The object of [`MODULE`] that starts the generators.
     starter: Py<PyAny>,
-    /// The class of what they yield.
+    /// The class of yielded operations.
     operation: Py<PyAny>,
     groups: Vec<Group>,
-    /// Place in `groups` by communicator and rank.
+    /// Index in `groups`, by communicator and rank.
     members: HashMap<(u32, u32), u32>,
     cells: Vec<Mutex<Cell>>,
-    /// Whether a generator was interrupted: none goes on then.
+    /// Whether a generator was interrupted: none continues after that.
     interrupted: AtomicBool,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn make(source: &PythonSource, ranks: u32) -> Result<Arc<dyn Program>
         generated(py, source, ranks).map_err(|error| {
             let value = error.value(py);
             match value.get_type().name() {
-                // Refused with a sentence of its own.
+                // A `ProgramError` has its own text.
                 Ok(name) if name == "ProgramError" => return value.to_string(),
                 Ok(name) if name == "Interrupted" => keep(PyKeyboardInterrupt::new_err(())),
                 _ if error.is_instance_of::<PyKeyboardInterrupt>(py) => keep(error.clone_ref(py)),
@@ -116,13 +116,13 @@ fn generated(py: Python<'_>, source: &PythonSource, ranks: u32) -> PyResult<Arc<
     }))
 }
 
-/// An exception in words, with its traceback.
+/// The text of an exception, with traceback.
 fn text_of(py: Python<'_>, error: &PyErr) -> String {
-    let told = py
+    let text = py
         .import(MODULE)
         .and_then(|module| module.call_method1("explain", (error.clone_ref(py).into_value(py),)))
         .and_then(|text| text.extract());
-    told.unwrap_or_else(|_| error.to_string())
+    text.unwrap_or_else(|_| error.to_string())
 }
 
 impl Generated {
@@ -156,7 +156,7 @@ impl Generated {
         cell.recent.get((number - cell.first) as usize).cloned()
     }
 
-    /// Runs the generator of `rank` for some operations.
+    /// Runs the generator of `rank` for a batch of operations.
     fn go_on(&self, py: Python<'_>, cell: &mut Cell, rank: u32) {
         let begin = cell.first + cell.recent.len() as u32;
         let (items, ending) = match self.taken(py, cell, rank) {
@@ -190,7 +190,7 @@ impl Generated {
         }
     }
 
-    /// What the generator of `rank`, started if it is not, yields next, and how it ended if it did.
+    /// The next batch of the generator of `rank`, started on first use, and how it ended.
     fn taken(&self, py: Python<'_>, cell: &mut Cell, rank: u32) -> PyResult<(Vec<Py<PyAny>>, Ending)> {
         let starter = self.starter.bind(py);
         let generator = match &cell.generator {
@@ -212,7 +212,8 @@ impl Generated {
         Ok((items, ending))
     }
 
-    /// Why there is no operation `number`, in words. What is not about the program is raised when the work is over.
+    /// The reason why operation `number` is missing. Exceptions unrelated to the program are raised when the work is
+    /// over.
     fn why_raised(&self, py: Python<'_>, error: PyErr, number: u32) -> String {
         let interrupted = py.import(MODULE).and_then(|module| module.getattr("Interrupted"));
         if interrupted.is_ok_and(|kind| error.is_instance(py, &kind)) {
@@ -236,9 +237,9 @@ impl Generated {
         )
     }
 
-    /// What `item`, which the generator of `rank` has yielded as operation `number`, stands for.
+    /// The operation that the generator of `rank` yielded as `item`, number `number`.
     fn numbered(&self, item: &Bound<'_, PyAny>, rank: u32, number: u32) -> Result<Made, String> {
-        // Numbered with 30 bits, repetitions included.
+        // Operation numbers have 30 bits, including repetitions.
         if number >= 1 << 30 {
             return Err(format!(
                 "the Python program {} yields more than 2^30 operations",
@@ -266,7 +267,7 @@ impl Generated {
         let wrong = |error: PyErr| error.to_string();
         let get = |name: &Bound<'py, PyString>| item.getattr(name).map_err(wrong);
         let name: String = get(intern!(py, "kind"))?.extract().map_err(wrong)?;
-        let kind = known_kind(&name).ok_or_else(|| format!("there is no kind of operation {name:?}"))?;
+        let kind = known_kind(&name).ok_or_else(|| format!("{name:?} is not a kind of operation"))?;
         let given = get(intern!(py, "numbers"))?;
         let given = given.cast::<PyDict>().map_err(|error| error.to_string())?;
         let mut numbers: Numbers = [None; Field::ALL.len()];
@@ -296,7 +297,7 @@ impl Generated {
         };
         let listed = !sizes.by_giver.is_empty() || !sizes.by_taker.is_empty();
         if listed {
-            // The list is named by its operation.
+            // The list has the number of its operation.
             numbers[Field::Counts as usize] = Some(number.into());
             if number > MOST_COUNTS {
                 return Err(format!(
@@ -328,10 +329,10 @@ impl Generated {
         })
     }
 
-    /// `sizes` of the collective `kind`, if they are as many as it needs.
+    /// The `sizes` of the collective `kind`, checked for their number.
     fn sizes_of(&self, kind: &OpKind, rank: u32, sizes: Sizes) -> Result<Sizes, String> {
         let (OpKind::Collective(collective) | OpKind::Icollective { collective, .. }) = *kind else {
-            return Err("lists of sizes, but no collective that takes some".into());
+            return Err("lists of sizes for an operation that takes none".into());
         };
         let comm = collective.comm();
         let group = self.group(rank, comm);
@@ -347,7 +348,7 @@ impl Generated {
             let (givers, takers) = (sizes.by_giver.len(), sizes.by_taker.len());
             let members = group.len();
             return Err(format!(
-                "{givers} sizes by giver, {takers} by taker; expected 1 or {members} where they belong"
+                "{givers} sizes by giver, {takers} by taker; expected 1 or {members} of each that applies"
             ));
         }
         Ok(Sizes {
@@ -371,7 +372,7 @@ impl Program for Generated {
 
     fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
         let mut cell = self.cell(rank)?;
-        // Where it ends is known once it has been there.
+        // The end is known only after reaching it.
         if self.made(&mut cell, rank, cursor.op).is_some() {
             return None;
         }

@@ -1,7 +1,7 @@
-//! What stops long work here: a flag for runs, and exceptions that the code of a user was left with.
+//! Interruption of long work: a flag for runs, and exceptions raised in user code.
 //!
-//! The core calls code of users (rank programs) from within its own work and knows no exceptions. One that is not about that
-//! code, as `KeyboardInterrupt`, is kept here until the work, which ends early for it, is over.
+//! The core calls user code (rank programs) and knows no exceptions. An exception that does not concern the program,
+//! such as `KeyboardInterrupt`, ends the work early, is kept here, and is raised when the work is over.
 
 use std::cell::RefCell;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -11,7 +11,7 @@ use odonata_system::Interrupt;
 use odonata_trace_format::Cancellation;
 use pyo3::prelude::*;
 
-/// Asks runs to come to their end at once, also in the midst of an event.
+/// Asks runs to end at once, even within an event.
 #[pyclass(name = "Interrupt", module = "odonata._core", frozen)]
 pub(crate) struct PyInterrupt(pub(crate) Interrupt);
 
@@ -22,12 +22,13 @@ impl PyInterrupt {
         PyInterrupt(Interrupt::default())
     }
 
-    /// No rank of these runs begins another operation from now on; they can only be finished. From any thread.
+    /// From now on, no rank of these runs begins another operation; the runs can only be finished. Callable from any
+    /// thread.
     fn ask(&self) {
         self.0.ask();
     }
 
-    /// Whether a run has left something undone because of it.
+    /// Whether a run skipped work because of it.
     fn was_heard(&self) -> bool {
         self.0.was_heard()
     }
@@ -37,24 +38,24 @@ thread_local! {
     static KEPT: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// Keeps `error` for the end of the work that this thread is at; the first one stays.
+/// Keeps `error` until the work of this thread is over; the first one stays.
 pub(crate) fn keep(error: PyErr) {
     KEPT.with_borrow_mut(|kept| {
         kept.get_or_insert(error);
     });
 }
 
-/// Wall time between two looks at whether there is a signal.
+/// Wall time between two checks for signals.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
-/// Does `work` with the interpreter released, on a thread of its own: this one hears signals meanwhile. What a signal raises
-/// cancels the work, and is raised when that has ended.
+/// Does `work` on a separate thread with the interpreter released; this thread handles signals meanwhile. An exception
+/// from a signal handler cancels the work, and is raised when the work has ended.
 pub(crate) fn cancellable<T: Send>(py: Python<'_>, work: impl Send + FnOnce(&Cancellation) -> T) -> PyResult<T> {
     let cancellation = Cancellation::default();
     let (sender, mut receiver) = mpsc::channel();
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            // Whoever waits for it is there until it has come.
+            // The receiver waits until this arrives.
             let _ = sender.send(work(&cancellation));
         });
         loop {
@@ -77,7 +78,7 @@ pub(crate) fn cancellable<T: Send>(py: Python<'_>, work: impl Send + FnOnce(&Can
     })
 }
 
-/// Does `work` with the interpreter released; what was kept meanwhile is raised.
+/// Does `work` with the interpreter released, then raises any kept exception.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> T) -> PyResult<T> {
     let done = py.detach(work);
     match KEPT.take() {

@@ -1,9 +1,9 @@
-//! The bridge between the Rust core and Python, and nothing else.
+//! The bridge between the Rust core and Python; it makes no decisions.
 //!
-//! Python sees the module `odonata._core`: a handful of functions that take and give text (TOML in, JSON out), one
-//! class, [`Simulation`](simulation::PySimulation), that runs a scenario in slices of wall time with the interpreter
-//! released, [`LoadSweep`](load_sweep::PyLoadSweep) for latency-load curves, and one exception, `InputError`.
-//! Tables cross by Arrow's C data interface, uncopied. Everything that is decided is decided on one of the two sides, not here.
+//! Python sees the module `odonata._core`: functions that take and return text (TOML in, JSON out); the class
+//! [`Simulation`](simulation::PySimulation), which runs a scenario in slices of wall time with the interpreter
+//! released; [`LoadSweep`](load_sweep::PyLoadSweep) for latency-load curves; and the exception `InputError`. Tables
+//! cross by Arrow's C data interface, without copies.
 
 mod device;
 mod errors;
@@ -23,7 +23,7 @@ use pyo3::prelude::*;
 use crate::errors::{InputError, input_error, json_text};
 use crate::interrupt::detached;
 
-/// Everything that can be known about a scenario before it runs, as JSON. It may have no jobs.
+/// All properties of a scenario that are known before it runs, as JSON. It may have no jobs.
 #[pyfunction]
 #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None))]
 fn check(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>, seed: Option<u64>) -> PyResult<String> {
@@ -44,7 +44,7 @@ fn resolve(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>, seed:
     json_text(&loaded.map_err(input_error)?.resolved)
 }
 
-/// What the machine of a scenario is, whatever runs on it, as JSON. The scenario may have no jobs.
+/// The machine of a scenario, as JSON. The scenario may have no jobs.
 #[pyfunction]
 #[pyo3(signature = (text, path, overrides=Vec::new()))]
 fn describe(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>) -> PyResult<String> {
@@ -77,7 +77,7 @@ fn graphml(py: Python<'_>, text: &str, path: &str, overrides: Vec<String>) -> Py
     graph.map_err(input_error)
 }
 
-/// An error about all of the scenario at `path`.
+/// An error about the scenario at `path` as a whole.
 fn whole(path: &str, message: String) -> scenario::InputError {
     scenario::InputError {
         file: path.into(),

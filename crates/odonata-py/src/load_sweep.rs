@@ -1,4 +1,4 @@
-//! Latency-load curves, as Python sees them.
+//! Latency-load curves for Python.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::errors::{input_error, json_text};
 use crate::interrupt::detached;
 use crate::simulation::folder_of;
 
-/// A scenario whose traffic is measured at different loads; `point` makes the measurement of one.
+/// A scenario whose traffic is measured at different loads; `point` starts the measurement of one.
 #[pyclass(name = "LoadSweep", module = "odonata._core", frozen)]
 pub(crate) struct PyLoadSweep {
     sweep: LoadSweep,
@@ -20,7 +20,7 @@ pub(crate) struct PyLoadSweep {
 
 #[pymethods]
 impl PyLoadSweep {
-    /// Loads a scenario, of which `job` (or the only one) is the traffic. `method` is JSON. Raises `InputError`.
+    /// Loads a scenario; `job` (or the only job) is its traffic. `method` is JSON. Raises `InputError`.
     #[new]
     #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None, job=None, method="{\"method\":\"steady\"}"))]
     fn new(
@@ -41,7 +41,7 @@ impl PyLoadSweep {
         })
     }
 
-    /// What all points have in common, as JSON.
+    /// The common properties of all points, as JSON.
     fn description(&self) -> PyResult<String> {
         json_text(&serde_json::json!({
             "job": self.sweep.job(),
@@ -66,13 +66,13 @@ impl PyLoadSweep {
 /// One measurement: `advance` until it says `finished`, then take the `result`.
 #[pyclass(name = "LoadPoint", module = "odonata._core")]
 pub(crate) struct PyLoadPoint {
-    /// Locked for nothing but to promise Python that threads do not share it.
+    /// A lock because pyo3 requires `Sync`.
     point: Mutex<Point>,
 }
 
 #[pymethods]
 impl PyLoadPoint {
-    /// Simulates for about `seconds` of wall time with the interpreter released, and says how far it came.
+    /// Simulates for about `seconds` of wall time with the interpreter released, and returns the progress.
     fn advance<'py>(&mut self, py: Python<'py>, seconds: f64) -> PyResult<Bound<'py, PyDict>> {
         let wall = Duration::try_from_secs_f64(seconds).map_err(|cause| PyValueError::new_err(cause.to_string()))?;
         let point = self.point.get_mut().unwrap_or_else(|broken| broken.into_inner());
@@ -86,7 +86,7 @@ impl PyLoadPoint {
         Ok(answer)
     }
 
-    /// What was measured, as JSON.
+    /// The measured point, as JSON.
     fn result(&mut self) -> PyResult<String> {
         let point = self.point.get_mut().unwrap_or_else(|broken| broken.into_inner());
         match point.result() {

@@ -1,10 +1,10 @@
-//! Several processes that share a run, as Python sees them: started, compared, ended.
+//! Several processes that share a run, for Python: start, compare, end.
 //!
-//! Built without the feature `mpi`, the module has [`mpi_library`] only, which says so.
+//! Without the feature `mpi`, the module has only [`mpi_library`], which returns `None`.
 
 use pyo3::prelude::*;
 
-/// Name and version of the MPI library that this build speaks, if any. Starts nothing.
+/// Name and version of the MPI library of this build, if any. Starts nothing.
 #[pyfunction]
 fn mpi_library() -> Option<String> {
     #[cfg(feature = "mpi")]
@@ -13,7 +13,7 @@ fn mpi_library() -> Option<String> {
     None
 }
 
-/// Adds what there is of this to `module`.
+/// Adds the available functions to `module`.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(mpi_library, module)?)?;
     #[cfg(feature = "mpi")]
@@ -32,14 +32,14 @@ mod with_mpi {
         Mpi::connect().map_err(PyRuntimeError::new_err)
     }
 
-    /// Starts MPI if it does not run yet; the number of this process and of all. Collective.
+    /// Starts MPI if it is not running; returns the rank of this process and the number of processes. Collective.
     #[pyfunction]
     fn mpi_start(py: Python<'_>) -> PyResult<(usize, usize)> {
         let mpi = py.detach(connect)?;
         Ok((mpi.rank(), mpi.size()))
     }
 
-    /// The smallest of every value over all processes. Collective, with as many values everywhere.
+    /// The minimum of every value over all processes. Collective, with equally many values everywhere.
     #[pyfunction]
     fn mpi_all_min(py: Python<'_>, mut values: Vec<u64>) -> PyResult<Vec<u64>> {
         py.detach(|| connect()?.all_min(&mut values).map_err(PyRuntimeError::new_err))?;

@@ -1,4 +1,4 @@
-//! Programs in files, as Python sees them.
+//! Programs in files, for Python.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::errors::{input_error, refused};
 use crate::interrupt::detached;
 use crate::{generator, simulation, trace};
 
-/// Writes `program` to `folder`, which has no such files; (ranks, operations). `progress` is called with complete ranks, all ranks
-/// and operations.
+/// Writes `program` to `folder`, which has no such files; returns (ranks, operations). `progress` is called with
+/// complete ranks, all ranks and operations.
 fn write(
     py: Python<'_>,
     program: &dyn Program,
@@ -32,10 +32,10 @@ fn write(
             }
             reported = std::time::Instant::now();
             Python::attach(|py| {
-                let told = progress.map_or(Ok(()), |progress| {
+                let result = progress.map_or(Ok(()), |progress| {
                     progress.call1(py, (done, ranks, operations)).map(|_| ())
                 });
-                match told.and_then(|()| py.check_signals()) {
+                match result.and_then(|()| py.check_signals()) {
                     Ok(()) => true,
                     Err(error) => {
                         interrupt = Some(error);
@@ -45,7 +45,7 @@ fn write(
             })
         })
     });
-    // What the code of a user was left with comes first: the program ended early for it.
+    // Exceptions of user code come first: they ended the program early.
     let written = written?;
     match (interrupt, written) {
         (Some(error), _) => Err(error),
@@ -57,9 +57,9 @@ fn made_by() -> String {
     concat!("odonata ", env!("CARGO_PKG_VERSION")).into()
 }
 
-/// Writes the trace or program at `path` as a program to `folder`, which has no such files, `repeat` times one after the
-/// other, its computation times `compute_scale`; a trace that is not whole only with `incomplete`. With `call_time`, time in
-/// calls counts as computation too. Raises `InputError`, or `OSError` where it cannot be written.
+/// Writes the trace or program at `path` as a program to `folder`, which has no such files: repeated `repeat` times,
+/// with computation times multiplied by `compute_scale`. A truncated trace needs `incomplete`. With `call_time`, time
+/// in calls counts as computation, too. Raises `InputError`, or `OSError` if it cannot be written.
 #[pyfunction]
 #[pyo3(signature = (path, folder, repeat=1, compute_scale=1.0, progress=None, incomplete=false, call_time=false))]
 #[allow(clippy::too_many_arguments, reason = "they are named in Python")]
@@ -74,7 +74,7 @@ fn trace_convert(
     call_time: bool,
 ) -> PyResult<(u32, u64)> {
     if !(0.0..=1e6).contains(&compute_scale) {
-        let problem = format!("its times of computation are to be multiplied by {compute_scale}");
+        let problem = format!("the compute scale is {compute_scale}");
         return Err(refused(&path, problem, "a number from 0 to 1000000"));
     }
     let opened = trace::with_trace(py, &path, incomplete, |format, options| {
@@ -88,8 +88,7 @@ fn trace_convert(
     let mut program = opened?.program;
     if repeat != 1 {
         let repeated = py.detach(|| Phases::new(vec![program], repeat));
-        program =
-            Arc::new(repeated.map_err(|problem| refused(&path, problem, "a number of times that it can be repeated"))?);
+        program = Arc::new(repeated.map_err(|problem| refused(&path, problem, "a possible number of repetitions"))?);
     }
     let options = Options {
         description: String::new(),
@@ -99,8 +98,8 @@ fn trace_convert(
     write(py, &program, &folder, &options, progress.as_ref())
 }
 
-/// Writes the program of a job of a scenario to `folder`, which has no such files. Raises `InputError`, or `OSError` where it
-/// cannot be written.
+/// Writes the program of a job of a scenario to `folder`, which has no such files. Raises `InputError`, or `OSError` if
+/// it cannot be written.
 #[pyfunction]
 #[pyo3(signature = (text, path, job, folder, overrides=Vec::new(), seed=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "they are named in Python")]
@@ -125,7 +124,7 @@ fn job_convert(
         None => None,
     };
     let Some(job) = found else {
-        let problem = job.map_or("which job is not said".into(), |name| format!("no job is named {name}"));
+        let problem = job.map_or("no job is selected".into(), |name| format!("no job is named {name}"));
         return Err(refused(
             Path::new(path),
             problem,
@@ -141,7 +140,7 @@ fn job_convert(
         )
     };
     let Some(program) = program.map_err(cannot)? else {
-        let problem = format!("{} is synthetic traffic, which is no program", job.name);
+        let problem = format!("{} is synthetic traffic, not a program", job.name);
         return Err(refused(Path::new(path), problem, "a job with a program"));
     };
     let options = Options {
@@ -152,8 +151,8 @@ fn job_convert(
     write(py, &program, &folder, &options, progress.as_ref())
 }
 
-/// Writes a program of Python generators to `folder`, which has no such files, and reads it back. Raises `InputError`, or
-/// `OSError` where it cannot be written.
+/// Writes a program of Python generators to `folder`, which has no such files, and reads it back. Raises `InputError`,
+/// or `OSError` if it cannot be written.
 #[pyfunction]
 #[pyo3(signature = (path, function, args, ranks, folder, description="", progress=None))]
 #[allow(clippy::too_many_arguments, reason = "they are named in Python")]
@@ -185,7 +184,7 @@ fn python_convert(
     let options = Options {
         description: description.into(),
         made_by: made_by(),
-        // It may name ranks and communicators that there are not.
+        // The program may name invalid ranks and communicators.
         check: true,
     };
     write(py, &program, &folder, &options, progress.as_ref())

@@ -1,4 +1,4 @@
-//! A running simulation, as Python sees it.
+//! A running simulation, for Python.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -14,12 +14,12 @@ use pyo3::types::PyDict;
 use crate::errors::{input_error, json_text};
 use crate::interrupt::{PyInterrupt, detached};
 
-/// The folder that relative file names in the scenario at `path` start from.
+/// The folder for relative file names in the scenario at `path`.
 pub(crate) fn folder_of(path: &str) -> &Path {
     Path::new(path).parent().unwrap_or(Path::new("."))
 }
 
-/// What there is at each moment: first a simulation, then, once, its results.
+/// The state of a run: first a simulation, then, once, its results.
 enum State {
     Running(Box<Simulation>),
     Finished {
@@ -28,11 +28,11 @@ enum State {
     },
     /// The first of the processes that share the run has the results.
     Elsewhere,
-    /// A step in between panicked; nothing can be said about the rest.
+    /// An earlier step panicked; the state is unknown.
     Broken,
 }
 
-/// Loads a scenario for a run that all processes of MPI share, and that goes on from `snapshot` if there is one.
+/// Loads a scenario for a run shared by all MPI processes; the run resumes from `snapshot`, if given.
 #[cfg(feature = "mpi")]
 fn shared_run(
     text: &str,
@@ -54,7 +54,7 @@ fn shared_run(
         let snapshot = snapshot.map(open).transpose()?;
         Ok((scenario, snapshot))
     });
-    // If one has nothing to run, the others must not wait for it.
+    // If one process cannot run, the others must not wait for it.
     let all = others.group.all(loaded.is_ok()).map_err(PyRuntimeError::new_err)?;
     let (scenario, snapshot) = loaded.map_err(input_error)?;
     if !all {
@@ -71,22 +71,23 @@ fn shared_run(
 
 #[cfg(not(feature = "mpi"))]
 fn shared_run(_: &str, _: &str, _: &[String], _: Option<u64>, _: Option<&Path>, _: Interrupt) -> PyResult<Simulation> {
-    Err(PyRuntimeError::new_err("this build does not speak MPI"))
+    Err(PyRuntimeError::new_err("this build has no MPI support"))
 }
 
-/// One run of one scenario: `advance` until it says `finished`, then `finish`, then take the results.
+/// One run of one scenario: `advance` until it returns `finished`, then `finish`, then take the results.
 #[pyclass(name = "Simulation", module = "odonata._core")]
 pub(crate) struct PySimulation {
-    /// Locked for nothing but to promise Python that threads do not share it.
+    /// A lock because pyo3 requires `Sync`.
     state: Mutex<State>,
 }
 
 #[pymethods]
 impl PySimulation {
-    /// Loads a scenario and builds the machine. With `only`, that job has it for itself, on the nodes that it has
-    /// beside the others; `sends_for_s` is how long its traffic lasts if that depends on others. With `snapshot`, the
-    /// run goes on from the files in that folder. `shared`: all processes of MPI share the run, and all do what follows together; the first of them has the results. `interrupt` ends the run in the midst of an event, also
-    /// while it is being built. Raises `InputError`, or `KeyError` if no job is called so; nothing has been written then.
+    /// Loads a scenario and builds the machine. With `only`, that job has the machine for itself, on its nodes of the
+    /// full run; `sends_for_s` is the duration of its traffic if that depends on other jobs. With `snapshot`, the run
+    /// resumes from the files in that folder. `shared`: all MPI processes share the run and make the following calls
+    /// together; the first process has the results. `interrupt` ends the run within an event, also during the build.
+    /// Raises `InputError`, or `KeyError` if no job has this name; nothing has been written then.
     #[new]
     #[pyo3(signature = (text, path, overrides=Vec::new(), seed=None, only=None, sends_for_s=None, snapshot=None, shared=false, interrupt=None))]
     #[allow(clippy::too_many_arguments)]
@@ -104,7 +105,7 @@ impl PySimulation {
     ) -> PyResult<Self> {
         let interrupt = interrupt.map(|interrupt| interrupt.0.clone()).unwrap_or_default();
         if sends_for_s.is_some_and(|seconds| !(0.0..=Time::LONGEST.seconds()).contains(&seconds)) {
-            return Err(PyValueError::new_err("sends_for_s is no time that a run can take"));
+            return Err(PyValueError::new_err("sends_for_s exceeds the longest possible run"));
         }
         let sends_for = sends_for_s.map(Time::from_seconds);
         if shared {
@@ -150,33 +151,33 @@ impl PySimulation {
             State::Running(simulation) => json_text(simulation.scenario()),
             State::Finished { run, .. } => json_text(&run["scenario"]),
             State::Elsewhere => Err(PyRuntimeError::new_err("another process has the results")),
-            State::Broken => Err(PyRuntimeError::new_err("the simulation broke down earlier")),
+            State::Broken => Err(PyRuntimeError::new_err("an earlier error ended the simulation")),
         }
     }
 
-    /// What of the scenario is probably not meant: a list of key, message, expected, as JSON.
+    /// The warnings about the scenario: a list of key, message, expected, as JSON.
     fn warnings(&mut self) -> PyResult<String> {
         json_text(&self.running()?.warnings())
     }
 
-    /// Wall time between two snapshots in seconds, if the scenario asks for some.
+    /// Wall time between two snapshots in seconds, if the scenario sets it.
     fn checkpoint_interval_s(&mut self) -> PyResult<Option<f64>> {
         Ok(self.running()?.scenario().run.checkpoint_interval.map(|time| time.0))
     }
 
-    /// Wall time that the run had taken, in seconds, before this process went on with it.
+    /// Wall time of the run in seconds before this process resumed it.
     fn earlier_wall_s(&mut self) -> PyResult<f64> {
         Ok(self.running()?.earlier_wall().as_secs_f64())
     }
 
-    /// Saves the run, or what this process has of it, to `path`, where an older snapshot stays until the new one is
-    /// whole; its size in bytes. Raises `OSError`.
+    /// Saves the run, or this process's share of it, to `path`, replacing an older snapshot when complete; returns the
+    /// size in bytes. Raises `OSError`.
     fn save(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
         let simulation = self.running()?;
         Ok(py.detach(|| simulation.save_to(&path))?)
     }
 
-    /// Simulates for about `seconds` of wall time with the interpreter released, and says how far it came.
+    /// Simulates for about `seconds` of wall time with the interpreter released, and returns the progress.
     fn advance<'py>(&mut self, py: Python<'py>, seconds: f64) -> PyResult<Bound<'py, PyDict>> {
         let wall = Duration::try_from_secs_f64(seconds).map_err(|cause| PyValueError::new_err(cause.to_string()))?;
         let State::Running(simulation) = self.state_mut() else {
@@ -194,7 +195,7 @@ impl PySimulation {
         Ok(answer)
     }
 
-    /// Ends the run, by its own end or, if `interrupted`, here, and makes its results.
+    /// Ends the run, by its own end or, if `interrupted`, now, and builds the results.
     #[pyo3(signature = (interrupted=false))]
     fn finish(&mut self, py: Python<'_>, interrupted: bool) -> PyResult<()> {
         match std::mem::replace(self.state_mut(), State::Broken) {
@@ -217,11 +218,11 @@ impl PySimulation {
                 *self.state_mut() = State::Elsewhere;
                 Ok(())
             }
-            State::Broken => Err(PyRuntimeError::new_err("the simulation broke down earlier")),
+            State::Broken => Err(PyRuntimeError::new_err("an earlier error ended the simulation")),
         }
     }
 
-    /// What the run was and how it ended, as JSON (the contents of `run.json`).
+    /// The run and its outcome, as JSON (the contents of `run.json`).
     fn run_json(&mut self) -> PyResult<String> {
         let (run, _) = self.finished()?;
         json_text(run)

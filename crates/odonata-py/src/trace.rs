@@ -1,4 +1,4 @@
-//! Recorded programs of any trace format, as Python sees them.
+//! Recorded programs of any trace format, for Python.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::errors::{input_error, json_text, unwritable};
 use crate::interrupt::cancellable;
 
-/// Why a trace cannot be read, as for every input, or written.
+/// The exception for a trace that cannot be read or written.
 pub(crate) fn wrong(error: FormatError) -> PyErr {
     if let Some(number) = error.os {
         return unwritable(number, &error.file);
@@ -28,11 +28,11 @@ pub(crate) fn wrong(error: FormatError) -> PyErr {
         expected: error.expected,
         hint: error
             .incomplete
-            .then(|| "--incomplete reads what there is of it; odonata trace lint says what is wrong".into()),
+            .then(|| "--incomplete reads the recorded part; odonata trace lint lists the damage".into()),
     })
 }
 
-/// Does `work` with the trace at `path`, of whatever format it is.
+/// Does `work` with the trace at `path`, of any format.
 pub(crate) fn with_trace<T: Send>(
     py: Python<'_>,
     path: &Path,
@@ -50,21 +50,21 @@ pub(crate) fn with_trace<T: Send>(
     done?.map_err(wrong)
 }
 
-/// The name of the format of what is at `path`; `None` if it is no trace of a known format.
+/// The name of the trace format at `path`; `None` if no known format matches.
 #[pyfunction]
 fn trace_format(path: PathBuf) -> Option<&'static str> {
     FORMATS.at(&path).ok().map(|format| format.name())
 }
 
-/// What is in the trace at `path`, as JSON; of a trace that is not whole only with `incomplete`. Raises `InputError`.
+/// The contents of the trace at `path`, as JSON; a truncated trace needs `incomplete`. Raises `InputError`.
 #[pyfunction]
 #[pyo3(signature = (path, incomplete=false))]
 fn trace_info(py: Python<'_>, path: PathBuf, incomplete: bool) -> PyResult<String> {
     with_trace(py, &path, incomplete, |format, options| format.inspect(&path, options))
 }
 
-/// Who sends how much to whom in the trace at `path`, collectives apart, as JSON; of a trace that is not whole only with
-/// `incomplete`. Raises `InputError`.
+/// The traffic matrix of the trace at `path`, without collectives, as JSON; a truncated trace needs `incomplete`.
+/// Raises `InputError`.
 #[pyfunction]
 #[pyo3(signature = (path, incomplete=false))]
 fn trace_matrix(py: Python<'_>, path: PathBuf, incomplete: bool) -> PyResult<String> {
@@ -75,7 +75,7 @@ fn trace_matrix(py: Python<'_>, path: PathBuf, incomplete: bool) -> PyResult<Str
     json_text(&flows?)
 }
 
-/// What is wrong with the trace at `path`, as JSON. Raises `InputError`.
+/// The problems of the trace at `path`, as JSON. Raises `InputError`.
 #[pyfunction]
 fn trace_lint(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     json_text(&with_trace(py, &path, false, |format, options| {
@@ -83,8 +83,8 @@ fn trace_lint(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     })?)
 }
 
-/// Writes the trace at `path` to `folder`, which has no such files, in its own format, with everything that it does `times`
-/// times. Raises `InputError`, or `OSError` where it cannot be written.
+/// Writes the trace at `path` to `folder`, which has no such files, in its own format, repeated `times` times. Raises
+/// `InputError`, or `OSError` if it cannot be written.
 #[pyfunction]
 fn trace_repeat(py: Python<'_>, path: PathBuf, folder: PathBuf, times: u32) -> PyResult<()> {
     with_trace(py, &path, false, |format, options| {

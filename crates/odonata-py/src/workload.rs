@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::errors::json_text;
 
-/// What is wrong with the program `text` of file `path`, or looks so, and its parameters. `strict` and
-/// `ignore_unknown_backend` are those of [`Dialect`].
+/// Errors and warnings of the program `text` of file `path`, and its parameters. `strict` and `ignore_unknown_backend`
+/// are those of [`Dialect`].
 #[pyfunction]
 #[pyo3(signature = (text, path, strict=false, ignore_unknown_backend=false))]
 fn conceptual_check(text: &str, path: &str, strict: bool, ignore_unknown_backend: bool) -> PyResult<String> {
@@ -36,8 +36,8 @@ fn conceptual_check(text: &str, path: &str, strict: bool, ignore_unknown_backend
     })
 }
 
-/// (the record of the program `text` of file `path` for `tasks` tasks, as JSON, and why it was refused). Files that it
-/// reads are looked for in `folder`.
+/// The record of the program `text` of file `path` for `tasks` tasks, as JSON, and the reason if it was refused.
+/// `folder` holds the files that it reads.
 #[pyfunction]
 #[pyo3(signature = (text, path, folder, tasks, args=Vec::new(), seed=1, strict=false, ignore_unknown_backend=false))]
 #[allow(clippy::too_many_arguments, reason = "they are named in Python")]
@@ -66,7 +66,7 @@ fn conceptual_record(
     Ok((json_text(record.json())?, record.failure))
 }
 
-/// The program `text` of file `path` in the common layout. Raises `ValueError` with what is no part of the language.
+/// The program `text` of file `path` in the common layout. Raises `ValueError` with the first lexical error.
 #[pyfunction]
 fn conceptual_format(text: &str, path: &str) -> PyResult<String> {
     format(path, text).map_err(|errors| PyValueError::new_err(errors.to_string()))

@@ -1,10 +1,10 @@
-//! Runs a scenario once and prints the packet-hops and events of its simulation, for tools that count what that takes.
+//! Runs a scenario once and prints the packet-hops and events of its simulation, for profiling tools.
 //!
 //! ```text
 //! cargo run --release -p odonata-system --example packet_hops -- SCENARIO.toml [KEY=VALUE ...]
 //! ```
 //!
-//! No files are written and no Python is started: a profiler sees the simulator alone.
+//! It writes no files and starts no Python: a profiler sees only the simulator.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,5 +1,5 @@
-//! JSON Schemas of the answers that are made here: what `check`, `describe`, `bench` and `load-sweep` print with
-//! `--json`, from the structures that are printed.
+//! JSON Schemas of the output of `check`, `describe`, `bench` and `load-sweep` with `--json`, from the printed
+//! structures.
 
 use crate::bench::Figures;
 use crate::check::Report;
@@ -8,7 +8,7 @@ use crate::load_sweep::PointResult;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
-/// The schema of each answer, by the command that prints it; of `bench` that of a case, of `load-sweep` that of a point.
+/// The schema of each answer, by command; for `bench` of a case, for `load-sweep` of a point.
 pub fn answer_schemas() -> [(&'static str, Schema); 4] {
     [
         ("check", of::<Report>()),
@@ -18,8 +18,8 @@ pub fn answer_schemas() -> [(&'static str, Schema); 4] {
     ]
 }
 
-/// What is written, not what is read: no key that is always there is optional. Types stand where they are used, for
-/// whoever puts the schema into one of his own.
+/// Describes output, not input: keys that are always present are not optional. Types are inlined, so the schema can be
+/// embedded in others.
 fn of<T: JsonSchema>() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     settings

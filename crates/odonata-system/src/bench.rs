@@ -1,4 +1,4 @@
-//! Standard cases for measuring the simulator itself.
+//! Standard cases that measure the simulator itself.
 
 mod families;
 mod parallel;
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// A standard case: a name and the scenario text with its length in messages per node.
+/// A standard case: a name, and the scenario text for a length in messages per node.
 struct Case {
     name: &'static str,
     routing: &'static str,
@@ -17,9 +17,9 @@ struct Case {
     workload: &'static str,
 }
 
-/// 1,056 nodes (33 groups × 8 routers × 4 nodes), 4,096 B packets. Loads are fractions of the
-/// bound of uniform traffic, one global link per node shared by 1024/1055 of its messages. One after the other, on however
-/// many cores: what is measured is the work per packet-hop.
+/// 1,056 nodes (33 groups × 8 routers × 4 nodes), 4,096 B packets. Loads are fractions of the bound of uniform traffic:
+/// one global link per node shared by 1024/1055 of its messages. Cases run sequentially: they measure the work per
+/// packet-hop.
 const CASES: [Case; 6] = [
     Case {
         name: "uniform-minimal-0.3",
@@ -71,10 +71,10 @@ bandwidth = "5.25 GiB/s"
 [network.links.global]
 bandwidth = "4.7 GiB/s"
 "#;
-/// Share of uniform traffic that leaves its group.
+/// Share of uniform traffic between groups.
 const LEAVING: f64 = 1024.0 / 1055.0;
 
-/// What a case measured.
+/// The measurements of a case.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Figures {
     /// Name of the case.
@@ -87,13 +87,13 @@ pub struct Figures {
     pub packet_hops: u64,
     /// Events handled.
     pub events: u64,
-    /// CPU seconds of all threads, set-up included.
+    /// CPU seconds of all threads, including set-up.
     pub cpu_s: f64,
-    /// Seconds on the clock, set-up included.
+    /// Wall seconds, including set-up.
     pub wall_s: f64,
-    /// The scheduler that ran it.
+    /// The scheduler of the run.
     pub scheduler: String,
-    /// The threads that it ran on.
+    /// The threads of the run.
     pub threads: u64,
     /// How the run ended.
     pub outcome: String,
@@ -121,10 +121,10 @@ pub fn parallel_cases() -> Vec<&'static str> {
     parallel::CASES.iter().map(|case| case.name).collect()
 }
 
-/// Runs a case of either list with `overrides` of its settings; `quick` runs a tenth of it or less.
+/// Runs a case of either list with `overrides` of its settings; `quick` runs at most a tenth of it.
 ///
 /// # Errors
-/// If there is no case of that name, or the scenario does not resolve.
+/// No case has this name, or the scenario does not resolve.
 pub fn run(name: &str, quick: bool, overrides: &[String]) -> Result<Figures, InputError> {
     let standard = CASES.iter().find(|case| case.name == name);
     let standard = standard.map(|case| text(case, if quick { 400 } else { 4_000 }));

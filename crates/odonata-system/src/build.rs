@@ -1,5 +1,6 @@
-//! From a resolved scenario to a machine that is ready to run.
+//! Builds a machine, ready to run, from a resolved scenario.
 
+use crate::link_choice::links_named;
 use crate::placement::Placement;
 use crate::scenario::Scenario;
 use crate::scenario::resolved::{self, Resolved};
@@ -11,32 +12,35 @@ use odonata_host::{
 use odonata_machine::Machine;
 use odonata_network::routing::Routing;
 use odonata_network::settings::{Fidelity, NicRates};
-use odonata_network::{Blueprint, LinkPeriod, NetworkParams, RunParams, TrafficClasses, VirtualChannels};
+use odonata_network::{
+    Blueprint, LinkPeriod, NetworkParams, QueueRecording, RunParams, TrafficClasses, VirtualChannels,
+};
 use odonata_storage::settings::{DrainPolicy, Storage};
 use odonata_storage::{FileLayout, Metadata, ServerParams, Servers};
 use odonata_topology::{LinkClass, Topology};
 use odonata_units::{Bandwidth, Bytes, SplitMix64, Time};
 use odonata_workload::LogGops;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The routing of the scenario on its machine.
 ///
 /// # Errors
-/// A text saying which size of the machine is impossible, or which broken cable leaves it no way.
+/// The impossible size of the machine, or the failed cable without an alternative path.
 pub fn routing(scenario: &Resolved) -> Result<Routing, String> {
     routing_on(&scenario.machine, &scenario.network.routing)
 }
 
-/// The routing that `r` describes on `machine`.
+/// The routing `r` on `machine`.
 ///
 /// # Errors
-/// As [`routing()`].
+/// Those of [`routing()`].
 pub fn routing_on(machine: &resolved::Machine, r: &resolved::Routing) -> Result<Routing, String> {
     Routing::on(machine.build()?, r)
 }
 
-/// The parameters of the LogGOPS model, if messages of `job` go by it.
+/// The parameters of the LogGOPS model, if `job` uses it.
 fn loggops(scenario: &Resolved, job: &resolved::Job) -> Option<LogGops> {
     let (mpi, model) = (&scenario.mpi, &scenario.network.analytic);
     (scenario.fidelity_of(job) == Fidelity::Analytic).then(|| LogGops {
@@ -50,18 +54,18 @@ fn loggops(scenario: &Resolved, job: &resolved::Job) -> Option<LogGops> {
     })
 }
 
-/// Virtual channels per link class: what the routing needs, or more where the scenario says so.
+/// Virtual channels per link class: the number that the routing needs, or more if the scenario sets them.
 pub fn virtual_channels(scenario: &Resolved, routing: &Routing) -> VirtualChannels {
     virtual_channels_of(&scenario.network.routing, routing)
 }
 
-/// The same, from the scenario's keys of routing.
+/// The same, from the routing keys of the scenario.
 pub(crate) fn virtual_channels_of(r: &resolved::Routing, routing: &Routing) -> VirtualChannels {
     let (need, vcs) = (routing.virtual_channels(), r.vcs);
     LinkClass::ALL.map(|class| need[class as usize].max(vcs.and_then(|vcs| vcs.of(class)).unwrap_or(0)))
 }
 
-/// A machine with its jobs, to be built whole or in parts.
+/// A machine with its jobs, to be built as a whole or in parts.
 #[derive(Debug)]
 pub struct Plan {
     fabric: Blueprint,
@@ -71,26 +75,27 @@ pub struct Plan {
     tiers: usize,
     /// Interval of the time series.
     series: Option<Time>,
-    /// The weight of each job where jobs share servers by weight.
+    /// The weight of each job, if jobs share servers by weight.
     weights: Vec<f64>,
-    /// Whether the data of each job go down at its end.
+    /// Whether each job stages out its data at its end.
     stage_out: Vec<bool>,
-    /// Number of jobs and interval of the time series, where waits are booked.
-    books: Option<(u16, Option<Time>)>,
-    /// Whether it is asked whom each request has waited for.
+    /// Number of jobs and interval of the time series, if waits are charged.
+    blame: Option<(u16, Option<Time>)>,
+    /// Whether the waits of each request are recorded.
     lost_time: bool,
-    /// In which intervals of the time series links are counted one by one.
     /// The settings of the servers, if there are faults.
     storage: Option<Storage>,
+    /// Intervals of the time series in which links are counted individually.
     link_period: Option<LinkPeriod>,
+    /// The links whose queues are recorded.
+    queues: Option<QueueRecording>,
 }
 
 impl Plan {
-    /// The machine of `scenario` with its jobs placed as `placement` says.
+    /// The machine of `scenario`, with its jobs placed by `placement`.
     ///
     /// # Errors
-    /// A text saying what does not fit together; everything a user can get wrong was checked when the
-    /// scenario was resolved.
+    /// The inconsistency; user errors were already reported when the scenario was resolved.
     pub fn new(scenario: &Resolved, placement: &Placement) -> Result<Plan, String> {
         let routing = routing(scenario)?;
         let vcs = virtual_channels(scenario, &routing);
@@ -139,12 +144,13 @@ impl Plan {
             .collect::<Result<Vec<_>, String>>()?;
         let topology = fabric.routing().topology();
         let link_period = link_period(scenario, topology);
+        let queues = queue_recording(scenario, topology)?;
         let (params, servers_at) = (host_params(scenario, placement), placement.all_servers());
         let hosts =
             HostPlan::new(params, jobs, &servers_at, topology).with_metadata_servers(&placement.metadata, topology);
-        let books = *scenario.run.blame;
+        let blame = *scenario.run.blame;
         Ok(Plan {
-            books: books.then_some((scenario.jobs.len() as u16, scenario.run.series_interval)),
+            blame: blame.then_some((scenario.jobs.len() as u16, scenario.run.series_interval)),
             lost_time: scenario.run.lost_time,
             series: scenario.run.series_interval,
             weights: scenario.jobs.iter().map(|job| job.io_weight).collect(),
@@ -158,10 +164,11 @@ impl Plan {
                 .clone()
                 .filter(|storage| !storage.faults.is_empty() || storage.client.is_some()),
             link_period,
+            queues,
         })
     }
 
-    /// The same, to be interrupted by `interrupt`.
+    /// The same plan, with an interruption handle.
     pub fn interrupted_by(self, interrupt: Interrupt) -> Plan {
         Plan {
             hosts: self.hosts.interrupted_by(interrupt),
@@ -179,12 +186,12 @@ impl Plan {
         self.fabric.routing()
     }
 
-    /// The jobs that wait for others, in their order, given how all parts stand.
+    /// The jobs that wait for others, in order, given the status of all parts.
     pub(crate) fn waiting_jobs(&self, statuses: &JobStatuses) -> Vec<WaitingJob> {
         self.hosts.waiting_jobs(statuses)
     }
 
-    /// The parts of the machine with these ranges of routers, idle.
+    /// Idle parts of the machine with these ranges of routers.
     pub fn parts(&self, routers: &[Range<u32>]) -> Vec<Machine> {
         let servers = |numbers: &[u32]| {
             let params = numbers
@@ -223,7 +230,7 @@ impl Plan {
                 Some(interval) => servers.with_occupancy(interval, self.servers.len() as u32),
                 None => servers,
             };
-            let servers = match self.books {
+            let servers = match self.blame {
                 Some((jobs, interval)) => servers.with_blame(jobs, interval),
                 None => servers,
             };
@@ -238,6 +245,9 @@ impl Plan {
             if let Some(period) = self.link_period {
                 fabric.record_links(period);
             }
+            if let Some(queues) = &self.queues {
+                fabric.record_queues(queues);
+            }
             fabric
         };
         (routers.iter().zip(hosts))
@@ -249,17 +259,17 @@ impl Plan {
     }
 }
 
-/// The machine of `scenario`, not divided.
+/// The undivided machine of `scenario`.
 ///
 /// # Errors
-/// As [`Plan::new`].
+/// Those of [`Plan::new`].
 pub fn whole(scenario: &Scenario) -> Result<Machine, String> {
     let plan = Plan::new(&scenario.resolved, &scenario.placement)?;
     let all = 0..plan.topology().routers();
     Ok(plan.parts(&[all]).remove(0))
 }
 
-/// The classes of the scenario, and those of each job's traffic.
+/// The traffic classes of the scenario, and those of each job's traffic.
 fn traffic_classes(scenario: &Resolved) -> Result<TrafficClasses, String> {
     let list = scenario.network.traffic_classes.clone();
     if list.is_empty() {
@@ -275,7 +285,7 @@ fn traffic_classes(scenario: &Resolved) -> Result<TrafficClasses, String> {
 /// The parameters of its fabric.
 ///
 /// # Errors
-/// As [`Plan::new`].
+/// Those of [`Plan::new`].
 pub(crate) fn network(scenario: &Resolved) -> Result<NetworkParams, String> {
     let run = RunParams {
         fidelities: scenario.fidelities(),
@@ -294,7 +304,7 @@ pub(crate) fn network(scenario: &Resolved) -> Result<NetworkParams, String> {
     })
 }
 
-/// What the interface of each node sends at most, if that depends on the class of the node.
+/// Maximum injection rate of each node's interface, if it depends on the node class.
 fn nic_rates(scenario: &Resolved) -> Option<Arc<[Option<Bandwidth>]>> {
     let (nic, layout) = (&scenario.nic, &scenario.layout);
     let NicRates {
@@ -321,10 +331,10 @@ fn nic_rates(scenario: &Resolved) -> Option<Arc<[Option<Bandwidth>]>> {
     Some(rates.into())
 }
 
-/// Most cells in which links are counted one by one, of all links and intervals: 100 MB of them.
+/// Maximum number of cells that count links individually, over all links and intervals: 100 MB.
 const MOST_LINK_CELLS: u64 = 1 << 22;
 
-/// In which intervals of the time series the links of `topology` are counted one by one; `None` if they are not.
+/// Intervals of the time series in which the links of `topology` are counted individually; `None` if they are not.
 pub(crate) fn link_period(scenario: &Resolved, topology: &Topology) -> Option<LinkPeriod> {
     let (timeline, interval) = (scenario.run.timeline.as_ref()?, scenario.run.series_interval?);
     let (from, until) = timeline.period();
@@ -337,6 +347,23 @@ pub(crate) fn link_period(scenario: &Resolved, topology: &Topology) -> Option<Li
     })
 }
 
+/// The links of `topology` whose queues are recorded; `None` if there are none.
+///
+/// # Errors
+/// There is no such link.
+fn queue_recording(scenario: &Resolved, topology: &Topology) -> Result<Option<QueueRecording>, String> {
+    let run = &scenario.run;
+    let Some(interval) = run.series_interval.filter(|_| !run.queue_links.is_empty()) else {
+        return Ok(None);
+    };
+    let named: Result<Vec<_>, String> = (run.queue_links.iter())
+        .map(|pattern| links_named(topology, pattern))
+        .collect();
+    let links: BTreeSet<u32> = named?.into_iter().flatten().collect();
+    let links = links.into_iter().collect();
+    Ok(Some(QueueRecording { links, interval }))
+}
+
 fn servers(scenario: &Resolved, placement: &Placement) -> Vec<ServerParams> {
     let Some(storage) = &scenario.storage else {
         return Vec::new();
@@ -347,7 +374,7 @@ fn servers(scenario: &Resolved, placement: &Placement) -> Vec<ServerParams> {
         .collect()
 }
 
-/// The tiers of servers, as their clients know them; none where there is one.
+/// The tiers of servers, as seen by their clients; empty for a single tier.
 fn tiers(scenario: &Resolved, placement: &Placement) -> Arc<[StorageTier]> {
     let Some(storage) = scenario.storage.as_ref().filter(|storage| storage.tier_count() > 1) else {
         return Arc::new([]);
@@ -366,7 +393,7 @@ fn tiers(scenario: &Resolved, placement: &Placement) -> Arc<[StorageTier]> {
         StorageTier {
             first,
             servers: servers as u32,
-            // The first one is asked by the layouts of jobs.
+            // The layouts of jobs apply to the first tier.
             layout: FileLayout::new(
                 layout,
                 (servers as u32).max(1),
@@ -393,7 +420,7 @@ fn tiers(scenario: &Resolved, placement: &Placement) -> Arc<[StorageTier]> {
         .collect()
 }
 
-/// What a rank of `job` may have written and not yet acknowledged.
+/// Maximum unacknowledged writes of a rank of `job`.
 fn write_behind(scenario: &Resolved, job: &resolved::Job) -> Bytes {
     let storage = scenario.storage.as_ref();
     (job.io.write_behind).unwrap_or(storage.map_or(Bytes::ZERO, |storage| storage.write_behind))
@@ -439,7 +466,7 @@ fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
         records: RecordParams {
             messages: scenario.run.message_rows,
             io: scenario.run.io_rows,
-            // Messages of open-loop sources are looked at one by one only if somebody wants to see them.
+            // Messages of open-loop sources are recorded only if rows of messages are wanted.
             source_arrivals: scenario.run.message_rows > 0,
             matches: false,
         },
@@ -447,7 +474,7 @@ fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
             let chosen = timeline.chosen(scenario.jobs.iter().map(|job| *job.ranks));
             TimelineParams::new(chosen, timeline.period(), timeline.rows)
         }),
-        // Cycles in which nothing happens; ends of flows that have ended sooner, since others left them more.
+        // Idle cycles; obsolete ends of flows that ended earlier with more bandwidth.
         idle_wake_ups: scenario.network.router == resolved::RouterModel::Pipelined
             || scenario.has_fidelity(Fidelity::Flow),
         seed: scenario.seed,
@@ -484,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_those_of_mpich_unless_the_scenario_says_otherwise() {
+    fn rules_are_those_of_mpich_by_default() {
         assert_eq!(rules_of(""), Rules::default());
         assert_eq!(rules_of("library = \"open-mpi\"").library, Library::OpenMpi);
         assert_eq!(rules_of("broadcast_min_ranks = 3").broadcast_min_ranks, 3);

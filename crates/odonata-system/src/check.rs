@@ -1,4 +1,4 @@
-//! All that can be known before a run: sizes, placement, virtual channels, deadlock proof, parts, cost.
+//! Static checks before a run: sizes, placement, virtual channels, deadlock proof, parts, cost.
 
 mod network;
 mod parallel;
@@ -25,8 +25,8 @@ use odonata_units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Events per CPU-second that the cost estimate assumes: of routers that go packet by packet, and of pipelined ones
-/// (`odonata bench` measures them).
+/// Assumed events per CPU-second of the cost estimate: for packet-level routers, and for pipelined ones (`odonata
+/// bench` measures them).
 const EVENTS_PER_CPU_S: (f64, f64) = (8e6, 4e6);
 
 /// The report of `odonata check`.
@@ -36,25 +36,25 @@ pub struct Report {
     pub name: String,
     /// Sizes of the machine.
     pub machine: MachineReport,
-    /// What each job gets.
+    /// Resources of each job.
     pub jobs: Vec<JobReport>,
     /// Storage servers that jobs use, if any.
     pub servers: usize,
-    /// Tiers of storage servers, the one that jobs use first; empty: there is one.
+    /// Tiers of storage servers, the tier used by jobs first; empty for a single tier.
     pub tiers: Vec<TierReport>,
-    /// Virtual channels and freedom from deadlock.
+    /// Virtual channels and deadlock freedom.
     pub routing: RoutingReport,
-    /// Traffic classes; empty: one for all.
+    /// Traffic classes; empty for a single class.
     pub traffic_classes: Vec<TrafficClassReport>,
     /// Congestion control, with its thresholds.
     pub congestion_control: CongestionControl,
-    /// Scheduler, threads and parts of a run here; null: there are no jobs.
+    /// Scheduler, threads and parts of a run on this computer; null without jobs.
     pub parallel: Option<ParallelReport>,
-    /// A rough estimate of what the run will cost; null: there are no jobs.
+    /// A rough estimate of the cost of the run; null without jobs.
     pub cost: Option<CostReport>,
-    /// The same of the memory that it will take, and what there is.
+    /// A rough estimate of its memory, and the available memory.
     pub memory: Option<MemoryReport>,
-    /// What is probably not meant.
+    /// Probable mistakes.
     pub warnings: Vec<Warning>,
 }
 
@@ -63,7 +63,7 @@ pub struct Report {
 pub struct MachineReport {
     /// Nodes, servers included.
     pub nodes: u32,
-    /// Nodes that jobs may use.
+    /// Nodes available to jobs.
     pub compute_nodes: u32,
     /// Routers.
     pub routers: u32,
@@ -71,17 +71,17 @@ pub struct MachineReport {
     pub groups: u32,
     /// Cables per class: terminal, local, global, column.
     pub cables: [u32; LinkClass::COUNT],
-    /// Ports that are connected to nothing.
+    /// Unconnected ports.
     pub free_ports: u32,
     /// Cables that failed.
     pub failed_links: usize,
-    /// Cables that have less than the bandwidth of their class.
+    /// Cables with less than the bandwidth of their class.
     pub degraded_links: u64,
     /// Bandwidth of all global cables, both directions, over that of all terminal cables.
     pub global_to_terminal_bandwidth: f64,
 }
 
-/// What a job gets.
+/// The resources of a job.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct JobReport {
     /// Its name.
@@ -90,81 +90,81 @@ pub struct JobReport {
     pub ranks: u32,
     /// Nodes.
     pub nodes: usize,
-    /// Groups that its nodes lie in.
+    /// Number of groups of its nodes.
     pub groups: usize,
-    /// Storage servers that its files can be on.
+    /// Storage servers that can hold its files.
     pub servers: usize,
     /// What it does.
     pub workload: String,
-    /// When it starts, and what stops it, where that is not time zero and itself; may be empty.
+    /// Its start and stop rules, unless it starts at time zero and ends by itself; may be empty.
     pub rules: String,
-    /// How its messages go.
+    /// The fidelity of its messages.
     pub fidelity: Fidelity,
-    /// Estimated payload of its messages and its I/O, bytes; 0 for traffic whose time depends on other jobs.
+    /// Estimated payload of its messages and its I/O, bytes; 0 for traffic whose duration depends on other jobs.
     pub estimated_bytes: f64,
-    /// Ranks whose operations the estimate is taken from; the others are taken to do as much in the mean.
+    /// Ranks sampled for the estimate; the others are assumed to do as much on average.
     pub counted_ranks: u32,
-    /// Of the operations of these ranks, the share that was gone through; the rest is extrapolated.
+    /// Share of these ranks' operations that was counted; the rest is extrapolated.
     pub counted_share: f64,
-    /// Whether the job has more operations than were counted, so that the estimate is a lower bound.
+    /// Whether the job has more operations than counted: the estimate is a lower bound.
     pub at_least: bool,
 }
 
-/// Virtual channels and freedom from deadlock.
+/// Virtual channels and deadlock freedom.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RoutingReport {
     /// Virtual channels that the routing needs per class: terminal, local, global, column.
     pub virtual_channels_needed: VirtualChannels,
-    /// Virtual channels that the scenario gives.
+    /// Virtual channels set by the scenario.
     pub virtual_channels: VirtualChannels,
-    /// Whether the channel dependency graph is free of cycles.
+    /// Whether the channel dependency graph is acyclic.
     pub deadlock_free: bool,
-    /// What happens if it is not.
+    /// The consequence of a cycle.
     pub deadlock_check: DeadlockCheck,
     /// Channels and dependencies enumerated.
     pub channels: usize,
     /// See `channels`.
     pub dependencies: usize,
-    /// Which machine was enumerated: this one, or a smaller one of the same shape.
+    /// The machine of the proof: this one, or a smaller one of the same shape.
     pub proved_on: String,
     /// The cycle found, hop by hop.
     pub cycle: Vec<String>,
 }
 
-/// A rough estimate of what the run will cost.
+/// A rough estimate of the cost of the run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CostReport {
-    /// Messages, those of I/O among them.
+    /// Messages, including those of I/O.
     pub messages: f64,
     /// Packets.
     pub packets: f64,
     /// Routers visited by them.
     pub packet_hops: f64,
-    /// Messages and receives that are looked through to match messages, where a rank has several open at once.
+    /// Messages and receives examined for matching, if a rank has several open at once.
     pub searches: f64,
-    /// Events; of pipelined routers one for each of their busy cycles.
+    /// Events; for pipelined routers one for each of their busy cycles.
     pub events: f64,
-    /// Of messages that go as flows, the flows: one for each way of a message.
+    /// For messages sent as flows, the number of flows: one per path of a message.
     pub flows: f64,
-    /// How messages go: packet, flow or analytic; mixed, where jobs differ.
+    /// Fidelity of messages: packet, flow or analytic; mixed if jobs differ.
     pub fidelity: &'static str,
-    /// The routers, of which it is a matter how much an event costs.
+    /// The router model, which determines the cost of an event.
     pub router: RouterModel,
-    /// Events per CPU-second that are assumed of such routers, with so many messages and so much state.
+    /// Assumed events per CPU-second for this router model, number of messages and state size.
     pub events_per_cpu_s: f64,
-    /// Runs on this computer that say so; 0: it is assumed.
+    /// Runs on this computer that support this rate; 0: it is assumed.
     pub runs: u32,
-    /// CPU seconds on one core, at that rate, with the making of the machine.
+    /// CPU seconds on one core, at that rate, including the build of the machine.
     pub cpu_s: f64,
-    /// Baselines: runs of one job alone, which come on top; 0: none. All together do about as much as the run itself, as
-    /// each packet is one of one job.
+    /// Additional baselines: runs of one job alone; 0: none. Together they cost about as much as the run itself,
+    /// because each packet belongs to one job.
     pub baselines: usize,
 }
 
-/// What is known of the routing of a machine: its virtual channels, and whether it can deadlock.
+/// The routing report of a machine: its virtual channels, and whether it can deadlock.
 ///
 /// # Errors
-/// What does not fit together, as far as it could not be told from the scenario alone.
+/// An inconsistency that the scenario alone does not show.
 pub fn prove(hardware: &Hardware) -> Result<RoutingReport, String> {
     proof::report(&hardware.machine, &hardware.network.routing)
 }
@@ -172,7 +172,7 @@ pub fn prove(hardware: &Hardware) -> Result<RoutingReport, String> {
 /// Checks a scenario without running it; it may have no jobs ([`load_to_check`](crate::scenario::load_to_check)).
 ///
 /// # Errors
-/// What does not fit together, as far as it could not be told from the scenario alone.
+/// An inconsistency that the scenario alone does not show.
 pub fn check(scenario: &Scenario) -> Result<Report, InputError> {
     let mut report = report(scenario).map_err(|problem| scenario.document.locate(problem))?;
     report.warnings.splice(0..0, warnings(scenario));
@@ -261,7 +261,7 @@ fn cost(scenario: &Resolved, estimate: &Estimate) -> CostReport {
     }
 }
 
-/// Whether there is too little memory for what the run will probably need.
+/// A warning if the run will probably need more memory than available.
 fn doubt(need: Option<&Need>, available: &Available) -> Vec<Warning> {
     need.and_then(|need| need.doubt(available)).into_iter().collect()
 }
@@ -303,7 +303,7 @@ fn machine_report(scenario: &Resolved, topology: &Topology) -> MachineReport {
     }
 }
 
-/// What a job does, in a line.
+/// A description of a job, one line.
 pub(crate) fn describe(job: &Job) -> Result<String, String> {
     if let Workload::Synthetic(s) = &*job.workload {
         let bursts = s.bursts().map_or(String::new(), |Bursts { on, off }| {
@@ -319,7 +319,7 @@ pub(crate) fn describe(job: &Job) -> Result<String, String> {
     Ok(job.program()?.map_or(String::new(), |program| program.describe()))
 }
 
-/// When a job starts and what stops it, in words; empty if it starts at time zero and ends by itself.
+/// Start and stop rules of a job, as text; empty if it starts at time zero and ends by itself.
 fn rules(job: &Job, scenario: &Resolved) -> String {
     let names = |jobs: &[u16]| {
         const SHOWN: usize = 4;

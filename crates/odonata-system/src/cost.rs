@@ -1,10 +1,10 @@
-//! What a run costs: time and memory of the processes that work on it.
+//! The cost of a run: time and memory of its processes.
 
 use crate::memory;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// What a run has cost so far, in all processes that have worked on it one after the other.
+/// The cost of a run so far, over all processes that have worked on it in sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Spent {
     pub(crate) wall: Duration,
@@ -13,16 +13,16 @@ pub(crate) struct Spent {
     pub(crate) peak_rss: u64,
 }
 
-/// Measures what a run costs, from the building of its machine on.
+/// Measures the cost of a run, from the build of its machine on.
 pub(crate) struct Meter {
     started: Instant,
     cpu_started: Option<Duration>,
-    /// What the run had cost before this process went on with it.
+    /// The cost before this process resumed the run.
     earlier: Spent,
 }
 
 impl Meter {
-    /// Starts to measure a run that nobody has worked on.
+    /// Starts to measure a new run.
     pub(crate) fn start() -> Meter {
         Meter {
             started: Instant::now(),
@@ -31,17 +31,17 @@ impl Meter {
         }
     }
 
-    /// Adds what the run had cost before this process went on with it.
+    /// Adds the cost before this process resumed the run.
     pub(crate) fn resume(&mut self, earlier: Spent) {
         self.earlier = earlier;
     }
 
-    /// What the run had cost before this process went on with it.
+    /// The cost before this process resumed the run.
     pub(crate) fn earlier(&self) -> Spent {
         self.earlier
     }
 
-    /// What the run has cost so far.
+    /// The cost so far.
     pub(crate) fn spent(&self) -> Spent {
         let wall = self.started.elapsed();
         let cpu = cpu_time().zip(self.cpu_started);
@@ -53,7 +53,7 @@ impl Meter {
     }
 }
 
-/// What a run has cost one of the processes that share it.
+/// The cost of a run in one of the processes that share it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Cost {
     pub(crate) spent: Spent,
@@ -66,7 +66,7 @@ fn cpu_time() -> Option<Duration> {
     cpu_time::ProcessTime::try_now().ok().map(|time| time.as_duration())
 }
 
-/// The largest resident size of this process so far, bytes; 0 where the system does not tell.
+/// The largest resident size of this process so far, bytes; 0 if unknown.
 pub(crate) fn peak_rss() -> u64 {
     memory::peak_resident().unwrap_or(0)
 }

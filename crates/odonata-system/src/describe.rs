@@ -1,4 +1,4 @@
-//! What a machine is, whatever runs on it: the report of `odonata describe`.
+//! The report of `odonata describe`: properties of a machine, independent of workloads.
 
 use crate::scenario::resolved::{Hardware, Links};
 use odonata_topology::{LinkClass, Topology};
@@ -28,11 +28,11 @@ pub struct Description {
     pub nodes_per_group: [u32; 2],
     /// The classes of links that the machine has.
     pub links: Vec<LinksReport>,
-    /// Ports that are connected to nothing.
+    /// Unconnected ports.
     pub free_ports: u64,
     /// Cables that failed.
     pub failed_links: usize,
-    /// Cables that have less than the bandwidth of their class.
+    /// Cables with less than the bandwidth of their class.
     pub degraded_links: u64,
     /// Longest of the shortest paths.
     pub diameter: DiameterReport,
@@ -60,16 +60,16 @@ pub struct DiameterReport {
     pub routers: u32,
     /// Between any two routers with nodes.
     pub nodes: u32,
-    /// Whether all paths were measured; if not, those from 64 routers, and the true values are no smaller.
+    /// Whether all paths were measured; otherwise paths from 64 routers, a lower bound.
     pub exact: bool,
 }
 
 /// Cables between two halves of the machine.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct BisectionReport {
-    /// Number of cables of the machine as it was built: those that have failed since count.
+    /// Number of cables of the machine as built, including failed ones.
     pub cables: u64,
-    /// Whether it is the cut that the machine's family defines; if not, it is that between the first and the second half
+    /// Whether it is the cut defined by the machine's family; otherwise the cut between the first and the second half
     /// of the routers, an upper bound.
     pub defined: bool,
 }
@@ -77,7 +77,7 @@ pub struct BisectionReport {
 /// Describes a machine.
 ///
 /// # Errors
-/// A text saying which size is impossible; it was checked when the scenario was resolved.
+/// The impossible size; already checked when the scenario was resolved.
 pub fn describe(hardware: &Hardware) -> Result<Description, String> {
     let family = hardware.machine.build()?;
     let topology = family.topology();
@@ -117,10 +117,10 @@ pub fn describe(hardware: &Hardware) -> Result<Description, String> {
     })
 }
 
-/// The machine's graph as GraphML, which graph tools read, and machines of kind `graph`.
+/// The machine's graph as GraphML, for graph tools and machines of kind `graph`.
 ///
 /// # Errors
-/// As [`describe`].
+/// Those of [`describe`].
 pub fn graphml(hardware: &Hardware) -> Result<String, String> {
     let family = hardware.machine.build()?;
     odonata_topology::to_graphml(family.topology(), family.names())
@@ -155,7 +155,7 @@ mod tests {
         describe(&hardware).unwrap()
     }
 
-    /// g a (a - 1) / 2 local and g (g - 1) / 2 global cables; the longest way is local, global, local.
+    /// g a (a - 1) / 2 local and g (g - 1) / 2 global cables; the longest path is local, global, local.
     #[test]
     fn a_dragonfly_is_described_by_its_formulas() {
         let found = described(
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(found.name, "machine");
     }
 
-    /// What is exported is a machine of kind `graph`, the same but for its name.
+    /// An exported machine is read back as kind `graph`, equal except for its name.
     #[test]
     fn an_exported_machine_can_be_read_back() {
         let text = "[machine]\ndegraded_links = [{ routers = [0, 1], factor = 0.5 }]\n[machine.torus]\ndims = [3, 4]\n";
@@ -223,7 +223,7 @@ mod tests {
         );
     }
 
-    /// Of 4 x 4 cables of a torus one has failed, and one is slower.
+    /// Of 4 x 4 cables of a torus, one has failed and one is slower.
     #[test]
     fn slower_cables_are_counted_and_two_parts_of_a_graph_are_refused() {
         let found = described(
@@ -239,9 +239,7 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(error.key, "machine.graph.file");
         assert!(
-            error
-                .message
-                .contains("4 pairs of routers with nodes have no way to each other"),
+            error.message.contains("4 pairs of routers with nodes are disconnected"),
             "{error}"
         );
     }

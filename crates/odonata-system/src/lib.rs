@@ -1,10 +1,9 @@
 //! The whole machine: from a scenario file to a finished run.
 //!
-//! [`scenario`] reads, merges and checks what the user wrote; [`placement`] gives ranks their nodes
-//! and nodes their storage servers; [`build`] makes a [`machine`] of it: the fabric below, the [`host`]s
-//! above. [`schedule`] settles on how many threads and in which parts. [`Simulation`] runs it to one [`Outcome`], saves
-//! it on the way if it takes long (`snapshot`), and [`results`] defines the tables that remain.
-//! [`check`] tells all that can be known before a run, [`bench`] measures the simulator itself.
+//! [`scenario`] reads, merges and checks the user's input; [`placement`] assigns nodes to ranks and storage servers to
+//! nodes; [`build`] makes a [`machine`]: the fabric below, the [`host`]s above. [`schedule`] decides on threads and
+//! parts. [`Simulation`] runs the machine to an [`Outcome`], with snapshots of long runs (`snapshot`), and [`results`]
+//! defines the result tables. [`check`] reports everything known before a run, [`bench`] measures the simulator itself.
 
 mod answer_schema;
 pub mod bench;
@@ -14,6 +13,7 @@ mod cost;
 pub mod describe;
 mod estimate;
 mod formats;
+mod link_choice;
 pub mod load_sweep;
 mod memory;
 mod outcome;

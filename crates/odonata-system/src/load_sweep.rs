@@ -1,13 +1,13 @@
 //! Latency-load curves: one simulation per offered load, each from an empty network, measured in its steady state.
 //!
-//! The scenario's traffic job is taken as it is, save for its load and its end: its sources send until the measurement
-//! is over. What a *load* is: the fraction of the terminal link's bandwidth that every sending rank offers in payload. With
-//! packets of one flit on a link that takes one flit per cycle it is BookSim's flits per node and cycle. Accepted is
-//! what is ejected of it, in the same unit, over all ranks that send.
+//! The scenario's traffic job is used unchanged except for its load and its end: its sources send until the measurement
+//! is over. *Load* is the fraction of the terminal link's bandwidth that every sending rank offers in payload. With
+//! packets of one flit on a link of one flit per cycle, it is BookSim's flits per node and cycle. Accepted is the
+//! ejected load, in the same unit, over all sending ranks.
 //!
-//! A run is cut into sampling periods ([`odonata_network::Sampling`]). A [`Method`] looks at each when it ends, and decides
-//! when the network is warm, when enough is measured, and whether it is saturated. Latencies are those of all packets
-//! created in the measured periods, each of which has arrived when the run ends; others keep coming until then.
+//! A run is cut into sampling periods ([`odonata_network::Sampling`]). A [`Method`] examines each one at its end, and
+//! decides about warm-up, end of measurement, and saturation. Latencies are those of all packets created in the
+//! measured periods, each of which has arrived when the run ends; sources keep sending until then.
 
 mod booksim;
 mod method;
@@ -26,28 +26,28 @@ use crate::warnings::{self, Warning};
 use odonata_units::Time;
 use std::path::Path;
 
-/// Loads that a sweep has at most.
+/// Maximum number of loads of a sweep.
 pub const MOST_LOADS: usize = 1_000;
 
 /// Longer than any point takes.
 const FOR_EVER: Time = Time(Time::LONGEST.0 / 1_000_000_000_000 * 1_000_000_000_000);
 
-/// A scenario whose traffic is to be measured at different loads.
+/// A scenario whose traffic is measured at different loads.
 #[derive(Clone, Debug)]
 pub struct LoadSweep {
     scenario: Scenario,
-    /// The job whose load changes.
+    /// The job with the variable load.
     job: usize,
-    /// Its ranks that send.
+    /// Number of its sending ranks.
     senders: u32,
     method: Method,
-    /// Mean latency at a load near zero, where the method needs it.
+    /// Mean latency at a load near zero, if the method needs it.
     zero_load: Option<Time>,
 }
 
 impl LoadSweep {
-    /// A sweep over the load of a job of a scenario that is read as [`scenario::load`] does, except that its traffic need not
-    /// have an end.
+    /// A sweep over the load of a job of a scenario that is read like by [`scenario::load`], except that its traffic
+    /// may be endless.
     ///
     /// # Errors
     /// Those of [`scenario::load`] and of [`new`](Self::new).
@@ -65,12 +65,12 @@ impl LoadSweep {
         LoadSweep::new(scenario::load(text, name, &overrides, seed, folder)?, job, method)
     }
 
-    /// A sweep over the load of job `job` of `scenario`, or of its only job. What that job leaves open is its load; how it
-    /// ends does not matter.
+    /// A sweep over the load of job `job` of `scenario`, or of its only job. The sweep sets the load; the end of the
+    /// job does not matter.
     ///
     /// # Errors
-    /// There is no such job, it is not synthetic traffic or is not there from time zero on, it is silent between bursts, or a
-    /// parameter of the method is out of range.
+    /// There is no such job, it is not synthetic traffic or does not start at time zero, it has bursts, or a parameter
+    /// of the method is out of range.
     pub fn new(mut scenario: Scenario, job: Option<&str>, method: Method) -> Result<LoadSweep, InputError> {
         let job = choose(&scenario.resolved, job).map_err(|problem| scenario.document.locate(problem))?;
         let senders = prepare(&mut scenario.resolved, job).map_err(|problem| scenario.document.locate(problem))?;
@@ -100,17 +100,17 @@ impl LoadSweep {
         Ok(sweep)
     }
 
-    /// Name of the job whose load changes.
+    /// Name of the job with the variable load.
     pub fn job(&self) -> &str {
         &self.scenario.resolved.jobs[self.job].name
     }
 
-    /// What of the scenario is probably not meant.
+    /// Warnings about the scenario.
     pub fn warnings(&self) -> Vec<Warning> {
         warnings::of_jobs(&self.scenario)
     }
 
-    /// The scenario as it is simulated, save for the load.
+    /// The simulated scenario, except for the load.
     pub fn scenario(&self) -> &Resolved {
         &self.scenario.resolved
     }
@@ -154,7 +154,7 @@ impl LoadSweep {
     }
 }
 
-/// The position of job `name`, or of the only one.
+/// The position of job `name`, or of the only job.
 fn choose(resolved: &Resolved, name: Option<&str>) -> Result<usize, Problem> {
     let names = || {
         let shown: Vec<&str> = resolved.jobs.iter().take(10).map(|job| job.name.as_str()).collect();
@@ -171,18 +171,19 @@ fn choose(resolved: &Resolved, name: Option<&str>) -> Result<usize, Problem> {
         None if resolved.jobs.len() == 1 => Ok(0),
         None => Err(Problem::new(
             "jobs",
-            format!("{} jobs, of which none is named", resolved.jobs.len()),
+            format!("{} jobs, and none is selected", resolved.jobs.len()),
             format!("--job with one of {}", names()),
         )),
     }
 }
 
-/// Makes the traffic of job number `job` last, and the run record no more than what is measured; how many ranks send.
+/// Makes the traffic of job number `job` endless, and restricts records to the measured data; returns the number of
+/// sending ranks.
 fn prepare(resolved: &mut Resolved, job: usize) -> Result<u32, Problem> {
     let entry = &mut resolved.jobs[job];
     let at = format!("jobs.{}", entry.entry);
     if entry.start.at != Time::ZERO || !entry.start_after.is_empty() || !entry.until.is_empty() {
-        let problem = format!("job \"{}\" is not there from the start to the end", entry.name);
+        let problem = format!("job \"{}\" does not run from start to end", entry.name);
         return Err(Problem::new(at, problem, "none of start, start_after and until"));
     }
     let (name, ranks) = (entry.name.to_string(), *entry.ranks);

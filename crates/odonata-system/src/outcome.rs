@@ -1,39 +1,38 @@
-//! How a run ends, in a word and in words.
+//! The outcome of a run, and its explanation.
 
 use odonata_engine::Time;
 use odonata_host::{Blocked, BlockedClient, FailureKind, HostOutcome, Hosts, RunState, WaitingJob, describe_cycle};
 use odonata_machine::Machine;
 use serde::Serialize;
 
-/// Ranks of a cycle of waits that are described.
+/// Maximum number of described ranks of a cycle of waits.
 const MOST_OF_CYCLE: usize = 10;
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// All programs ended, everything that was sent was delivered, and nothing was left behind.
+    /// All programs ended, all messages were delivered, and nothing was left behind.
     Completed,
-    /// The scenario's time limit came before all that was asked for was done; what was measured until then is kept.
+    /// The scenario's time limit came before all work was done; the results until then are kept.
     TimeLimit,
-    /// Simulated time came to its end, 2^62 ps, before all that was asked for was done; what was measured until then is
-    /// kept.
+    /// Simulated time ended, at 2^62 ps, before all work was done; the results until then are kept.
     TimeOverflow,
-    /// The user stopped the run; what was measured until then is kept.
+    /// The user stopped the run; the results until then are kept.
     Interrupted,
-    /// This computer has no more memory for it, or none that the run may take; what was measured until then is kept.
+    /// The run exceeds the memory of this computer, or its memory limit; the results until then are kept.
     OutOfMemory,
-    /// More messages waited at a NIC than the scenario allows: a source offers more than the network takes.
+    /// More messages waited at a NIC than the scenario allows: a source offers more than the network accepts.
     QueueOverflow,
-    /// Nothing can happen any more, yet ranks wait: for a message that is never sent, say, or for a job that
-    /// does not end. Sources that would send until such a job has ended may be left.
+    /// No event is left, yet ranks wait: for example for a message that is never sent, or for a job that does not end.
+    /// Sources that would send until the end of such a job may be left.
     Stalled,
-    /// A write waits for space that nothing will free.
+    /// A write waits for space that will never be freed.
     StorageFull,
-    /// A storage server has failed: it has not answered a client, or has lost what is read.
+    /// A storage server failed: it did not answer a client, or lost data that is read.
     StorageFailed,
-    /// Ranks of a job called different collectives, a message was longer than its receive, an operation asked for
-    /// something that does not exist, or a program left receives, messages or requests behind at its end.
+    /// Ranks of a job called different collectives, a message was longer than its receive, an operation used something
+    /// that does not exist, or a program left receives, messages or requests behind at its end.
     ProgramError,
     /// Bytes, packets or credits are missing at the end: an error of the simulator.
     ConservationViolated,
@@ -58,8 +57,7 @@ impl Outcome {
     }
 }
 
-/// Whether these parts have come to a good end: no event is left, all ranks have ended, nothing went wrong and nothing is
-/// left behind.
+/// Whether these parts ended well: no event is left, all ranks have ended, without errors or leftovers.
 pub(crate) fn is_complete(parts: &[Machine]) -> bool {
     parts.iter().all(|part| {
         let state = RunState::new(vec![&part.hosts]);
@@ -67,7 +65,7 @@ pub(crate) fn is_complete(parts: &[Machine]) -> bool {
     })
 }
 
-/// The outcome of a run that has not come to a good end, given all its parts.
+/// The outcome of a run that did not end well, given all its parts.
 pub(crate) fn explain_failure(parts: &[Machine]) -> (Outcome, Option<String>) {
     let state = RunState::new(parts.iter().map(|part| &part.hosts).collect());
     let outcome = state.outcome();
@@ -89,10 +87,10 @@ pub(crate) fn explain_failure(parts: &[Machine]) -> (Outcome, Option<String>) {
     (outcome, detail)
 }
 
-/// Checks after a good end that nothing is left in these parts.
+/// Checks these parts for leftovers after a good end.
 ///
 /// # Errors
-/// Says what is left, and where.
+/// The leftovers, and their place.
 pub(crate) fn audit(parts: &mut [Machine]) -> Result<(), String> {
     parts.iter_mut().try_for_each(|part| {
         part.hosts.audit()?;
@@ -100,7 +98,7 @@ pub(crate) fn audit(parts: &mut [Machine]) -> Result<(), String> {
     })
 }
 
-/// A job that waits for others, in words.
+/// A job that waits for others, as text.
 fn waits(hosts: &Hosts, waiting: &WaitingJob) -> String {
     let others: Vec<String> = waiting
         .waits_for
@@ -113,19 +111,19 @@ fn waits(hosts: &Hosts, waiting: &WaitingJob) -> String {
     let what = if waiting.unstarted {
         "has not started: it waits for the end of"
     } else {
-        "sends on: it waits to be told of the end of"
+        "still sends: it waits for the end of"
     };
     format!("job \"{}\" {what} {}", hosts.job(waiting.job).name, others.join(", "))
 }
 
-/// What a run that has come to its time limit has not done, in the order of the list; at least one text.
+/// The unfinished work of a run at its time limit, in list order; at least one text.
 ///
-/// `in_network`: bytes that were sent and have not arrived; `file_transfers` and `drains`: reads and writes under way, and
-/// storage servers that drain.
+/// `in_network`: bytes sent and not arrived; `file_transfers` and `drains`: reads and writes in progress, and draining
+/// storage servers.
 pub(crate) fn cut_off(unfinished: Vec<String>, in_network: u64, file_transfers: u64, drains: u64) -> Vec<String> {
     let mut list = unfinished;
     let under_way = [
-        (in_network, "B have been sent and have not arrived"),
+        (in_network, "B are in flight"),
         (file_transfers, "reads and writes are under way"),
         (drains, "storage servers are draining"),
     ];
@@ -136,18 +134,18 @@ pub(crate) fn cut_off(unfinished: Vec<String>, in_network: u64, file_transfers: 
             .map(|(count, what)| format!("{count} {what}")),
     );
     if list.is_empty() {
-        // What is due later is of no use to anybody: a credit that comes home, a message whose sender still waits.
-        list.push("no job has anything left to do, but the machine has not come to rest".into());
+        // Later events have no effect on results: a returning credit, a message whose sender still waits.
+        list.push("all jobs are done, but the machine is still busy".into());
     }
     list
 }
 
-/// Why a run whose parts these are could not go on when simulated time came to its end.
+/// The unfinished work of a run with these parts at the end of simulated time.
 pub(crate) fn explain_overflow(parts: &[Machine]) -> Vec<String> {
     let state = RunState::new(parts.iter().map(|part| &part.hosts).collect());
     let statuses = state.job_statuses();
     let mut list = vec![format!(
-        "simulated time ends at {} s (2^62 ps, 53 days), and something is due later",
+        "an event is due after the end of simulated time, {} s (2^62 ps, 53 days)",
         Time::LONGEST.seconds()
     )];
     list.extend(state.any().unfinished_work(&statuses));
@@ -159,7 +157,7 @@ pub(crate) fn explain_overflow(parts: &[Machine]) -> Vec<String> {
     list
 }
 
-/// A rank and what it is blocked in, in words.
+/// A blocked rank and its operation, as text.
 fn describe_blocked(hosts: &Hosts, b: &Blocked) -> String {
     let (job, since) = (hosts.job(b.job).name, b.since.seconds());
     format!(
@@ -168,7 +166,7 @@ fn describe_blocked(hosts: &Hosts, b: &Blocked) -> String {
     )
 }
 
-/// An outcome in words; `None` where there is nothing to say.
+/// The explanation of an outcome; `None` for a good end.
 fn explain(state: &RunState<'_>, outcome: &HostOutcome) -> Option<String> {
     let hosts = state.any();
     let waiting = |blocked: &[Blocked], unfinished: u64| {
@@ -192,7 +190,7 @@ fn explain(state: &RunState<'_>, outcome: &HostOutcome) -> Option<String> {
         } => {
             let unreceived = match unmatched {
                 0 => String::new(),
-                n => format!("; {n} messages have arrived that no receive asked for"),
+                n => format!("; {n} messages have arrived without a matching receive"),
             };
             let cycle = match cycle.first() {
                 Some(first) if hosts.jobs() > 1 => {
@@ -215,11 +213,14 @@ fn explain(state: &RunState<'_>, outcome: &HostOutcome) -> Option<String> {
             let first = blocked_writes.first().map_or(String::new(), |s| {
                 let job = hosts.job(s.job).name;
                 let (needed, free) = (s.needed, s.free);
-                let who = match s.client {
+                let writer = match s.client {
                     BlockedClient::Rank(rank) => format!("{job} rank {rank} needs {needed} bytes"),
-                    BlockedClient::Server(above) => format!("server {above} has {needed} bytes of {job} for it"),
+                    BlockedClient::Server(above) => format!("server {above} needs {needed} bytes for {job}"),
                 };
-                format!("server {} is full and has no drain: {who}, {free} are free; ", s.server)
+                format!(
+                    "server {} is full and has no drain: {writer}, {free} are free; ",
+                    s.server
+                )
             });
             Some(first + &waiting(blocked, *unfinished))
         }

@@ -1,4 +1,4 @@
-//! Diagnosis of packets: what holds them up (deadlock, livelock, starvation) when a run ends before they have arrived.
+//! Diagnosis of packets that do not arrive: deadlock, livelock, starvation.
 
 use crate::scenario::Resolved;
 use odonata_machine::Machine;
@@ -6,22 +6,22 @@ use odonata_network::{Channel, Deadlock, PacketView, Waiting, find_deadlock};
 use odonata_topology::{Peer, Topology};
 use odonata_units::Time;
 
-/// Packets of a cycle that are described.
+/// Maximum number of described packets of a cycle.
 const MOST_OF_CYCLE: usize = 12;
 
-/// Routers that no path visits, however it is routed: each of the machine this many times.
+/// Livelock threshold: more visits than any routing needs, in multiples of the number of routers.
 const VISITS: u64 = 4;
 
-/// How long a packet waits, while others pass, before it counts as starved.
+/// Starvation threshold: the wait of a packet while others pass.
 const STARVED: Time = Time::from_ns(1_000_000);
 
-/// The deadlock that these parts are in, in words, if they are.
+/// The deadlock of these parts, as text, if there is one.
 pub(crate) fn deadlock(parts: &[Machine], scenario: &Resolved, topology: &Topology) -> Option<String> {
     let found = find_deadlock(parts.iter().map(|part| &part.fabric))?;
     Some(describe(&found, scenario, topology))
 }
 
-/// Why packets are held up at `now`, in words, if it is more than a queue: deadlock, livelock or starvation.
+/// The reason why packets are blocked at `now`, as text, if it is more than a queue: deadlock, livelock or starvation.
 pub(crate) fn explain(parts: &[Machine], scenario: &Resolved, topology: &Topology, now: Time) -> Option<String> {
     if let Some(text) = deadlock(parts, scenario, topology) {
         return Some(text);
@@ -34,7 +34,7 @@ pub(crate) fn explain(parts: &[Machine], scenario: &Resolved, topology: &Topolog
     if let Some(Waiting { packet, .. }) = wanderer {
         let name = packet_name(&packet, scenario);
         return Some(format!(
-            "livelock: the {name} has visited {} routers of {}, and moves on",
+            "livelock: the {name} has visited {} routers, the machine has {}, and still moves",
             packet.hops,
             topology.routers()
         ));
@@ -43,7 +43,7 @@ pub(crate) fn explain(parts: &[Machine], scenario: &Resolved, topology: &Topolog
         .filter_map(|fabric| fabric.starved(now, STARVED))
         .min_by_key(|waiting| waiting.since)?;
     Some(format!(
-        "starvation: the {} has waited at {} since {:.9} s for {}, which others pass",
+        "starvation: the {} has waited at {} since {:.9} s for {}, which other packets use",
         packet_name(&starved.packet, scenario),
         place(starved.packet.holds, topology),
         starved.since.seconds(),
@@ -73,7 +73,7 @@ fn describe(deadlock: &Deadlock, scenario: &Resolved, topology: &Topology) -> St
     )
 }
 
-/// A packet, by whose it is and where it goes.
+/// A packet, by its job and its destination.
 fn packet_name(packet: &PacketView, scenario: &Resolved) -> String {
     let job = scenario.jobs.get(usize::from(packet.traffic / 2));
     let io = if packet.traffic % 2 == 1 { "I/O " } else { "" };
@@ -85,7 +85,7 @@ fn packet_name(packet: &PacketView, scenario: &Resolved) -> String {
     )
 }
 
-/// A buffer, by the router and port that it is at, and where its link is from.
+/// A buffer, by its router and port, and the other end of its link.
 fn place(channel: Channel, topology: &Topology) -> String {
     let Channel { link, vc } = channel;
     let local = |router: u32, port: u32| port - topology.ports_of(router).start;
@@ -112,7 +112,7 @@ mod tests {
     use crate::{Outcome, Simulation, scenario};
     use std::time::Duration;
 
-    /// Buffers of one packet, under the load that would show a deadlock.
+    /// Buffers of one packet, at a load that shows deadlocks.
     const TEXT: &str = "[run]\nscheduler = \"sequential\"\n[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\n\
                         nodes_per_router = 2\nglobal_ports_per_router = 2\n[network]\npacket = \"512 B\"\nflit = \"64 B\"\n\
                         [network.links]\nterminal.buffer = \"512 B\"\nlocal.buffer = \"512 B\"\nglobal.buffer = \"512 B\"\n\
@@ -127,7 +127,7 @@ mod tests {
     fn run_with(unsafe_channels: bool, overrides: &[String]) -> crate::Results {
         let mut loaded = scenario::load(TEXT, "flood.toml", overrides, None, "").unwrap();
         if unsafe_channels {
-            // What no scenario may ask for: too few virtual channels for paths through any router.
+            // Refused in scenarios: too few virtual channels for paths through any router.
             let routing = &mut loaded.resolved.network.routing;
             (routing.algorithm, routing.via) = (Algorithm::Valiant.into(), Some(Intermediate::Router));
             routing.vc_rule = Some(VcRule::Codes);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadlock_of_worms_is_told_on_any_number_of_parts() {
+    fn a_deadlock_of_worms_is_reported_on_any_number_of_parts() {
         let settings = [
             "network.router=pipelined",
             "network.clock=1 ns",
@@ -171,7 +171,7 @@ mod tests {
             detail.contains("packet of flood from node ") && detail.contains(" VC "),
             "{detail}"
         );
-        // What one waits for, the next one holds, around to the first.
+        // The resource that one packet waits for is held by the next, around to the first.
         let (_, cycle) = detail.split_once(": the ").unwrap();
         let hops: Vec<(&str, &str)> = cycle
             .split("; the ")
@@ -193,17 +193,17 @@ mod tests {
     }
 
     #[test]
-    fn a_deadlock_is_told_at_the_time_limit_too_and_a_queue_is_none() {
-        // Long after the deadlock, while nothing but time passes.
+    fn a_deadlock_is_reported_at_the_time_limit_too_and_a_queue_is_not_one() {
+        // Long after the deadlock.
         let detail = |results: crate::Results| results.run_json()["detail"].as_str().map(str::to_string);
         let stuck = run(true, Some("1 s"));
         assert!(detail(stuck).is_some_and(|text| text.contains("deadlock in the network")));
         let queued = run(false, Some("5 us"));
         assert_eq!(queued.outcome(), &Outcome::TimeLimit);
-        let told = detail(queued).unwrap();
+        let text = detail(queued).unwrap();
         assert!(
-            told.contains("of 28800 messages") && !told.contains("deadlock"),
-            "{told}"
+            text.contains("of 28800 messages") && !text.contains("deadlock"),
+            "{text}"
         );
         assert_eq!(run(false, None).outcome(), &Outcome::Completed);
     }

@@ -1,8 +1,8 @@
-//! Which node each rank runs on, and which storage server it uses.
+//! Placement: the node of each rank, and its storage server.
 //!
-//! Jobs get *compute nodes*: nodes that are no storage or metadata servers. Jobs that name their nodes get them first, so that
-//! a random neighbor cannot take them; the others follow in the order of the scenario. A job of `n` ranks with `k`
-//! ranks per node occupies `ceil(n / k)` nodes, rank `r` the `r / k`-th of them, and shares them with no other job.
+//! Jobs get *compute nodes*: nodes without storage or metadata servers. Jobs with explicit nodes are placed first, so
+//! random placements cannot take them; the others follow in scenario order. A job of `n` ranks with `k` ranks per node
+//! occupies `ceil(n / k)` nodes, rank `r` the `r / k`-th of them, and shares them with no other job.
 
 mod file;
 mod nodes;
@@ -23,25 +23,25 @@ use crate::scenario::resolved::{Assignment, Resolved};
 /// Where everything is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Placement {
-    /// The jobs, in the order of the scenario.
+    /// The jobs, in scenario order.
     pub jobs: Vec<JobPlacement>,
-    /// The node of each storage server that jobs use; empty where the machine has none.
+    /// The node of each storage server used by jobs; empty without servers.
     pub servers: Vec<u32>,
-    /// The tiers of servers below these; numbers of servers go on through them.
+    /// The lower tiers; server numbers continue through them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tiers: Vec<TierPlacement>,
-    /// The node of each metadata server, which are numbered after the storage servers; empty where the machine has none.
+    /// The node of each metadata server, numbered after the storage servers; empty without metadata servers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub metadata: Vec<u32>,
 }
 
-/// Where a tier of servers is that other servers use.
+/// The placement of a lower tier, used by other servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TierPlacement {
-    /// The node of each server; of object servers, where their queues are kept.
+    /// The node of each server; for object servers, the node that holds its queue.
     pub servers: Vec<u32>,
-    /// The server, counted within the tier, that each server of the tier above uses where the layout does not say it; empty of
-    /// object servers.
+    /// The server, counted within the tier, used by each server of the tier above if the layout does not decide; empty
+    /// for object servers.
     pub homes: Vec<u32>,
 }
 
@@ -65,26 +65,26 @@ impl Placement {
             .collect()
     }
 
-    /// The tier of `server`, counted from the one that jobs use.
+    /// The tier of `server`, counted from the tier used by jobs.
     pub fn tier_of(&self, server: u32) -> usize {
         let firsts = self.first_servers();
         firsts.partition_point(|&first| first <= server).saturating_sub(1)
     }
 }
 
-/// Where a job is.
+/// The placement of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct JobPlacement {
     /// The node of each rank.
     pub nodes: Vec<u32>,
-    /// The server that each rank uses, an index into [`Placement::servers`]; empty where the machine has none.
+    /// The server of each rank, an index into [`Placement::servers`]; empty without servers.
     pub servers: Vec<u32>,
 }
 
 /// Places every rank and server of a scenario. Equal scenarios and seeds give equal placements.
 ///
 /// # Errors
-/// A job does not fit, two jobs are given the same node, or a list or file of nodes is wrong.
+/// A job does not fit, two jobs have the same node, or a list or file of nodes is wrong.
 pub fn place(scenario: &Resolved) -> Result<Placement, Problem> {
     let layout = &scenario.layout;
     let mut tiers = servers::tiers(scenario).into_iter();
@@ -102,7 +102,7 @@ pub fn place(scenario: &Resolved) -> Result<Placement, Problem> {
         };
         if let Some(storage) = &scenario.storage {
             if local {
-                // Each compute node has its own.
+                // Each compute node has a separate number.
                 let number = |node: &u32| servers.binary_search(node).ok().map(|server| server as u32);
                 place.servers = place.nodes.iter().filter_map(number).collect();
                 places.push(place);
@@ -120,7 +120,7 @@ pub fn place(scenario: &Resolved) -> Result<Placement, Problem> {
                 }
             };
             let server_of = &assigned[at].1;
-            // Every node that a job has is among the clients, which are in ascending order.
+            // Every node of a job is among the clients, which are in ascending order.
             let clients = place.nodes.iter().filter_map(|node| clients.binary_search(node).ok());
             place.servers = clients.map(|client| server_of[client]).collect();
         }
@@ -150,10 +150,10 @@ pub fn place(scenario: &Resolved) -> Result<Placement, Problem> {
     })
 }
 
-/// A text file of at most `longest` bytes: a regular one.
+/// Reads a regular text file of at most `longest` bytes.
 ///
 /// # Errors
-/// Says why it cannot be read.
+/// The reason why it cannot be read.
 pub fn read_text(path: &Path, longest: u64) -> Result<String, String> {
     let bytes = read_regular(path, longest).map_err(|cause| match cause.kind() {
         std::io::ErrorKind::FileTooLarge => format!("the file has more than {longest} bytes"),

@@ -1,18 +1,18 @@
-//! Process group: the processes that share a run, as one of them sees the others: what it hears of them, and what the
-//! first of them gathers. Collective throughout: all call the same at the same point.
+//! Process group: communication between the processes of a run. Collective throughout: all processes make the same
+//! calls at the same point.
 
 use odonata_engine::{SingleProcess, Transport};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
 
-/// Which of `parts` parts process `process` of `processes` has.
+/// The parts of process `process` of `processes`, out of `parts`.
 pub(crate) fn share_of(parts: usize, (process, processes): (usize, usize)) -> Range<usize> {
     let first = |process: usize| (parts as u128 * process as u128 / processes as u128) as usize;
     first(process)..first(process + 1)
 }
 
-/// The way from this process to the others, for everything but the scheduler.
+/// The connection of this process to the others, for everything except the scheduler.
 pub struct ProcessGroup {
     transport: Box<dyn Transport>,
     outgoing: Vec<Vec<u8>>,
@@ -27,7 +27,7 @@ impl Default for ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// The processes that `transport` connects; the scheduler's transport must be another, between the same.
+    /// The processes connected by `transport`; the scheduler needs a separate transport between the same processes.
     pub fn new(transport: Box<dyn Transport>) -> ProcessGroup {
         let size = transport.size();
         ProcessGroup {
@@ -37,12 +37,12 @@ impl ProcessGroup {
         }
     }
 
-    /// The number of this process, and of all.
+    /// The number of this process, and the number of processes.
     pub(crate) fn place(&self) -> (usize, usize) {
         (self.transport.rank(), self.transport.size())
     }
 
-    /// Whether this is the process that gathers and speaks.
+    /// Whether this is the first process, which gathers results and prints.
     pub(crate) fn is_first(&self) -> bool {
         self.transport.rank() == 0
     }
@@ -55,7 +55,7 @@ impl ProcessGroup {
         Ok(self.least(u64::from(flag))? == 1)
     }
 
-    /// Of each of `flags`, whether it holds in all processes.
+    /// Whether each of `flags` holds in all processes.
     ///
     /// # Errors
     /// Another process is lost.
@@ -65,7 +65,7 @@ impl ProcessGroup {
         Ok(values.map(|value| value == 1))
     }
 
-    /// The smallest `value` of any process.
+    /// The minimum of `value` over all processes.
     pub(crate) fn least(&mut self, value: u64) -> Result<u64, String> {
         let mut values = [value];
         self.transport.all_min(&mut values)?;
@@ -85,7 +85,7 @@ impl ProcessGroup {
         self.incoming.iter().map(|bytes| decode(bytes)).collect()
     }
 
-    /// In the first process the `value`s of all, in order; in the others nothing.
+    /// In the first process the `value`s of all, in order; `None` in the others.
     pub(crate) fn gather<T: Serialize + DeserializeOwned>(&mut self, value: T) -> Result<Option<Vec<T>>, String> {
         if self.transport.size() == 1 {
             return Ok(Some(vec![value]));
@@ -95,7 +95,7 @@ impl ProcessGroup {
             .transpose()
     }
 
-    /// In the first process the `bytes` of all, in order; in the others nothing.
+    /// In the first process the `bytes` of all, in order; `None` in the others.
     pub(crate) fn gather_bytes(&mut self, bytes: Vec<u8>) -> Result<Option<Vec<Vec<u8>>>, String> {
         self.outgoing.iter_mut().for_each(Vec::clear);
         self.outgoing[0] = bytes;
@@ -108,7 +108,7 @@ impl ProcessGroup {
             }))
     }
 
-    /// A process does not send itself anything over the transport.
+    /// A process sends nothing to itself over the transport.
     fn exchange(&mut self) -> Result<(), String> {
         let own = self.transport.rank();
         let mine = std::mem::take(&mut self.outgoing[own]);
@@ -119,9 +119,9 @@ impl ProcessGroup {
 }
 
 fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, String> {
-    postcard::to_allocvec(value).map_err(|error| format!("what another process should know cannot be written: {error}"))
+    postcard::to_allocvec(value).map_err(|error| format!("data for the other processes cannot be encoded: {error}"))
 }
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    postcard::from_bytes(bytes).map_err(|error| format!("what another process has sent cannot be read: {error}"))
+    postcard::from_bytes(bytes).map_err(|error| format!("data of another process cannot be decoded: {error}"))
 }

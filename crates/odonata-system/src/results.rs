@@ -1,8 +1,7 @@
-//! The tables that a run leaves behind, a file for each.
+//! The result tables of a run, one file each.
 //!
-//! A row is a structure whose fields are the columns ([`Row`]): name, type, unit and description stand there once, and
-//! the function that makes the rows of what was measured stands below. Parquet files and the reference page
-//! ([`table_docs`]) follow.
+//! A row is a structure whose fields are the columns ([`Row`]): name, type, unit and description are declared once,
+//! followed by the function that builds the rows. Parquet files and the reference page ([`table_docs`]) derive from it.
 
 mod accesses;
 mod blame;
@@ -26,6 +25,7 @@ mod mdtest;
 mod messages;
 mod metadata;
 mod packets;
+mod queue_series;
 mod ranks;
 mod routers;
 mod row;
@@ -59,6 +59,7 @@ pub use mdtest::MdtestRow;
 pub use messages::MessageRow;
 pub use metadata::MetadataRow;
 pub use packets::LatencyBucket;
+pub use queue_series::QueueSeriesRow;
 pub use ranks::RankRow;
 pub use routers::RouterRow;
 pub use row::{Column, Row, Table};
@@ -73,8 +74,9 @@ use odonata_engine::Time;
 use odonata_machine::MachineMeasured;
 use odonata_topology::Topology;
 use sources::Sources;
+pub(crate) use sources::ends;
 
-/// Declares [`Rows`]: for each table its field, the type of its rows, and what makes them.
+/// Declares [`Rows`]: for each table its field, the type of its rows, and its builder.
 macro_rules! tables {
     ($($field:ident: $Row:ident = $rows:path,)+) => {
         /// All rows of a run.
@@ -132,6 +134,7 @@ tables! {
     flows: FlowRow = flows::rows,
     accesses: AccessRow = accesses::rows,
     link_series: LinkSeriesRow = link_series::rows,
+    queue_series: QueueSeriesRow = queue_series::rows,
     blame: BlameRow = blame::rows,
     blame_series: BlameSeriesRow = blame::series_rows,
     lost_time: LostTimeRow = lost_time::rows,
@@ -140,11 +143,10 @@ tables! {
     lost_time_path: LostTimePathRow = lost_time_path::rows,
 }
 
-/// The tables that are there only if `run.timeline` is.
+/// The tables that exist only with `run.timeline`.
 pub(crate) const TIMELINE_TABLES: [&str; 5] = ["calls", "requests", "flows", "accesses", "link_series"];
 
-/// Makes rows of everything that was `measured` until `now` on `topology`. `starts`: per job, when its first rank
-/// started.
+/// Builds all rows from the measurements until `now` on `topology`. `starts`: per job, when its first rank started.
 pub fn collect(
     scenario: &Resolved,
     placement: &Placement,
@@ -153,7 +155,7 @@ pub fn collect(
     starts: &[Option<Time>],
     now: Time,
 ) -> Rows {
-    // A job that has not started has not run either.
+    // A job that has not started has no run time.
     let starts: Vec<Time> = starts.iter().map(|start| start.unwrap_or(now)).collect();
     Rows::new(&Sources {
         scenario,

@@ -1,8 +1,8 @@
 //! Scenarios, in three stages: *written* by the user ([`written`]), *merged* with a preset and with overrides
 //! ([`Document`]), and *resolved* ([`resolved`]): every default filled in, every rule checked, every rank placed.
 //!
-//! A mistake ends in an [`InputError`] with file, line, key, value and expectation, whichever stage finds it: the
-//! merged document keeps the place of every key. Nothing is created or run before a scenario is resolved.
+//! A mistake results in an [`InputError`] with file, line, key, value and expectation, in whichever stage it is found:
+//! the merged document keeps the place of every key. Nothing is created or run before a scenario is resolved.
 
 mod alone;
 mod alternatives;
@@ -40,17 +40,17 @@ use crate::placement::{self, Placement};
 pub struct Scenario {
     /// Every parameter.
     pub resolved: Resolved,
-    /// Where every rank and server is.
+    /// The location of every rank and server.
     pub placement: Placement,
-    /// Where every key is from, for errors that are found later.
+    /// The origin of every key, for errors that are found later.
     pub document: Document,
 }
 
 /// Loads a scenario from its text.
 ///
-/// `name` is how errors call the file, and its stem the name of a scenario without one. `overrides` have the form
+/// `name` is the file's name in errors, and its stem is the default name of the scenario. `overrides` have the form
 /// `key.path=value` (value: TOML, or else a string) and are merged last; `seed`, if given, replaces the scenario's.
-/// Relative file names in the scenario start from `folder`.
+/// Relative paths start at `folder`.
 ///
 /// # Errors
 /// The first mistake that is found.
@@ -68,7 +68,7 @@ pub fn load(
     }
 }
 
-/// Loads a scenario that may have no jobs, which can be checked and not be run; see [`load`].
+/// Loads a scenario that may have no jobs, which can be checked but not run; see [`load`].
 ///
 /// # Errors
 /// The first mistake that is found.
@@ -107,8 +107,8 @@ pub fn load_hardware(
     resolve::hardware(written, &document, stem(name), folder.as_ref()).map_err(|problem| document.locate(problem))
 }
 
-/// The name of a scenario that has none of its own. One that is in no file is called something like `<dict>` in errors, which
-/// is no name for titles.
+/// The default name of a scenario. Errors show a scenario without a file as, e.g., `<dict>`, which is not a name for
+/// titles.
 fn stem(name: &str) -> &str {
     let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str());
     stem.filter(|stem| !stem.starts_with('<')).unwrap_or("scenario")

@@ -1,4 +1,4 @@
-//! A run: built from a scenario, advanced in slices of wall time, ended in exactly one outcome.
+//! A run: built from a scenario, advanced in slices of wall time, ended with exactly one outcome.
 
 mod finish;
 mod look;
@@ -28,13 +28,13 @@ use start::share_of;
 pub(crate) use start::{ranges, start};
 use std::time::{Duration, Instant};
 
-/// Events between two looks at the clock: a few milliseconds. Fewer where they take longer than [`LONG_SLICE`], as those of
-/// programs that somebody else computes.
+/// Events between two checks of the clock: a few milliseconds. Fewer if they take longer than [`LONG_SLICE`], e.g. when
+/// programs are computed outside the simulator.
 const SLICE: u64 = 1 << 16;
 const LEAST_SLICE: u64 = 1 << 4;
 const LONG_SLICE: Duration = Duration::from_millis(100);
 
-/// Simulated time between two looks at whether a run with endless traffic can end, 134 us; a multiple of the engine's
+/// Simulated time between two checks of whether a run with endless traffic can end, 134 us; a multiple of the engine's
 /// [`HALT_GRID`](odonata_engine::HALT_GRID).
 const LOOK_EVERY: Time = Time(1 << 27);
 
@@ -47,18 +47,18 @@ pub struct Simulation {
     scheduler: Box<dyn Scheduler<Machine>>,
     group: ProcessGroup,
     interrupt: Interrupt,
-    /// Events from one look at the clock to the next.
+    /// Events between two checks of the clock.
     slice: u64,
     pause: Option<Pause>,
-    /// Until when it has been looked at whether anything but traffic without end is left.
+    /// Simulated time of the last check of whether anything other than endless traffic is left.
     checked: Time,
     progress: Progress,
     meter: Meter,
     warnings: Vec<Warning>,
     watch: Watch,
-    /// Whether slices follow the clock, and the memory is watched.
+    /// Whether slices are adapted to the clock, and the memory is monitored.
     looks_around: bool,
-    /// Whether a process has come to the bound of its memory, which all know; and by what it has, if this one did.
+    /// Whether any process reached its memory limit, which all processes know; and the excess, if this one did.
     out_of_memory: bool,
     exceeded: Option<Exceeded>,
 }
@@ -67,20 +67,20 @@ impl Simulation {
     /// Builds the machine and starts its jobs.
     ///
     /// # Errors
-    /// What does not fit together, as far as it could not be told from the scenario alone.
+    /// Inconsistencies that the scenario alone did not reveal.
     pub fn new(scenario: Scenario) -> Result<Self, InputError> {
         Simulation::with(scenario, Others::default(), None)
     }
 
-    /// The same in one of several processes that share the run. Collective, like all methods that change anything.
+    /// Builds the run in one of several processes that share it. Collective, like all methods that change anything.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new), or that the others cannot be reached.
+    /// Those of [`new`](Self::new), or the other processes cannot be reached.
     pub fn shared(scenario: Scenario, others: Others) -> Result<Self, InputError> {
         Simulation::with(scenario, others, None)
     }
 
-    /// The same, divided like a run that was saved.
+    /// Builds the run with the division of a saved run.
     fn with(scenario: Scenario, others: Others, layout: Option<&Layout>) -> Result<Self, InputError> {
         let meter = Meter::start();
         let mut warnings = warnings(&scenario);
@@ -102,12 +102,12 @@ impl Simulation {
             processes: processes as u64,
         };
         let fits = Need::least(&resolved, spread).refuse(&available);
-        // Whether it does may be another matter in each.
+        // The result may differ between processes.
         let all_fit = group.all(fits.is_ok()).map_err(locate)?;
         fits.map_err(|problem| document.locate(problem))?;
         if !all_fit {
             return Err(locate(
-                "another process has too little memory for its share of the run".into(),
+                "another process has too little memory for its part of the run".into(),
             ));
         }
         let plan = Plan::new(&resolved, &placement).map_err(locate)?;
@@ -116,7 +116,7 @@ impl Simulation {
         if let Some(layout) = layout {
             layout.ask_for(&mut planned.run);
         }
-        // All make the same plan.
+        // All processes make the same plan.
         let cores = group.least(u64::from(Resources::here().cores)).map_err(locate)?;
         let resources = Resources {
             cores: cores as u32,
@@ -154,7 +154,7 @@ impl Simulation {
         Ok(this)
     }
 
-    /// Wall time that the run had taken before this process went on with it.
+    /// Wall time of the run before this process resumed it.
     pub fn earlier_wall(&self) -> Duration {
         self.meter.earlier().wall
     }
@@ -164,7 +164,7 @@ impl Simulation {
         &self.scenario
     }
 
-    /// What of the scenario is probably not meant.
+    /// What in the scenario is probably unintended.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -179,8 +179,8 @@ impl Simulation {
         self.progress.clone()
     }
 
-    /// Simulates until the end and looks neither at the clock nor at the memory in use meanwhile: the instructions of such a run
-    /// can be counted, and are the same on a busy machine.
+    /// Simulates until the end without checking the clock or the memory in use: the instruction count of such a run is
+    /// reproducible even on a busy machine.
     pub fn advance_blindly(&mut self) -> Progress {
         self.looks_around = false;
         if let Err(text) = self.run_for(|| true) {
@@ -191,18 +191,18 @@ impl Simulation {
         self.progress.clone()
     }
 
-    /// Simulates until the end, or until `more` does not hold in all processes.
+    /// Simulates until the end, or until `more` is false in any process.
     fn run_for(&mut self, more: impl Fn() -> bool) -> Result<(), String> {
         while !self.is_over() {
             let until = self.until();
             let pause = self.run_slice(until);
-            // That nothing is left to do does not mean the end, where somebody has left something unfinished.
+            // No pending events means the end only if no process has unfinished work.
             if !self.group.all(!self.interrupt.was_heard())? {
                 break;
             }
             self.pause = match pause {
                 Pause::Budget => None,
-                // Nothing but events that do nothing, or that help nobody, is left.
+                // Only events without an effect that matters are left.
                 Pause::TimeLimit if self.may_be_endless() && self.look_everywhere()?.is_over(&self.plan) => {
                     Some(Pause::Idle)
                 }
@@ -221,7 +221,7 @@ impl Simulation {
                 });
             }
             let [more, fits] = self.group.all_of([more(), self.exceeded.is_none()])?;
-            // A run that is at its end anyway needs no more.
+            // A run that ends anyway needs no more memory.
             self.out_of_memory = !fits && self.pause.is_none();
             if !more {
                 break;
@@ -235,7 +235,7 @@ impl Simulation {
         let begin = Instant::now();
         let pause = self.scheduler.run(until, self.slice);
         let (_, processes) = self.group.place();
-        // All processes have to ask for as many.
+        // All processes must request the same number.
         if processes == 1 && self.looks_around {
             let wall = begin.elapsed();
             if wall > LONG_SLICE {
@@ -247,18 +247,18 @@ impl Simulation {
         pause
     }
 
-    /// Whether the run does not go on.
+    /// Whether the run is over.
     fn is_over(&self) -> bool {
         self.pause.is_some() || self.out_of_memory
     }
 
-    /// Whether there are sources that send until they are told, so that a run may have events for ever.
+    /// Whether there are sources that send until stopped, so that a run may have events forever.
     fn may_be_endless(&self) -> bool {
         self.scenario.jobs.iter().any(|job| !job.until.is_empty())
     }
 
-    /// Until when to run before the next look at whether anything but traffic without end is left: a matter of
-    /// simulated time, so that the run ends at the same event however it is advanced.
+    /// Simulated time of the next check of whether anything other than endless traffic is left. It does not depend on
+    /// wall time, so that the run always ends at the same event.
     fn until(&self) -> Time {
         match self.may_be_endless() {
             true => Time(((self.checked.0 + 1) / LOOK_EVERY.0 + 1).saturating_mul(LOOK_EVERY.0) - 1).min(self.limit()),
@@ -266,7 +266,7 @@ impl Simulation {
         }
     }
 
-    /// When the run ends even if its jobs have not.
+    /// When the run ends even if its jobs have not ended.
     fn limit(&self) -> Time {
         self.scenario.run.time_limit.unwrap_or(Time::LONGEST).min(Time::LONGEST)
     }
@@ -289,19 +289,19 @@ impl Simulation {
         Ok(looks.into_iter().reduce(Look::join).unwrap_or_default())
     }
 
-    /// The simulated time: that of the last event that did something, or the limit if the run has come to it.
+    /// The simulated time: that of the last event with an effect, or the limit if the run has reached it.
     fn now(&self, look: &Look) -> Time {
         match self.pause {
             Some(Pause::TimeLimit) => self.limit(),
             Some(Pause::Idle) => look.jobs.last_event.unwrap_or(self.scheduler.now()),
-            // A flit from another part has an event of its own, others have not.
+            // Only flits from other parts have events of their own.
             Some(Pause::Halted(_)) => look.last_arrival.max(Some(self.scheduler.now())).unwrap_or_default(),
             _ => self.scheduler.now(),
         }
     }
 
-    /// The share of the events that the run was expected to handle; 0 where these could not all be counted. A run with more
-    /// events than expected stays below the end.
+    /// The handled share of the expected events; 0 if these could not all be counted. A run with more events than
+    /// expected stays below 1.
     fn expected_share(&self) -> f64 {
         const MOST: f64 = 0.95;
         let expected = self.schedule.estimate.events();
@@ -312,7 +312,7 @@ impl Simulation {
         }
     }
 
-    /// Where the run stood when it was last advanced.
+    /// The progress of the run when it was last advanced.
     pub fn progress(&self) -> Progress {
         self.progress.clone()
     }

@@ -1,15 +1,14 @@
-//! A run under way, in files, so that it can go on after its computer has failed.
+//! A run under way, saved to files, so that it can be resumed after its computer has failed.
 //!
-//! Each of the processes that share a run has a file of its own, with the states of its parts of the machine
-//! ([`state_file`] says how it is made). The files of one moment are a set, and know it: those of two moments make no run.
-//! Which set is the newest whole one is the business of whoever names the files.
+//! Each process of a shared run writes one file, with the states of its parts of the machine ([`state_file`] documents
+//! the format). The files saved at the same moment form a set and identify it; files of different sets cannot be
+//! combined. The code that names the files determines the newest complete set.
 //!
-//! States are those of parts, so that other processes than those that have saved a run can go on with it: each reads the
-//! parts that it has now, from whichever files they are in. There cannot be more processes than parts, and the parts stay
-//! as they are.
+//! States belong to parts, so that a different number of processes can resume a run: each reads the states of its parts
+//! from whichever files contain them. There cannot be more processes than parts, and the parts stay the same.
 //!
-//! A snapshot belongs to one program, told apart by a hash of its sources, and to one scenario; all else is refused.
-//! Snapshots are for going on with a run, not for keeping: what is to be kept is in the results.
+//! A snapshot belongs to one program, identified by a hash of its sources, and to one scenario; all others are refused.
+//! Snapshots are for resuming runs and not for archiving; the results are for that.
 
 mod state_file;
 
@@ -28,26 +27,25 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What a file of a snapshot belongs to, and what all files of a set agree on.
+/// What a file of a snapshot belongs to, and what all files of a set have in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Header {
     /// [Hash](identity) of the scenario and its placement.
     pub(crate) scenario: u128,
-    /// Which of how many processes of the run this is.
+    /// Number of this process, and number of processes of the run.
     pub(crate) process: (usize, usize),
-    /// When the run was saved, nanoseconds since 1970 by the clock of one of its processes: the same in all files of
-    /// a set, and in no other.
+    /// When the run was saved, in nanoseconds since 1970 by the clock of one of its processes: identifies the set.
     pub(crate) saved_at: u64,
     /// How the run is divided.
     pub(crate) layout: Layout,
     /// Where it stands.
     pub(crate) standing: Standing,
-    /// What the run has cost this process until then.
+    /// What the run had cost this process until then.
     pub(crate) spent: Spent,
 }
 
 impl Header {
-    /// The states of all that are in this file, if that is possible.
+    /// The numbers of the states in this file, if the header is valid.
     fn states(&self) -> Option<Range<usize>> {
         let (process, processes) = self.process;
         let states = self.layout.states();
@@ -55,34 +53,34 @@ impl Header {
     }
 }
 
-/// Where a run stands, beside the states of its parts.
+/// The state of a run apart from the states of its parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Standing {
-    /// Why it does not go on, if it does not.
+    /// Why the run does not continue, if it does not.
     pub(crate) pause: Option<Pause>,
-    /// Until when it has been looked at whether anything but traffic without end is left.
+    /// Simulated time of the last check of whether anything other than endless traffic is left.
     pub(crate) checked: Time,
     /// The time of its last event.
     pub(crate) now: Time,
 }
 
-/// Who runs the events, over which parts: states can only be read into the same.
+/// The scheduler and the division of the machine, which must be the same for reading the states.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Layout {
     pub(crate) scheduler: Scheduler,
-    /// The first router of each part, and the number of routers at the end.
+    /// The first router of each part, followed by the number of routers.
     pub(crate) bounds: Vec<u32>,
 }
 
 impl Layout {
-    /// Asks in `run` for it; what else is free to be chosen stays.
+    /// Requests this layout in `run`; other settings stay as they are.
     pub(crate) fn ask_for(&self, run: &mut Run) {
         let first_routers = self.bounds[..self.bounds.len().saturating_sub(1)].to_vec();
         run.scheduler = self.scheduler;
         run.parts = Parts::Listed(ListedParts { first_routers });
     }
 
-    /// How many states there are: one of each part, or one of all if they only take turns.
+    /// Number of states: one per part, or a single one if the parts only take turns.
     fn states(&self) -> usize {
         match self.scheduler {
             Scheduler::Sequential => 1,
@@ -91,8 +89,8 @@ impl Layout {
     }
 }
 
-/// All that decides how a run goes: a hash of the scenario without what only says how it is carried out, and of where
-/// everything is.
+/// A hash of everything that determines the course of a run: the placement, and the scenario without settings for how
+/// it is executed.
 pub(crate) fn identity(scenario: &Resolved, placement: &Placement) -> u128 {
     let mut scenario = scenario.clone();
     scenario.run.checkpoint_interval = None;
@@ -104,27 +102,27 @@ pub(crate) fn identity(scenario: &Resolved, placement: &Placement) -> u128 {
     digest.value()
 }
 
-/// Why a run cannot go on from a file.
+/// Why a file cannot be used to resume a run.
 #[derive(Debug)]
 pub(crate) enum Refused {
     /// It cannot be read.
     Unreadable(io::Error),
-    /// It is no snapshot.
+    /// It is not a snapshot.
     Foreign,
-    /// It is not as it was written.
+    /// Its content has changed since it was written.
     Damaged(Damaged),
-    /// Another version has saved it, or another build of this one.
+    /// Another version or another build of the program has saved it.
     OtherProgram(String),
-    /// It is of another scenario.
+    /// It belongs to another scenario.
     OtherScenario,
-    /// It is that of a process, of so many, where that of another one was to be.
+    /// It belongs to this process, of this many, instead of the expected one.
     OtherProcess {
         saved: (usize, usize),
         asking: (usize, usize),
     },
-    /// It has fewer states than processes would go on with them.
+    /// It has fewer states than processes that would resume the run.
     TooFewParts { states: usize, processes: usize },
-    /// Another process has one of another moment.
+    /// The file of another process belongs to another moment.
     OtherMoment,
 }
 
@@ -156,13 +154,13 @@ impl Refused {
         }
     }
 
-    /// What is wrong, and what would be right.
+    /// The problem, and the expectation.
     fn explain(&self) -> (String, String) {
         let (this, _) = PROGRAM;
         let version = format!("a snapshot of this program, version {this}");
         match self {
             Refused::Unreadable(error) => (format!("the snapshot cannot be read: {error}"), "a file".into()),
-            Refused::Foreign => ("this is no snapshot of a run".into(), version),
+            Refused::Foreign => ("this is not a snapshot".into(), version),
             Refused::Damaged(what) => (format!("the snapshot is damaged: {what}"), "a whole one".into()),
             Refused::OtherProgram(other) if other == this => (
                 format!("the snapshot was saved by another build of version {other}"),
@@ -170,30 +168,30 @@ impl Refused {
             ),
             Refused::OtherProgram(other) => (format!("the snapshot was saved by version {other}"), version),
             Refused::OtherScenario => (
-                "the scenario is not the one that was saved".into(),
+                "the scenario differs from the saved one".into(),
                 "the same scenario, placement, overrides and seed".into(),
             ),
             Refused::OtherProcess { saved, asking } => (
-                format!("the snapshot is that of process {} of {}", saved.0, saved.1),
-                format!("that of process {} of {}", asking.0, asking.1),
+                format!("the snapshot belongs to process {} of {}", saved.0, saved.1),
+                format!("the snapshot of process {} of {}", asking.0, asking.1),
             ),
             Refused::TooFewParts { states: 1, processes } => (
-                format!("the run was saved in one piece, and {processes} processes would go on with it"),
-                "one process; only a run under a parallel scheduler has parts that can be shared".into(),
+                format!("the run was saved in one piece, and {processes} processes would resume it"),
+                "one process; only runs of a parallel scheduler can be shared by processes".into(),
             ),
             Refused::TooFewParts { states, processes } => (
-                format!("the run was saved in {states} parts, and {processes} processes would go on with it"),
+                format!("the run was saved in {states} parts, and {processes} processes would resume it"),
                 format!("{states} processes at most"),
             ),
             Refused::OtherMoment => (
-                "the snapshots of the processes were not saved together".into(),
-                "a set as it was saved".into(),
+                "the snapshots of the processes are from different saves".into(),
+                "the snapshots of one save".into(),
             ),
         }
     }
 }
 
-/// Snapshots that are whole, and belong to a run: the files in which the parts of a process are.
+/// A complete snapshot of a run: the files that contain the parts of a process.
 pub struct Snapshot {
     files: Vec<StateFile>,
     /// The parts of this process.
@@ -206,11 +204,11 @@ impl Snapshot {
         folder.join(format!("{process}.snapshot"))
     }
 
-    /// Opens what this process of `group` needs of a set, which is to be of `scenario`; `file` names the file of each of the
-    /// processes that have saved it.
+    /// Opens the files of a set that this process of `group` needs; the set must belong to `scenario`, and `file`
+    /// returns the file of each process that saved it.
     ///
     /// # Errors
-    /// A file cannot be read, is damaged, or belongs to something else; there are more processes than parts.
+    /// A file cannot be read, is damaged, or belongs to something else; or there are more processes than parts.
     pub fn open(
         file: impl Fn(usize) -> PathBuf,
         scenario: &Scenario,
@@ -238,7 +236,7 @@ impl Snapshot {
             };
             Err((one.path, refused))
         };
-        // Any of the files says who has what: most often that with the parts that this process had before.
+        // Any file contains the division; the file of this process's number is most likely to contain its parts.
         let known = match file(process) {
             own if own.exists() => process,
             _ => 0,
@@ -270,12 +268,13 @@ impl Snapshot {
         Ok(Snapshot { files, parts })
     }
 
-    /// What all files of the set agree on.
+    /// What all files of the set have in common.
     pub(crate) fn header(&self) -> &Header {
         &self.files[0].header
     }
 
-    /// What this process takes over of what the run has cost: each of those that have saved it has one that does.
+    /// The past cost of the run that this process takes over: the cost of each saving process is taken over by exactly
+    /// one.
     pub(crate) fn spent(&self) -> Spent {
         let mut all = Spent::default();
         for StateFile { header, .. } in &self.files {
@@ -289,10 +288,10 @@ impl Snapshot {
         all
     }
 
-    /// Lets `state` take the state of each part of this process, by its number among them.
+    /// Lets `state` read the state of each part of this process, by its number among them.
     ///
     /// # Errors
-    /// One cannot be read, or is no state of that kind.
+    /// A state cannot be read or has a different kind.
     pub(crate) fn load(
         mut self,
         mut state: impl FnMut(usize, &mut Loader<'_>) -> Result<(), Damaged>,
@@ -308,7 +307,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The error that this one cannot be gone on from, because of `refused`.
+    /// The error that this snapshot cannot be resumed because of `refused`.
     pub(crate) fn error(&self, refused: &Refused) -> InputError {
         refused.error(&self.files[0].path)
     }

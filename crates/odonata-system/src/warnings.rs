@@ -1,7 +1,6 @@
-//! What of a scenario is right and yet probably not what was meant.
+//! Parts of a scenario that are valid and yet probably unintended.
 //!
-//! A mistake is refused when the scenario is read; these are said, by `odonata check` and before a run, and nothing else
-//! happens.
+//! Mistakes are refused when the scenario is read; warnings are only reported, by `odonata check` and before a run.
 
 mod failures;
 mod ior;
@@ -16,18 +15,18 @@ use crate::placement::JobPlacement;
 use crate::scenario::Scenario;
 use crate::scenario::resolved::{Job, PatternParams, Resolved, Workload};
 
-/// Something that is probably not what was meant.
+/// Something that is probably unintended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
     /// Path of the key, joined with dots.
     pub key: String,
     /// What it is.
     pub message: String,
-    /// What would have no warning.
+    /// What would not cause a warning.
     pub expected: String,
 }
 
-/// All that there is to say of `scenario`, in the order of its jobs.
+/// All warnings about `scenario`, in the order of its jobs.
 pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
     let resolved = &scenario.resolved;
     let mut warnings = of_jobs(scenario);
@@ -39,12 +38,12 @@ pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
     warnings
 }
 
-/// What the front end has to say of the text of a job's program.
+/// Warnings of the front end about the text of a job's program.
 fn of_program(job: &Job) -> Vec<Warning> {
     let Workload::Program(file) = &*job.workload else {
         return Vec::new();
     };
-    // What is wrong with it was found when the scenario was read.
+    // Errors in it were found when the scenario was read.
     let texts = file
         .parsed()
         .map_or_else(|_| Vec::new(), |program| program.rendered_warnings());
@@ -56,7 +55,7 @@ fn of_program(job: &Job) -> Vec<Warning> {
     texts.into_iter().map(warning).collect()
 }
 
-/// What there is to say of its jobs.
+/// Warnings about its jobs.
 pub(crate) fn of_jobs(scenario: &Scenario) -> Vec<Warning> {
     let resolved = &scenario.resolved;
     let placed = resolved.jobs.iter().zip(&scenario.placement.jobs);
@@ -69,7 +68,7 @@ pub(crate) fn of_jobs(scenario: &Scenario) -> Vec<Warning> {
         .collect()
 }
 
-/// A trace that is replayed although it is not whole.
+/// A trace that is replayed although it is incomplete.
 fn incomplete(job: &Job) -> Option<Warning> {
     let Workload::Trace(trace) = &*job.workload else {
         return None;
@@ -78,15 +77,15 @@ fn incomplete(job: &Job) -> Option<Warning> {
     Some(Warning {
         key: format!("jobs.{}.trace", job.entry),
         message: format!(
-            "{} of {} files are not whole, and are replayed as far as they go: {first}",
+            "{} of {} files are truncated and replayed up to their last whole record: {first}",
             trace.damages().len(),
             trace.ranks()
         ),
-        expected: "the whole trace: what is missing was part of the program".into(),
+        expected: "a complete trace".into(),
     })
 }
 
-/// Traffic that was asked for as the machine's worst case, and is not where the pattern takes its ranks to be.
+/// Traffic that was requested as the machine's worst case, but whose ranks are not where the pattern assumes them.
 fn worst_case(job: &Job, place: &JobPlacement, scenario: &Resolved) -> Vec<Warning> {
     let Workload::Synthetic(traffic) = &*job.workload else {
         return Vec::new();
@@ -105,7 +104,7 @@ fn worst_case(job: &Job, place: &JobPlacement, scenario: &Resolved) -> Vec<Warni
     let mut warnings = Vec::new();
     if u64::from(*job.ranks) < room {
         let message = format!(
-            "{} ranks on a machine that has room for {room} are not its worst case: the other nodes' links stay idle",
+            "{} ranks do not fill the machine, which has room for {room}: links of the other nodes stay idle",
             *job.ranks
         );
         warnings.push(warning(message, format!("ranks = {room}")));
@@ -116,10 +115,10 @@ fn worst_case(job: &Job, place: &JobPlacement, scenario: &Resolved) -> Vec<Warni
     warnings
 }
 
-/// Which ranks are not where the pattern takes them to be; `None`: all are.
+/// Which ranks are not where the pattern assumes them; `None` if all are.
 ///
-/// Ranks that follow each other send to ranks that follow each other, over the links of one group, router or pod: in a
-/// dragonfly whichever group has them, so long as it has no others; elsewhere the one with their own number.
+/// Consecutive ranks send to consecutive ranks, over the links of one group, router or pod: in a dragonfly this works
+/// in any group that has no other ranks; otherwise only in the one with their own number.
 fn misplaced(job: &Job, place: &JobPlacement, pattern: &PatternParams, scenario: &Resolved) -> Option<String> {
     let layout = &scenario.layout;
     let by_router = |node: u32| layout.router_of(node);
@@ -141,7 +140,7 @@ fn misplaced(job: &Job, place: &JobPlacement, pattern: &PatternParams, scenario:
     let mut owner = std::collections::BTreeMap::new();
     for (rank, &node) in (0..).zip(&place.nodes) {
         let (block, found) = (rank / unit.max(1), place_of(node));
-        // The place of the first rank of a block is the block's.
+        // The location of the first rank of a block stands for the block.
         let first = rank - rank % unit.max(1);
         let expected = if any {
             place_of(place.nodes[first as usize])
@@ -176,7 +175,7 @@ mod tests {
     const DRAGONFLY: &str =
         "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 2\n";
 
-    fn said(machine: &str, job: &str) -> Vec<Warning> {
+    fn warnings_of(machine: &str, job: &str) -> Vec<Warning> {
         let text = format!("{machine}[[jobs]]\nname = \"worst\"\n{job}");
         let loaded = scenario::load(&text, "s.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}\n{text}"));
         warnings(&loaded)
@@ -184,7 +183,7 @@ mod tests {
 
     const TRAFFIC: &str = "workload = { worst-case = { load = 0.5, messages = 3 } }\n";
 
-    /// On every family a job that fills the machine in order is its worst case, and one that is placed at random is not.
+    /// On every family a job that fills the machine in order is its worst case, and a randomly placed one is not.
     #[test]
     fn only_a_job_that_fills_the_machine_in_order_is_its_worst_case() {
         let machines = [
@@ -196,10 +195,10 @@ mod tests {
         ];
         for (machine, ranks) in machines {
             let job = format!("ranks = {ranks}\n{TRAFFIC}");
-            assert_eq!(said(machine, &job), [], "{machine}");
+            assert_eq!(warnings_of(machine, &job), [], "{machine}");
             let two = format!("ranks = {}\nranks_per_node = 2\n{TRAFFIC}", 2 * ranks);
-            assert_eq!(said(machine, &two), [], "{machine}");
-            let found = said(machine, &format!("placement = \"random\"\n{job}"));
+            assert_eq!(warnings_of(machine, &two), [], "{machine}");
+            let found = warnings_of(machine, &format!("placement = \"random\"\n{job}"));
             assert_eq!(found.len(), 1, "{machine} {found:?}");
             assert_eq!(found[0].key, "jobs.0.workload.worst-case");
             assert!(
@@ -219,13 +218,13 @@ mod tests {
                 .flat_map(|group| (8 * group..8 * group + 8).map(|node| node.to_string()))
                 .collect();
             let placement = format!("placement = {{ nodes = [{}] }}\n", nodes.join(", "));
-            said(DRAGONFLY, &format!("ranks = 16\n{placement}{TRAFFIC}"))
+            warnings_of(DRAGONFLY, &format!("ranks = 16\n{placement}{TRAFFIC}"))
         };
         let found = job(7, 2);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(
             found[0].message,
-            "job worst: 16 ranks on a machine that has room for 72 are not its worst case: the other nodes' links stay idle"
+            "job worst: 16 ranks do not fill the machine, which has room for 72: links of the other nodes stay idle"
         );
         assert_eq!(found[0].expected, "ranks = 72");
     }
@@ -233,22 +232,22 @@ mod tests {
     #[test]
     fn other_traffic_has_no_worst_case() {
         let uniform = "ranks = 24\nplacement = \"random\"\nworkload = { uniform = { load = 0.5, messages = 3 } }\n";
-        assert_eq!(said(DRAGONFLY, uniform), []);
+        assert_eq!(warnings_of(DRAGONFLY, uniform), []);
     }
 
     #[test]
-    fn links_that_the_machine_does_not_have_are_told() {
+    fn links_that_the_machine_does_not_have_are_reported() {
         let uniform = "ranks = 4\nworkload = { uniform = { load = 0.5, messages = 3 } }\n";
         let links = "[network.links]\nlocal = { latency = \"60 ns\" }\nglobal = { latency = \"70 ns\" }\n";
         let torus = "[machine.torus]\ndims = [4, 4]\n";
-        let found = said(&format!("{torus}{links}"), uniform);
+        let found = warnings_of(&format!("{torus}{links}"), uniform);
         assert_eq!((found.len(), found[0].key.as_str()), (1, "network.links.global"));
         assert_eq!(
             found[0].message,
-            "machines of kind torus have no global links: it changes nothing"
+            "machines of kind torus have no global links: the table has no effect"
         );
-        assert_eq!(said(&format!("{DRAGONFLY}{links}"), uniform), []);
+        assert_eq!(warnings_of(&format!("{DRAGONFLY}{links}"), uniform), []);
         // The preset is for all kinds of machines.
-        assert_eq!(said(&format!("preset = \"booksim\"\n{torus}"), uniform), []);
+        assert_eq!(warnings_of(&format!("preset = \"booksim\"\n{torus}"), uniform), []);
     }
 }

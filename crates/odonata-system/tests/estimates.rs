@@ -1,4 +1,4 @@
-//! What `check` says that a run will take, held against runs: events, and memory on the heap before the first of them.
+//! Compares the estimates of `check` with runs: events, and heap memory before the first of them.
 
 use odonata_system::scenario::{self, Scenario};
 use odonata_system::{Simulation, check};
@@ -19,11 +19,8 @@ fn load(name: &str, text: &str) -> Scenario {
     scenario::load(text, "estimates.toml", &[], None, "").unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Asserts that two numbers are the same up to `factor`.
-#[allow(
-    clippy::print_stdout,
-    reason = "how far each is off, for whoever asks with --nocapture"
-)]
+/// Asserts that two numbers agree within `factor`.
+#[allow(clippy::print_stdout, reason = "shows the error of each estimate with --nocapture")]
 fn assert_close(name: &str, what: &str, expected: f64, found: f64, factor: f64) {
     let ratio = expected / found;
     println!("{name:34} {what} {expected:10.3e} of {found:10.3e}: {ratio:.2}");
@@ -112,7 +109,7 @@ fn events_of_pipelined_routers_are_those_of_flits_and_cycles() {
     }
 }
 
-/// Messages, collectives and files on machines whose routers handle packets: what `check` says holds within half.
+/// Messages, collectives and files on machines whose routers handle packets: the estimate of `check` is within half.
 #[test]
 fn events_of_messages_and_files_are_within_half_of_those_of_the_run() {
     let storage = |more: &str| {
@@ -177,7 +174,7 @@ fn events_of_messages_and_files_are_within_half_of_those_of_the_run() {
     }
 }
 
-/// A single long phase, in which no rank comes to its end: the share that is done is told all the same, within half as well.
+/// A single long phase, in which no rank reaches its end: the completed share is still estimated, also within half.
 #[test]
 fn progress_within_a_phase_is_within_half_of_the_share_of_events() {
     let text = format!(
@@ -188,22 +185,22 @@ fn progress_within_a_phase_is_within_half_of_the_share_of_events() {
     );
     let _alone = ALONE.lock().unwrap_or_else(|broken| broken.into_inner());
     let mut run = Simulation::new(load("checkpoint", &text)).unwrap();
-    let mut told = Vec::new();
+    let mut shares = Vec::new();
     loop {
         let now = run.advance(Duration::ZERO);
-        told.push((now.events as f64, now.fraction.unwrap()));
+        shares.push((now.events as f64, now.fraction.unwrap()));
         if now.finished {
             break;
         }
     }
-    let (all, last) = *told.last().unwrap();
+    let (all, last) = *shares.last().unwrap();
     assert_eq!(last, 1.0);
-    assert!(told.is_sorted_by(|a, b| a.1 <= b.1), "{told:?}");
-    let within: Vec<_> = told
+    assert!(shares.is_sorted_by(|a, b| a.1 <= b.1), "{shares:?}");
+    let within: Vec<_> = shares
         .iter()
         .filter(|(events, _)| (0.1..0.6).contains(&(events / all)))
         .collect();
-    assert!(within.len() > 2, "{told:?}");
+    assert!(within.len() > 2, "{shares:?}");
     for (events, fraction) in within {
         assert_close("checkpoint", "share", *fraction, events / all, 1.5);
     }
@@ -257,7 +254,7 @@ fn what_a_run_takes_before_its_first_event_follows_from_sizes() {
                 "[network.routing]\nalgorithm = \"up-down\"\n",
             ),
         ),
-        // In parts, whichever way the run would choose.
+        // In parts, whichever scheduler the run would choose.
         (
             "ranks",
             format!(

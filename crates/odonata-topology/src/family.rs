@@ -1,16 +1,16 @@
 //! Families of networks: one module each, registered in one line of [`families!`].
 //!
-//! A family's module has its settings ([`FamilySettings`]: the keys of its table `[machine.NAME]`, what is possible, what
-//! follows from them) and its graph ([`FamilyGraph`], with the answers to what its routing asks). The line in [`families!`]
-//! gives the module, the name of its variants, the name in scenarios, and what the reference says of the key. There is no
-//! other list of families in this crate, and none of names in any other.
+//! A family's module has its settings ([`FamilySettings`]: the keys of its table `[machine.NAME]`, with ranges and
+//! defaults) and its graph ([`FamilyGraph`], with the queries of its routing). The line in [`families!`] gives the
+//! module, the name of its variants, the name in scenarios, and the documentation of the key. This crate has no other
+//! list of families, and other crates have no list of names.
 //!
-//! | type | what it is |
+//! | type | contents |
 //! |---|---|
-//! | [`FamilyName`] | which family |
+//! | [`FamilyName`] | the family |
 //! | [`Kind`] | its settings |
-//! | [`Family`] | a machine of it, built |
-//! | [`MachineTable`], [`Machine`] | the table `machine`, as it is read and as it is resolved |
+//! | [`Family`] | a built machine |
+//! | [`MachineTable`], [`Machine`] | the table `machine`, as read and as resolved |
 
 pub mod dragonfly;
 pub mod dragonfly2d;
@@ -34,121 +34,120 @@ pub use settings::{Cables, DegradedLink, FailedLink, ReadFile, Size};
 
 use crate::{Effect, Fault, LinkClass, Topology};
 
-/// The settings of a family of networks, as they are written and, with all defaults filled in, as they are resolved.
+/// The settings of a family of networks, both as written and as resolved with all defaults.
 pub trait FamilySettings: Sized {
-    /// The graph that is built from them.
+    /// The graph built from the settings.
     type Graph: FamilyGraph;
 
-    /// Small machines of the family, as the lines of their table in a scenario: whatever is tested on all families, is tested
-    /// on these.
+    /// Small machines of the family, as the lines of their table in a scenario; tests of all families use them.
     const EXAMPLES: &'static [&'static str];
 
-    /// Groups of keys of which only one can be there: keys of an upper layer replace the other group of a lower one.
+    /// Groups of keys that exclude each other: keys of an upper layer replace the other group of a lower one.
     const ALTERNATIVES: &'static [&'static [&'static str]] = &[];
 
-    /// Fills in what was left out and checks sizes that are wrong by themselves or against one other. Nothing large is
-    /// allocated before the size is known; that of no routers is of a graph that was read.
+    /// Fills in defaults and checks sizes, alone and against each other. Allocates nothing large before the size is
+    /// known. A size of zero routers means that the graph was read from a file.
     ///
     /// # Errors
-    /// The key, what is wrong with it, and what would be right.
+    /// The key, the problem, and the expectation.
     fn resolve(&mut self, read: ReadFile<'_>) -> Result<Size, Problem>;
 
     /// Builds the graph of resolved settings.
     ///
     /// # Errors
-    /// A text saying which size is impossible and what the bound is.
+    /// The impossible size and its bound.
     fn build(&self) -> Result<Self::Graph, String>;
 
-    /// What is wrong with the settings if building has found `problem`.
+    /// The problem with the settings for an error of `build`.
     fn refusal(&self, problem: String) -> Problem {
         settings::whole(problem, "")
     }
 
-    /// A smaller machine of the same shape, on which freedom from deadlock is proved, and what it is; with `few`, one on
-    /// which packets have fewer choices. `None`: the machine itself is proved, however large.
+    /// A smaller machine of the same shape for the proof of deadlock freedom, and its description; with `few`, one with
+    /// fewer choices per packet. `None`: the proof uses the machine itself.
     fn smaller(&self, few: bool) -> Option<(Self, String)>;
 
-    /// The classes of links that machines of the family can have.
+    /// The link classes of the family's machines.
     fn link_classes() -> &'static [LinkClass] {
         &LinkClass::ALL[..3]
     }
 
-    /// Where routers of a group share their global links with each other: the classes of links on the shortest way between
-    /// two of them that have to do with it. `None`: nobody has a use for the loads of other routers' global ports.
+    /// The link classes on the shortest paths between routers of a group that share the load of their global links.
+    /// `None`: the routing does not use the loads of other routers' global ports.
     fn way_in_a_group(&self) -> Option<&'static [LinkClass]> {
         None
     }
 
-    /// The key that names what users have drawn, if they have: it may be in pieces.
+    /// The key of a graph drawn by the user, which may be disconnected.
     fn drawn_in() -> Option<&'static str> {
         None
     }
 
-    /// The traffic that is worst for minimal routing.
+    /// The worst-case traffic for minimal routing.
     fn worst_case(&self) -> WorstCase {
         WorstCase::Neighbours
     }
 
-    /// Routers that a packet visits to a node of its own group, where that was measured; else estimates go by distances in
-    /// the graph.
+    /// Measured number of routers that a packet visits to a node of its own group; otherwise, estimates use distances
+    /// in the graph.
     fn measured_hops_inside(&self) -> Option<f64> {
         None
     }
 }
 
-/// A graph that a family has built.
+/// A graph built by a family.
 pub trait FamilyGraph: std::fmt::Debug {
     /// The graph.
     fn topology(&self) -> &Topology;
 
-    /// Applies faults of cables; see [`Topology::impair`].
+    /// Applies cable faults; see [`Topology::impair`].
     ///
     /// # Errors
-    /// See there.
+    /// Those of [`Topology::impair`].
     fn impair(&mut self, faults: &[Fault]) -> Result<(), String>;
 
-    /// Cables between two halves of the machine before any of them broke, as the family defines the cut; `None`: no such
-    /// cut is known.
+    /// Cables between two halves of the machine without faults, by the family's definition of the cut; `None` if no cut
+    /// is known.
     fn bisection(&self) -> Option<u64> {
         None
     }
 
-    /// The names of its routers; empty: they have none but their numbers.
+    /// The names of its routers; empty if they have only numbers.
     fn names(&self) -> &[String] {
         &[]
     }
 }
 
-/// What of a machine's graph decides which traffic is worst for minimal routing on it.
+/// The properties of a machine that decide its worst-case traffic for minimal routing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorstCase {
-    /// Groups with few cables between two of them: all nodes of a group send to the next one.
+    /// Groups with few cables between each pair: all nodes of a group send to the next one.
     NextGroup,
-    /// A grid with links between neighbors in a dimension: nearly half-way around it.
+    /// A grid with links between neighbors: nodes send nearly half-way around a dimension.
     Tornado {
         /// Routers along each dimension, the first fastest.
         extents: Vec<u32>,
         /// Nodes of a router.
         nodes_per_router: u32,
     },
-    /// A tree: all nodes under one port of the top send to those under the next, so that all packets pass the top.
+    /// A tree: all nodes below one port of the top send to those below the next, so all packets pass the top.
     NextSubtree {
         /// Nodes below one port of a top router.
         nodes: u32,
     },
-    /// A grid whose lines are all linked with each other: all nodes of a router send to one router of its line.
+    /// A grid with fully connected lines: all nodes of a router send to one router of its line.
     NextInLine {
         /// Routers along each dimension, the first fastest.
         extents: Vec<u32>,
         /// Nodes of a router.
         nodes_per_router: u32,
     },
-    /// Any graph: all nodes of a router send to one neighbor that is nobody else's.
+    /// Any graph: all nodes of a router send to one neighbor, a different one for each router.
     Neighbours,
 }
 
-/// Registers families: `documentation of the key, module: Variant = "name in scenarios";`. A module has `Settings`, which
-/// are [`FamilySettings`].
+/// Registers families: `documentation of the key, module: Variant = "name in scenarios";`. A module has `Settings`,
+/// which implement [`FamilySettings`].
 macro_rules! families {
     ($($(#[$doc:meta])+ $module:ident: $variant:ident = $name:literal;)*) => {
         /// A family of networks.
@@ -175,7 +174,7 @@ macro_rules! families {
                 }
             }
 
-            /// Groups of keys of its table of which only one can be there.
+            /// Groups of keys of its table that exclude each other.
             pub const fn alternatives(self) -> &'static [&'static [&'static str]] {
                 match self {
                     $(FamilyName::$variant => <$module::Settings as FamilySettings>::ALTERNATIVES,)*
@@ -197,10 +196,10 @@ macro_rules! families {
                 }
             }
 
-            /// Fills in what was left out and checks the sizes; see [`FamilySettings::resolve`].
+            /// Fills in defaults and checks the sizes; see [`FamilySettings::resolve`].
             ///
             /// # Errors
-            /// See there.
+            /// Those of [`FamilySettings::resolve`].
             pub fn resolve(&mut self, read: ReadFile<'_>) -> Result<Size, Problem> {
                 match self {
                     $(Kind::$variant(settings) => settings.resolve(read),)*
@@ -210,21 +209,21 @@ macro_rules! families {
             /// Builds the graph, with all its cables.
             ///
             /// # Errors
-            /// A text saying which size is impossible and what the bound is.
+            /// The impossible size and its bound.
             pub fn build(&self) -> Result<Family, String> {
                 match self {
                     $(Kind::$variant(settings) => settings.build().map(Family::$variant),)*
                 }
             }
 
-            /// What is wrong with the settings if building has found `problem`.
+            /// The problem with the settings for an error of `build`.
             pub fn refusal(&self, problem: String) -> Problem {
                 match self {
                     $(Kind::$variant(settings) => settings.refusal(problem),)*
                 }
             }
 
-            /// A smaller machine of the same shape, and what it is; see [`FamilySettings::smaller`].
+            /// A smaller machine of the same shape, and its description; see [`FamilySettings::smaller`].
             pub fn smaller(&self, few: bool) -> Option<(Kind, String)> {
                 match self {
                     $(Kind::$variant(settings) => {
@@ -234,7 +233,7 @@ macro_rules! families {
                 }
             }
 
-            /// The classes of links that machines of the family can have; all where a file says which.
+            /// The link classes of the family's machines; all classes for a graph from a file.
             pub fn link_classes(&self) -> &'static [LinkClass] {
                 match self {
                     $(Kind::$variant(_) => <$module::Settings as FamilySettings>::link_classes(),)*
@@ -255,7 +254,7 @@ macro_rules! families {
                 }
             }
 
-            /// The traffic that is worst for minimal routing.
+            /// The worst-case traffic for minimal routing.
             pub fn worst_case(&self) -> WorstCase {
                 match self {
                     $(Kind::$variant(settings) => settings.worst_case(),)*
@@ -270,7 +269,7 @@ macro_rules! families {
             }
         }
 
-        /// A machine of one of the families, with the tables that its routing needs.
+        /// A machine of one of the families, with its routing tables.
         #[derive(Debug)]
         pub enum Family {
             $($(#[$doc])+ $variant(<$module::Settings as FamilySettings>::Graph),)*
@@ -297,7 +296,7 @@ macro_rules! families {
             }
         }
 
-        /// The machine's graph: exactly one kind, and which of its cables are broken.
+        /// The machine's graph: exactly one kind, and its faulty cables.
         #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
         #[serde(default, deny_unknown_fields)]
         #[schemars(rename = "Machine")]
@@ -305,19 +304,19 @@ macro_rules! families {
             $($(#[$doc])+
             #[serde(rename = $name, skip_serializing_if = "Option::is_none")]
             pub $module: Option<$module::Settings>,)*
-            /// Routers of every group, numbered from 0 in the group, whose nodes are service nodes, such as those that forward I/O
-            /// to a file system outside: neither jobs nor storage servers get them. Default: none.
+            /// Routers of every group, numbered from 0 in the group, with service nodes, such as I/O forwarders to an
+            /// external file system: neither jobs nor storage servers run there. Default: none.
             pub service_routers: Vec<u32>,
-            /// Cables between routers that carry nothing. Default: none.
+            /// Cables between routers that carry no traffic. Default: none.
             #[serde(skip_serializing_if = "Vec::is_empty")]
             pub failed_links: Vec<FailedLink>,
-            /// Cables between routers that carry less than others of their class. Default: none.
+            /// Cables between routers with reduced bandwidth. Default: none.
             #[serde(skip_serializing_if = "Vec::is_empty")]
             pub degraded_links: Vec<DegradedLink>,
         }
 
         impl MachineTable {
-            /// The kinds that are there, and the rest of the table.
+            /// The given kinds, and the rest of the table.
             pub fn split(self) -> (Vec<Kind>, Rest) {
                 let kinds = [$(self.$module.map(Kind::$variant)),*];
                 let rest = Rest {
@@ -332,17 +331,17 @@ macro_rules! families {
 }
 
 families! {
-    /// A dragonfly with one-dimensional groups: all routers of a group are linked with each other, and any two groups
-    /// by at least one cable.
+    /// A dragonfly with one-dimensional groups: the routers of a group are fully connected, and each pair of groups has
+    /// at least one cable.
     dragonfly: Dragonfly = "dragonfly";
-    /// A dragonfly with two-dimensional groups: the routers of a group form a grid, and those of a row and those of a
-    /// column are all linked with each other. Cray XC.
+    /// A dragonfly with two-dimensional groups: the routers of a group form a grid with fully connected rows and
+    /// columns. Cray XC.
     dragonfly2d: Dragonfly2d = "dragonfly-2d";
     /// A dragonfly+, or megafly: leaf and spine routers in every group.
     dragonfly_plus: DragonflyPlus = "dragonfly-plus";
-    /// A grid of routers whose lines are closed.
+    /// A grid of routers with wrap-around cables.
     torus: Torus = "torus";
-    /// A grid of routers whose lines are open.
+    /// A grid of routers without wrap-around cables.
     mesh: Mesh = "mesh";
     /// A fat tree: an extended generalized fat tree, or a k-ary n-tree.
     fat_tree: FatTree = "fat-tree";
@@ -350,22 +349,23 @@ families! {
     slim_fly: SlimFly = "slim-fly";
     /// A PolarFly: a graph of diameter two with one shortest path between any two routers.
     polarfly: PolarFly = "polarfly";
-    /// A HyperX: a grid of routers whose lines are all linked with each other. The flattened butterfly is one.
+    /// A HyperX: a grid of routers with fully connected lines, such as the flattened butterfly.
     hyperx: HyperX = "hyperx";
-    /// A rail-optimized cluster of GPU hosts: NVLink or its like in a host, a leaf switch for each GPU of a host, spines above.
+    /// A rail-optimized cluster of GPU hosts: NVLink or similar in a host, a leaf switch for each GPU of a host, spines
+    /// above.
     rail_optimized: RailOptimized = "rail-optimized";
-    /// Any graph, from a file.
+    /// Any graph from a file.
     graph: Graph = "graph";
 }
 
-/// What the table `machine` says beside its kind.
+/// The table `machine` without its kind.
 #[derive(Clone, Debug, Default)]
 pub struct Rest {
-    /// Routers of every group whose nodes are service nodes.
+    /// Routers of every group with service nodes.
     pub service_routers: Vec<u32>,
-    /// Cables that carry nothing.
+    /// Cables that carry no traffic.
     pub failed_links: Vec<FailedLink>,
-    /// Cables that carry less than others of their class.
+    /// Cables with reduced bandwidth.
     pub degraded_links: Vec<DegradedLink>,
 }
 
@@ -388,25 +388,25 @@ impl Kind {
     }
 }
 
-/// The machine's graph, resolved, and which of its cables are broken.
+/// The machine's graph, resolved, and its faulty cables.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Machine {
     /// Its kind and sizes.
     #[serde(flatten)]
     pub kind: Kind,
-    /// Routers of every group whose nodes neither jobs nor storage servers get.
+    /// Routers of every group with service nodes, which run neither jobs nor storage servers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub service_routers: Vec<u32>,
-    /// Cables that carry nothing.
+    /// Cables that carry no traffic.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_links: Vec<FailedLink>,
-    /// Cables that carry less than others of their class.
+    /// Cables with reduced bandwidth.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degraded_links: Vec<DegradedLink>,
 }
 
 impl Machine {
-    /// A machine of this kind, with nothing wrong.
+    /// A machine of this kind without faults.
     pub const fn whole(kind: Kind) -> Machine {
         Machine {
             kind,
@@ -416,7 +416,7 @@ impl Machine {
         }
     }
 
-    /// What is wrong with its cables.
+    /// The faults of its cables.
     pub fn faults(&self) -> Vec<Fault> {
         let failed = self.failed_links.iter().map(|link| Fault {
             routers: link.routers.into(),
@@ -431,10 +431,10 @@ impl Machine {
         failed.chain(degraded).collect()
     }
 
-    /// Builds it, and breaks the cables that it says are broken.
+    /// Builds the machine and applies its faults.
     ///
     /// # Errors
-    /// A text saying which size is impossible and what the bound is, or which cable there is not.
+    /// The impossible size and its bound, or the missing cable.
     pub fn build(&self) -> Result<Family, String> {
         let mut family = self.kind.build()?;
         let faults = self.faults();
@@ -451,7 +451,7 @@ impl Family {
         self.graph().topology()
     }
 
-    /// The names of its routers; empty: they have none but their numbers.
+    /// The names of its routers; empty if they have only numbers.
     pub fn names(&self) -> &[String] {
         self.graph().names()
     }

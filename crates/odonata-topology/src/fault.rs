@@ -1,37 +1,36 @@
 //! Cables that failed or lost bandwidth.
 //!
-//! A cable is named by the two routers that it connects and, where there are several, its number among them in the
-//! order of the first router's ports. A failed cable's ports are free; families leave it out of the ways that they
-//! offer, as long as there is another.
+//! A cable is named by the two routers it connects and, among several, its index in the order of the first router's
+//! ports. The ports of a failed cable are free. Families route around it as long as another path exists.
 
 use crate::Topology;
 
-/// What is wrong with a cable.
+/// The fault of a cable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effect {
-    /// It carries nothing: its two ports are free.
+    /// It carries no traffic: its two ports are free.
     Failed,
-    /// It has this multiple of the bandwidth of its class; above 0.
+    /// It has this fraction of the bandwidth of its class; above 0.
     Degraded(f64),
 }
 
-/// A cable, or all cables between two routers, and what is wrong.
+/// A fault of one cable, or of all cables between two routers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fault {
     /// The two routers.
     pub routers: (u32, u32),
-    /// Which cable between them, from 0, in the order of the first router's ports; `None`: all of them.
+    /// The index of the cable, from 0, in the order of the first router's ports; `None` for all of them.
     pub index: Option<u32>,
     /// What is wrong.
     pub effect: Effect,
 }
 
 impl Topology {
-    /// Applies `faults`. Indices count the cables as they were before; of several faults of a cable `Failed` counts,
-    /// else the last.
+    /// Applies `faults`. Indices refer to the cables before the call. Of several faults of a cable, `Failed` wins,
+    /// otherwise the last.
     ///
     /// # Errors
-    /// The pair of routers without such a cable, or a factor that is not above 0. Nothing is changed then.
+    /// The pair of routers without this cable, or a factor that is not above 0. Nothing is changed then.
     pub fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
         let mut failed = Vec::new();
         let mut degraded = Vec::new();
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_named_and_nothing_changes() {
+    fn missing_targets_are_named_and_nothing_changes() {
         let mut t = topology();
         let good = fault((0, 1), None, Effect::Failed);
         for (wrong, text) in [

@@ -1,10 +1,10 @@
-//! Arithmetic in the finite field of q elements, q a power of a prime.
+//! Arithmetic in the finite field of q elements, q a prime power.
 //!
 //! An element is a polynomial over the integers modulo p of degree below n, q = p^n; its number is its value at p with
-//! coefficients 0 … p - 1. Products are taken modulo an irreducible polynomial, the first that is found. Tables hold all
-//! sums and products, so that q² is what they cost.
+//! coefficients 0 … p - 1. Products are taken modulo the first irreducible polynomial found. Tables hold all sums and
+//! products, of size q².
 
-/// The largest field that is built.
+/// The largest supported field.
 pub(crate) const MOST_ELEMENTS: u32 = 1024;
 
 /// A finite field.
@@ -16,7 +16,7 @@ pub(crate) struct Field {
     negatives: Vec<u16>,
     /// Inverse of each element; 0 for 0.
     inverses: Vec<u16>,
-    /// Powers ξ^0 … ξ^(q-2) of a generator of all other elements but 0.
+    /// Powers ξ^0 … ξ^(q-2) of a generator of the nonzero elements.
     powers: Vec<u32>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn prime_power(q: u32) -> Option<(u32, u32)> {
 }
 
 impl Field {
-    /// The field of `q` elements, if `q` is a power of a prime and at most 1,024.
+    /// The field of `q` elements, if `q` is a prime power and at most 1,024.
     pub(crate) fn new(q: u32) -> Option<Self> {
         if q > MOST_ELEMENTS {
             return None;
@@ -58,7 +58,7 @@ impl Field {
             let terms = polynomials[a as usize].iter().map(|x| x * factor % p);
             number(&terms.collect::<Vec<_>>())
         };
-        // x^n = tail, for every tail until one makes every product of non-zero elements non-zero.
+        // Tries x^n = tail until all products of nonzero elements are nonzero.
         (0..q).find_map(|tail| {
             let times_x = |a: u32| {
                 let top = a / p.pow(n - 1);
@@ -74,7 +74,7 @@ impl Field {
                 }
                 result
             };
-            // With n = 1 "x" is the number `tail` itself and only the lowest digit counts: any tail will do.
+            // With n = 1, "x" is the number `tail` itself and only the lowest digit counts: any tail works.
             let products: Vec<u16> = (0..q * q).map(|pair| product(pair / q, pair % q) as u16).collect();
             let times = |a: u32, b: u32| u32::from(products[(a * q + b) as usize]);
             let powers_of = |a: u32| -> Vec<u32> {
@@ -86,7 +86,7 @@ impl Field {
                 }
                 powers
             };
-            // All other elements are powers of one if and only if this is a field.
+            // The nonzero elements are the powers of one element if and only if this is a field.
             let powers = (1..q).map(powers_of).find(|powers| {
                 let mut sorted = powers.clone();
                 sorted.sort_unstable();

@@ -1,11 +1,11 @@
-//! Which global ports lead from group to group: the table that the routing of every kind of dragonfly asks.
+//! Gateways: the global ports from group to group, a routing table for every kind of dragonfly.
 //!
-//! Its size is the number of global ports plus groups². It is read off the graph, so that failed cables are not in it.
+//! Its size is the number of global ports plus groups². It is built from the graph, so it excludes failed cables.
 
 use crate::{LinkClass, Topology};
 
-/// A global port that leads from one group to another: the router it is at, the port (numbered over
-/// the machine), and the router at the far end.
+/// A global port from one group to another: its router, the port (numbered over the machine), and the router at the far
+/// end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gateway {
     /// Router on this side.
@@ -16,30 +16,30 @@ pub struct Gateway {
     pub far_router: u32,
 }
 
-/// The gateways of each ordered pair of groups, in the order of their ports.
+/// The gateways of each ordered pair of groups, in port order.
 #[derive(Clone, Debug)]
 pub(crate) struct Gateways {
     groups: usize,
-    /// Where the gateways of each pair (from · groups + to) begin, and their number at the end.
+    /// Start of each pair's gateways (from · groups + to), and their total at the end.
     first: Vec<u32>,
     gateways: Vec<Gateway>,
 }
 
-/// The gateways of each ordered pair of groups, part by part of the first group: its rows, or its columns.
+/// The gateways of each ordered pair of groups, by part (row or column) of the first group.
 #[derive(Clone, Debug)]
 pub(crate) struct GatewaysByPart {
     of_pairs: Gateways,
     parts: usize,
-    /// Where those of each pair and part ((from · groups + to) · parts + part) begin, and their number at the end. Empty
-    /// where pairs have so few that the table would be much larger than they are: they are searched.
+    /// Start for each pair and part ((from · groups + to) · parts + part), and the total at the end. Empty if pairs
+    /// have so few gateways that the table would be much larger; then they are searched.
     first: Vec<u32>,
 }
 
 impl Gateways {
-    /// Of a machine of `groups` groups of `routers` consecutive routers each.
+    /// For a machine of `groups` groups of `routers` consecutive routers each.
     pub(crate) fn new(topology: &Topology, groups: u32, routers: u32) -> Self {
         let (g, a) = (groups as usize, routers.max(1));
-        // By counting: every pair's gateways stay in the order of ports.
+        // Counting sort keeps port order within each pair.
         let global = || {
             (0..topology.ports()).filter_map(|port| {
                 let far_router = topology.neighbour(port)?;
@@ -83,10 +83,10 @@ impl Gateways {
         &self.gateways[self.first[pair] as usize..self.first[pair + 1] as usize]
     }
 
-    /// Whether every pair of different groups has a gateway.
+    /// Checks that every pair of different groups has a gateway.
     ///
     /// # Errors
-    /// A text naming the first pair without.
+    /// The first pair without one.
     pub(crate) fn check(&self) -> Result<(), String> {
         let g = self.groups;
         let missing = (0..g * g).find(|pair| pair / g != pair % g && self.first[*pair] == self.first[pair + 1]);
@@ -98,11 +98,12 @@ impl Gateways {
 }
 
 impl GatewaysByPart {
-    /// Of a machine of `groups` groups of `routers` consecutive routers each; `part` of `parts` is that of a router.
+    /// For a machine of `groups` groups of `routers` consecutive routers each; `part` returns the part, of `parts`, of
+    /// a router.
     pub(crate) fn new(topology: &Topology, groups: u32, routers: u32, parts: u32, part: impl Fn(u32) -> u32) -> Self {
         let mut of_pairs = Gateways::new(topology, groups, routers);
         for pair in of_pairs.first.windows(2) {
-            // Stable: those of a part stay in the order of ports.
+            // A stable sort keeps port order within each part.
             of_pairs.gateways[pair[0] as usize..pair[1] as usize].sort_by_key(|gateway| part(gateway.router));
         }
         let (pairs, parts) = (of_pairs.groups * of_pairs.groups, parts as usize);
@@ -127,7 +128,7 @@ impl GatewaysByPart {
         self.of_pairs.between(from, to)
     }
 
-    /// Those of them in part `wanted` of group `from`; `part` as in [`new`](Self::new).
+    /// The gateways in part `wanted` of group `from`; `part` as in [`new`](Self::new).
     #[inline]
     pub(crate) fn of_part(&self, from: u32, wanted: u32, to: u32, part: impl Fn(u32) -> u32) -> &[Gateway] {
         let place = (from as usize * self.of_pairs.groups + to as usize) * self.parts + wanted as usize;
@@ -146,13 +147,13 @@ impl GatewaysByPart {
     }
 
     /// # Errors
-    /// As [`Gateways::check`].
+    /// Those of [`Gateways::check`].
     pub(crate) fn check(&self) -> Result<(), String> {
         self.of_pairs.check()
     }
 }
 
-/// Those of `gateways`, which are in the order of their routers, that are at `router`.
+/// The entries of `gateways`, sorted by router, at `router`.
 #[inline]
 pub(crate) fn at(router: u32, gateways: &[Gateway]) -> &[Gateway] {
     let start = gateways.partition_point(|gateway| gateway.router < router);

@@ -1,6 +1,6 @@
 //! The graph itself: routers, ports, links, nodes.
 
-/// What kind of link a port belongs to. Bandwidth, latency and buffers are set by class.
+/// The class of a port's link. Bandwidth, latency and buffers are set by class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 pub enum LinkClass {
@@ -10,7 +10,7 @@ pub enum LinkClass {
     Local = 1,
     /// Between groups (blue cables of a Cray XC).
     Global = 2,
-    /// The second kind inside a group, where there are two (black cables of a Cray XC: the columns of a group).
+    /// The second kind inside a group, if there are two (black cables of a Cray XC: the columns of a group).
     Column = 3,
 }
 
@@ -23,7 +23,7 @@ impl LinkClass {
         LinkClass::Column,
     ];
 
-    /// How many there are.
+    /// Number of classes.
     pub const COUNT: usize = 4;
 
     /// The name used in scenarios and tables.
@@ -37,10 +37,10 @@ impl LinkClass {
     }
 }
 
-/// What a router port is connected to.
+/// The peer of a router port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// Another router's port (both numbered over the machine).
+    /// Another router's port (numbered over the machine).
     Router {
         /// The router.
         router: u32,
@@ -53,7 +53,7 @@ pub enum Peer {
     Free,
 }
 
-/// A bidirectional cable between two router ports, each named by (router, port of that router).
+/// A bidirectional cable between two router ports, each given as (router, port of that router).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cable {
     /// One end.
@@ -64,7 +64,7 @@ pub struct Cable {
     pub class: LinkClass,
 }
 
-/// Routers with numbered ports, and what each port is connected to.
+/// Routers with numbered ports, and the peer of each port.
 #[derive(Clone, Debug)]
 pub struct Topology {
     /// First port of each router, and the number of ports at the end.
@@ -74,22 +74,22 @@ pub struct Topology {
     classes: Vec<LinkClass>,
     /// The port of each node at its router.
     node_port: Vec<u32>,
-    /// The router of each node: asked for at every hop of every packet.
+    /// The router of each node: used at every hop of every packet.
     node_router: Vec<u32>,
     /// First router of each block, and the number of routers at the end.
     blocks: Vec<u32>,
-    /// Bandwidth of each port as a multiple of its class's; empty if all are 1.
+    /// Bandwidth of each port relative to its class; empty if all are 1.
     factors: Vec<f64>,
-    /// The two ports of each failed cable; they are free now.
+    /// The two ports of each failed cable, which are free.
     failed: Vec<(u32, u32)>,
 }
 
 impl Topology {
-    /// Builds the graph from the number of ports of each router, the port of each node
-    /// (`(router, port of that router)`), and the cables.
+    /// Builds the graph from the number of ports of each router, the port of each node (`(router, port of that
+    /// router)`), and the cables.
     ///
     /// # Errors
-    /// A text naming the port that is out of range or used twice, or that there are more than 2^28 ports.
+    /// The port that is out of range or used twice, or a total of more than 2^28 ports.
     pub fn new(ports: &[u32], nodes: &[(u32, u32)], cables: &[Cable]) -> Result<Self, String> {
         let mut first_port = Vec::with_capacity(ports.len() + 1);
         let mut port_router = Vec::new();
@@ -141,7 +141,7 @@ impl Topology {
         Ok(this)
     }
 
-    /// Bytes that the graph of so many routers, nodes and ports takes, without what a family keeps beside it.
+    /// Bytes of a graph with these numbers of routers, nodes and ports, without the tables of its family.
     pub fn bytes(routers: u64, nodes: u64, ports: u64) -> u64 {
         let of = |count: u64, size: usize| count.saturating_mul(size as u64);
         let per_port = size_of::<u32>() + size_of::<Peer>() + size_of::<LinkClass>();
@@ -151,22 +151,25 @@ impl Topology {
             .saturating_add(of(ports, per_port))
     }
 
-    /// With *blocks*: ranges of consecutive routers within which links are short, such as the groups of a dragonfly,
-    /// the planes of a torus, the pods of a fat tree. Whoever divides the machine cuts between them if possible.
-    /// `bounds` are the first router of each, and the number of routers at the end.
+    /// Sets the *blocks*: ranges of consecutive routers with short links inside, such as the groups of a dragonfly, the
+    /// planes of a torus, the pods of a fat tree. Partitioning cuts between blocks if possible. `bounds` are the first
+    /// router of each block, and the number of routers at the end.
     ///
     /// # Errors
-    /// The bounds do not rise from 0 to the number of routers.
+    /// The bounds are not ascending from 0 to the number of routers.
     pub fn with_blocks(self, bounds: Vec<u32>) -> Result<Self, String> {
         let whole = bounds.first() == Some(&0) && bounds.last() == Some(&self.routers());
         if !whole || bounds.len() < 2 || !bounds.is_sorted_by(|a, b| a < b) {
-            return Err(format!("blocks that do not rise from router 0 to {}", self.routers()));
+            return Err(format!(
+                "blocks are not in ascending order from router 0 to {}",
+                self.routers()
+            ));
         }
         Ok(Topology { blocks: bounds, ..self })
     }
 
-    /// The first router of each block, and the number of routers at the end; see [`with_blocks`](Self::with_blocks).
-    /// A topology that knows of none is one block.
+    /// The first router of each block, and the number of routers at the end; see [`with_blocks`](Self::with_blocks). By
+    /// default the topology is one block.
     pub fn blocks(&self) -> &[u32] {
         &self.blocks
     }
@@ -255,7 +258,7 @@ impl Topology {
         self.node_router[node as usize]
     }
 
-    /// The bandwidth of `port` as a multiple of what its class has; 1 unless [set](Self::set_factor).
+    /// The bandwidth of `port` relative to its class; 1 unless [set](Self::set_factor).
     #[inline]
     pub fn factor(&self, port: u32) -> f64 {
         self.factors.get(port as usize).copied().unwrap_or(1.0)
@@ -266,7 +269,7 @@ impl Topology {
         !self.factors.is_empty()
     }
 
-    /// Sets the bandwidth of `port` and of the port at the other end of its cable, as a multiple of what its class has.
+    /// Sets the bandwidth of `port` and of its peer, relative to their class.
     ///
     /// # Errors
     /// The factor is not a number above 0.
@@ -287,7 +290,7 @@ impl Topology {
         Ok(())
     }
 
-    /// Takes away the cable at `port`: both its ports are free from now on.
+    /// Removes the cable at `port`: both its ports become free.
     pub(crate) fn disconnect(&mut self, port: u32) {
         if let Peer::Router { port: far, .. } = self.peer(port) {
             self.peers[port as usize] = Peer::Free;
@@ -307,8 +310,8 @@ impl Topology {
         self.peer(port) != Peer::Free
     }
 
-    /// How many of `ports` are connected. Meant for ports that are all connected unless a cable failed: as long as
-    /// none has, none is looked at.
+    /// Number of connected ports among `ports`. Meant for ports that are all connected unless a cable failed: without
+    /// failures, it looks at none.
     #[inline]
     pub fn live(&self, ports: std::ops::Range<u32>) -> u32 {
         if self.failed.is_empty() {
@@ -317,7 +320,7 @@ impl Topology {
         ports.filter(|&port| self.is_live(port)).count() as u32
     }
 
-    /// The `n`-th connected one of `ports`; `n` is below what [`live`](Self::live) says.
+    /// The `n`-th connected port of `ports`; `n` is below [`live`](Self::live).
     #[inline]
     pub fn nth_live(&self, mut ports: std::ops::Range<u32>, n: u32) -> u32 {
         if self.failed.is_empty() {

@@ -1,10 +1,10 @@
-//! Any graph, from a file: GraphML or a list of edges.
+//! Any graph from a file: GraphML or an edge list.
 //!
-//! Both forms say the same: routers with a name and a number of nodes, cables with a class and a bandwidth factor.
-//! Routers are numbered as they appear, nodes in the order of routers. Ports of a router: its nodes, then its cables
-//! in the order of the file, unless GraphML gives port numbers.
+//! Both forms have the same content: routers with a name and a number of nodes, cables with a class and a bandwidth
+//! factor. Routers are numbered as they appear, nodes in router order. Ports of a router: its nodes, then its cables in
+//! file order, unless GraphML gives port numbers.
 //!
-//! **List of edges.** One item per line; `#` starts a comment; words are separated by blanks:
+//! **Edge list.** One item per line; `#` starts a comment; words are separated by white space:
 //!
 //! ```text
 //! nodes 4                     # nodes of each router that is not given others
@@ -13,18 +13,17 @@
 //! r0 r2 cables=3 class=global bandwidth=0.5
 //! ```
 //!
-//! `nodes` and `router` can therefore not be names. `cables` is the number of parallel cables, `class` one of the names
-//! of [`LinkClass`](crate::LinkClass) but terminal (default local), `bandwidth` a multiple of what the class has. `ports`
-//! of a router is how many it has at least; those left over are free. A text that begins with `{` or `[` is refused as
-//! JSON. `block` (see [`Topology::blocks`]) is given for
-//! all routers or for none and never falls.
+//! `nodes` and `router` are reserved words. `cables` is the number of parallel cables, `class` a name of
+//! [`LinkClass`](crate::LinkClass) except terminal (default local), `bandwidth` a multiple of the class's bandwidth.
+//! `ports` of a router is a minimum; extra ports are free. A text that begins with `{` or `[` is refused as JSON.
+//! `block` (see [`Topology::blocks`]) is given for all routers or for none, in ascending order.
 //!
 //! **GraphML** (U. Brandes et al., "GraphML progress report", Graph Drawing 2001; graphml.graphdrawing.org): the same
-//! settings are `data` of nodes (`nodes`, `ports`, `block`) and edges (`cables`, `class`, `bandwidth`), known by the
-//! `attr.name` of their keys; a key's `default` counts where nothing is given. The `id` of a node is the router's name.
-//! An edge's `sourceport` and `targetport` are numbers of ports of the two routers. Other data and elements are passed
-//! over; hyperedges, nested, directed or several graphs and document type declarations are refused, so that no entity but the
-//! five of XML can be meant.
+//! settings are `data` of nodes (`nodes`, `ports`, `block`) and edges (`cables`, `class`, `bandwidth`), identified by
+//! the `attr.name` of their keys; a key's `default` applies if a value is missing. The `id` of a node is the router's
+//! name. An edge's `sourceport` and `targetport` are port numbers of the two routers. Other data and elements are
+//! ignored. Hyperedges, nested, directed or multiple graphs and document type declarations are refused, so only the
+//! five entities of XML exist.
 
 mod draft;
 mod edge_list;
@@ -44,28 +43,28 @@ pub struct GraphFile {
 }
 
 impl GraphFile {
-    /// Reads a list of edges; `nodes` is the number of nodes of a router that the text gives none.
+    /// Reads an edge list; `nodes` is the number of nodes of routers without one.
     ///
     /// # Errors
-    /// The line and what is wrong with it.
+    /// The line and its problem.
     pub fn from_edge_list(text: &str, nodes: u32) -> Result<Self, String> {
         bounded(text)?;
         edge_list::read(text, nodes)?.finish()
     }
 
-    /// Reads GraphML; `nodes` is the number of nodes of a router that the text gives none.
+    /// Reads GraphML; `nodes` is the number of nodes of routers without one.
     ///
     /// # Errors
-    /// The line and what is wrong with it.
+    /// The line and its problem.
     pub fn from_graphml(text: &str, nodes: u32) -> Result<Self, String> {
         bounded(text)?;
         graphml::read(text, nodes)?.finish()
     }
 
-    /// Reads either form, told by its first character: GraphML begins with `<`, which no list of edges does.
+    /// Reads either form, detected by its first character: GraphML begins with `<`, an edge list never does.
     ///
     /// # Errors
-    /// The text is of another form that is told by its beginning (JSON, DOT, GML); or as above.
+    /// The text begins like another format (JSON, DOT, GML); or the line and its problem.
     pub fn from_text(text: &str, nodes: u32) -> Result<Self, String> {
         let start = text.trim_start_matches('\u{feff}').trim_start();
         if start.starts_with('<') {
@@ -88,16 +87,16 @@ impl GraphFile {
         &self.names
     }
 
-    /// Applies faults of cables; see [`Topology::impair`].
+    /// Applies cable faults; see [`Topology::impair`].
     ///
     /// # Errors
-    /// See there.
+    /// Those of [`Topology::impair`].
     pub fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
         self.topology.impair(faults)
     }
 }
 
-/// Which other form of graphs `start`, the beginning of a text, belongs to.
+/// The other graph format that begins like `start`.
 fn foreign(start: &str) -> Option<&'static str> {
     if start.starts_with(['{', '[']) {
         return Some("JSON");
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_edges_says_routers_nodes_and_cables() {
+    fn a_list_of_edges_defines_routers_nodes_and_cables() {
         let text = "nodes 4 # each\n\n# two routers\nrouter x nodes=2 block=0 ports=9\nrouter y block=0\nrouter z block=7\n\
                     x y\nx z cables=3 class=global bandwidth=0.5\n";
         let file = GraphFile::from_edge_list(text, 1).unwrap();
@@ -274,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_line() {
+    fn errors_name_their_line() {
         let list = |text: &str| GraphFile::from_edge_list(text, 1).unwrap_err();
         for (text, line, part) in [
             ("a b\na\n", 2, "two routers"),
@@ -314,7 +313,7 @@ mod tests {
         );
         assert_eq!(
             list("router a block=1\nrouter b block=0\n"),
-            "line 2: router b has block 0, the one before it block 1: blocks never fall"
+            "line 2: router b has block 0, the one before it block 1: block numbers ascend"
         );
 
         let xml = |inside: &str| {
@@ -359,9 +358,9 @@ mod tests {
         assert!(raw(&"<a>".repeat(1000)).contains("deep"));
     }
 
-    /// Files that are not meant for this reader are named, and not taken for strange lists of edges.
+    /// Files of other formats are named, not parsed as edge lists.
     #[test]
-    fn other_forms_of_graphs_are_told_by_their_beginning() {
+    fn other_forms_of_graphs_are_recognized_by_their_beginning() {
         for (text, form) in [
             ("\n {\"nodes\": []}", "line 2: the text begins like JSON"),
             ("[[0, 1], [1, 2]]", "line 1: the text begins like JSON"),

@@ -2,24 +2,24 @@
 
 use crate::sizes;
 
-/// Most dimensions: 2^16 routers at least, if each has two routers.
+/// Maximum number of dimensions: with two routers each, already 2^16 routers.
 const MOST_DIMENSIONS: usize = 16;
 
 /// Routers in a grid of 1 to 16 dimensions: number x + k_x (y + k_y (z + …)) is at (x, y, z, …).
 #[derive(Clone, Debug)]
 pub struct Grid {
     extents: Vec<u32>,
-    /// For each dimension, what one step of its coordinate adds to a router's number.
+    /// Per dimension, the difference in router number for one step.
     strides: Vec<u32>,
-    /// Of each router, one for each dimension.
+    /// Per router, one coordinate per dimension.
     coordinates: Vec<u32>,
 }
 
 impl Grid {
-    /// How many routers there are in a grid of these extents; at least 2^32 if too many to be counted.
+    /// Number of routers of a grid of these extents; at least 2^32 on overflow.
     ///
     /// # Errors
-    /// A text saying which number is impossible and what the bound is.
+    /// The impossible number and its bound.
     pub(crate) fn size(extents: &[u32]) -> Result<u64, String> {
         let dimensions = extents.len();
         if dimensions == 0 || dimensions > MOST_DIMENSIONS {
@@ -65,27 +65,27 @@ impl Grid {
         self.extents[dimension as usize]
     }
 
-    /// The place of `router` in `dimension`.
+    /// The coordinate of `router` in `dimension`.
     #[inline]
     pub fn coordinate(&self, router: u32, dimension: u32) -> u32 {
         self.coordinates[router as usize * self.extents.len() + dimension as usize]
     }
 
-    /// The places of `router` in all dimensions.
+    /// The coordinates of `router`.
     #[inline]
     pub fn coordinates(&self, router: u32) -> &[u32] {
         let at = router as usize * self.extents.len();
         &self.coordinates[at..at + self.extents.len()]
     }
 
-    /// The router that differs from `router` in that it is at `to` in `dimension`.
+    /// The router with the coordinates of `router`, except `to` in `dimension`.
     #[inline]
     pub fn moved(&self, router: u32, dimension: u32, to: u32) -> u32 {
         let stride = self.strides[dimension as usize];
         router - self.coordinate(router, dimension) * stride + to * stride
     }
 
-    /// Where the planes of the slowest dimension of several routers begin, and where the last one ends.
+    /// The bounds of the planes of the slowest dimension that has several routers.
     pub(crate) fn planes(&self) -> Vec<u32> {
         let planes = self
             .extents

@@ -1,11 +1,11 @@
 //! Graphs of routers, ports, links and nodes. Topology knows no time and no traffic.
 //!
-//! A network is data: [`Topology`] lists for every router port what it is connected to and the
-//! *class* of the link ([`LinkClass`]): terminal, local, column or global. Ports are numbered over the whole
-//! machine, router by router, so that per-port state anywhere is one flat array.
+//! A network is data: [`Topology`] lists for every router port its peer and the *class* of the link ([`LinkClass`]):
+//! terminal, local, column or global. Ports are numbered over the whole machine, router by router, so per-port state is
+//! one flat array.
 //!
-//! A [family](family) of networks is one module with its settings, and a structure that builds its `Topology` and answers
-//! the questions its routing asks (which group, which gateway, which port leads there):
+//! A [family](family) of networks is one module with its settings, and a structure that builds its `Topology` and
+//! answers the queries of its routing (group, gateways, next port):
 //!
 //! | family | type |
 //! |---|---|
@@ -20,10 +20,9 @@
 //! | rail-optimized cluster of GPU hosts | [`RailOptimized`] |
 //! | any graph from a file | [`GraphFile`] |
 //!
-//! [`Fault`]s take cables away or slow them down; [what is left](Topology::cut_off) can be measured.
+//! [`Fault`]s remove cables or reduce their bandwidth; [disconnected routers](Topology::cut_off) can be counted.
 //!
-//! [`partition`] divides a machine for schedulers that run several parts, along the topology's
-//! [blocks](Topology::blocks).
+//! [`partition`] divides a machine for parallel schedulers, along the topology's [blocks](Topology::blocks).
 //!
 //! ```
 //! use odonata_topology::{Arrangement, Dragonfly, DragonflyShape};

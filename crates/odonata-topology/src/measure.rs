@@ -1,13 +1,13 @@
-//! What can be counted on any graph: diameter, cables, free ports, what is cut off.
+//! Measures of any graph: diameter, cables, free ports, disconnected routers.
 //!
-//! The bisection of a graph in general is hard to find. Families know theirs (`bisection()` of each); for other
-//! graphs [`Topology::halving`] counts the cables between two halves in the order of routers, an upper bound.
+//! The bisection of a general graph is hard to compute. Families know theirs (`bisection()` of each); for other graphs
+//! [`Topology::halving`] counts the cables between two halves in router order, an upper bound.
 
 use crate::{LinkClass, Peer, Topology};
 
-/// Up to so many routers the diameter is exact.
+/// Maximum number of routers for an exact diameter.
 const EXACT: u32 = 2048;
-/// Routers from which a larger machine's distances are measured.
+/// Start routers for larger machines.
 const SAMPLED: u32 = 64;
 
 /// The longest of the shortest paths, in cables between routers.
@@ -17,15 +17,14 @@ pub struct Diameter {
     pub routers: u32,
     /// Between any two routers with nodes that are connected.
     pub nodes: u32,
-    /// Whether paths from every router were measured. If not, from 64 routers spread over the machine: the true
-    /// values are no smaller.
+    /// Whether paths from every router were measured. Otherwise from 64 routers spread over the machine: a lower bound.
     pub exact: bool,
 }
 
-/// Routers with nodes that cannot reach each other.
+/// Disconnected routers with nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CutOff {
-    /// Number of unordered pairs of routers with nodes that no path connects.
+    /// Number of unordered pairs of routers with nodes without a path.
     pub pairs: u64,
     /// The first of them, in ascending order.
     pub examples: Vec<(u32, u32)>,
@@ -45,12 +44,12 @@ impl Topology {
         ends.map(|count: u64| count / 2)
     }
 
-    /// Number of ports that are connected to nothing.
+    /// Number of unconnected ports.
     pub fn free_ports(&self) -> u64 {
         (0..self.ports()).filter(|&port| !self.is_live(port)).count() as u64
     }
 
-    /// Cables between routers that have less than the bandwidth of their class.
+    /// Cables between routers with less than the bandwidth of their class.
     pub fn degraded(&self) -> u64 {
         let ends = (0..self.ports()).filter(|&port| self.neighbour(port).is_some() && self.factor(port) < 1.0);
         ends.count() as u64 / 2
@@ -64,7 +63,7 @@ impl Topology {
             .count() as u64
     }
 
-    /// The diameter by breadth-first search: from every router up to 2,048 of them, else from 64.
+    /// The diameter by breadth-first search: from every router up to 2,048 of them, otherwise from 64.
     pub fn diameter(&self) -> Diameter {
         let exact = self.routers() <= EXACT;
         let starts = if exact { self.routers() } else { SAMPLED };
@@ -89,7 +88,7 @@ impl Topology {
         found
     }
 
-    /// Distance in cables from `start` to every router; `u32::MAX` where no path leads.
+    /// Distance in cables from `start` to every router; `u32::MAX` without a path.
     pub fn distances(&self, start: u32) -> Vec<u32> {
         let mut search = Search::new(self);
         search.run(start);
@@ -113,12 +112,12 @@ impl Topology {
         component
     }
 
-    /// Whether a path connects every two routers.
+    /// Whether every pair of routers has a path.
     pub fn is_connected(&self) -> bool {
         self.components().iter().all(|&component| component == 0)
     }
 
-    /// Which pairs of routers with nodes no path connects: their number, and the first `examples`.
+    /// The disconnected pairs of routers with nodes: their number, and the first `examples`.
     pub fn cut_off(&self, examples: usize) -> CutOff {
         let component = self.components();
         let with_nodes = self.with_nodes();
@@ -139,7 +138,7 @@ impl Topology {
             return found;
         }
         for (index, &a) in routers.iter().enumerate() {
-            // A router that reaches all others would be scanned in vain.
+            // A router that reaches all others needs no scan.
             if sizes[component[a as usize] as usize] == routers.len() as u64 {
                 continue;
             }
@@ -162,11 +161,11 @@ impl Topology {
     }
 }
 
-/// Breadth-first searches over one graph; their memory is used again.
+/// Breadth-first searches over one graph, with reused memory.
 struct Search<'a> {
     topology: &'a Topology,
     distance: Vec<u32>,
-    /// Routers in the order in which they were reached.
+    /// Routers in the order of discovery.
     reached: Vec<u32>,
 }
 
@@ -179,7 +178,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Finds all routers that can be reached from `start`, nearest first, and their distances.
+    /// Finds all routers reachable from `start`, nearest first, and their distances.
     fn run(&mut self, start: u32) {
         self.distance.fill(u32::MAX);
         self.reached.clear();
@@ -224,7 +223,7 @@ mod tests {
 
     /// Two cuts of a ring of 10 leave chains of 4 and 6: 4 · 6 pairs apart.
     #[test]
-    fn what_is_cut_off_is_counted_and_named() {
+    fn cut_rows_are_counted_and_named() {
         let mut t = ring(10);
         assert!(t.is_connected());
         assert_eq!(t.cut_off(5).pairs, 0);
@@ -243,7 +242,7 @@ mod tests {
 
     /// A ring of 10,000: opposite routers are 5,000 apart, seen from any of the sampled ones.
     #[test]
-    fn a_large_machine_is_sampled_and_says_so() {
+    fn a_large_machine_is_sampled_and_reports_it() {
         let diameter = ring(10_000).diameter();
         assert_eq!((diameter.routers, diameter.exact), (5_000, false));
         assert!(ring(2_048).diameter().exact);

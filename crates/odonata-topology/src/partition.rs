@@ -1,26 +1,26 @@
-//! Dividing a machine into parts: consecutive routers, with all their nodes.
+//! Partitioning of a machine: consecutive routers, with all their nodes.
 //!
-//! A part is a range of router numbers, so that a router's nodes are never cut apart and whoever has a part knows its
-//! routers by two numbers. Cuts lie between the [blocks](Topology::blocks) of the topology as long as there are enough
-//! of them: links between blocks are the long ones, and what crosses a cut may be late by no more than it takes there.
+//! A part is a range of router numbers, so nodes stay with their router and two numbers describe a part. Cuts are
+//! between the [blocks](Topology::blocks) of the topology as long as there are enough of them: links between blocks are
+//! long, and their latency is the lookahead between parts.
 //!
-//! Parts are as equal as their weights allow: the weight of the heaviest part, for which all others wait, is the smallest
-//! possible. In one dimension that can be had exactly. For a bound on a part's weight, filling parts from the left
-//! tells whether they suffice; the smallest such bound is found by bisection (A. Pinar, C. Aykanat, "Fast optimal load
-//! balancing algorithms for 1D partitioning", Journal of Parallel and Distributed Computing 64(8), 2004). Of the many
-//! divisions that keep to it the one is taken whose cuts are nearest to equal shares.
+//! The division minimizes the weight of the heaviest part, for which all others wait. In one dimension the optimum is
+//! exact: for a bound on the weight, filling parts from the left tells whether they suffice; bisection finds the
+//! smallest bound (A. Pinar, C. Aykanat, "Fast optimal load balancing algorithms for 1D partitioning", Journal of
+//! Parallel and Distributed Computing 64(8), 2004). Of the many optimal divisions, the cuts nearest to equal shares are
+//! taken.
 
 use crate::Topology;
 
-/// Divides the routers into `parts` ranges whose largest weight is as small as possible: the first router of each
-/// range, and the number of routers at the end. `weights` says how much each router counts; if nothing does, all count
-/// alike.
+/// Divides the routers into `parts` ranges with the smallest maximum weight: returns the first router of each range,
+/// and the number of routers at the end. `weights` has the weight of each router; if all are zero, all routers weigh
+/// the same.
 ///
-/// With at most as many parts as there are blocks no block is cut. With more, cuts lie anywhere, at the edge of a block
-/// where that costs nothing.
+/// With at most as many parts as blocks, no block is cut. With more, cuts are anywhere, at block boundaries if that
+/// costs nothing.
 ///
 /// # Errors
-/// There are fewer routers than parts, or no part, or not one weight per router, or their sum exceeds 64 bits.
+/// There are fewer routers than parts, no part, not one weight per router, or a sum beyond 64 bits.
 pub fn divide(topology: &Topology, weights: &[u64], parts: u32) -> Result<Vec<u32>, String> {
     let routers = topology.routers();
     if parts == 0 || parts > routers {
@@ -54,13 +54,13 @@ pub fn divide(topology: &Topology, weights: &[u64], parts: u32) -> Result<Vec<u3
     Ok(cuts.into_iter().map(router).collect())
 }
 
-/// How many parts of about `nodes` nodes each, and of whole blocks, the machine makes; at least one.
+/// Number of parts of about `nodes` nodes each, of whole blocks; at least one.
 pub fn parts_of(topology: &Topology, nodes: u32) -> u32 {
     let parts = (topology.nodes() + nodes / 2) / nodes.max(1);
     parts.clamp(1, topology.blocks().len() as u32 - 1)
 }
 
-/// The largest weight of the parts that begin at `bounds` (as [`divide`] returns them), and the sum of all.
+/// The largest weight of the parts that begin at `bounds` (from [`divide`]), and the total.
 pub fn largest(weights: &[u64], bounds: &[u32]) -> (u64, u64) {
     let parts = bounds
         .windows(2)
@@ -68,13 +68,13 @@ pub fn largest(weights: &[u64], bounds: &[u32]) -> (u64, u64) {
     parts.fold((0, 0), |(most, sum), weight| (weight.max(most), sum + weight))
 }
 
-/// The last position up to which a part that begins at `start` weighs no more than `bound`.
+/// The last end of a part that begins at `start` and weighs at most `bound`.
 fn reach(prefix: &[u64], start: usize, bound: u64) -> usize {
     let most = prefix[start].saturating_add(bound);
     prefix.partition_point(|&sum| sum <= most) - 1
 }
 
-/// The smallest bound that all of `parts` ranges can keep to. `prefix[i]` is the sum of the first `i` weights.
+/// The smallest bound that `parts` ranges can satisfy. `prefix[i]` is the sum of the first `i` weights.
 fn bottleneck(prefix: &[u64], parts: usize) -> u64 {
     let items = prefix.len() - 1;
     let suffices = |bound: u64| {
@@ -89,7 +89,7 @@ fn bottleneck(prefix: &[u64], parts: usize) -> u64 {
     };
     let heaviest = prefix.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
     let share = prefix[items].div_ceil(parts as u64);
-    // Some part has the share; and a part that ends before it would exceed the share lacks one item at most.
+    // Some part has at least the equal share; and a part that ends below the share lacks at most one item.
     let (mut low, mut high) = (share.max(heaviest), share.saturating_add(heaviest));
     while low < high {
         let middle = low + (high - low) / 2;
@@ -102,13 +102,12 @@ fn bottleneck(prefix: &[u64], parts: usize) -> u64 {
     low
 }
 
-/// Cuts `prefix.len() - 1` items into `parts` ranges, none empty, with the smallest largest weight. Each cut is where
-/// what is left would be shared equally, as nearly as the bound allows; of the positions that it allows a
-/// `preferred` one is taken if there is any.
+/// Cuts `prefix.len() - 1` items into `parts` nonempty ranges with the smallest maximum weight. Each cut is as near to
+/// an equal share of the rest as the bound allows, at a `preferred` position if possible.
 fn cut(prefix: &[u64], parts: usize, preferred: impl Fn(usize) -> bool) -> Vec<usize> {
     let items = prefix.len() - 1;
     let bound = bottleneck(prefix, parts);
-    // The first position of each cut from which the parts behind it still suffice.
+    // The first position of each cut from which the remaining parts suffice.
     let mut earliest = vec![0; parts + 1];
     earliest[parts] = items;
     for index in (1..parts).rev() {
@@ -145,7 +144,7 @@ mod tests {
         prefix
     }
 
-    /// The smallest largest weight of all ways to cut, by trying them.
+    /// The smallest maximum weight, by trying all divisions.
     fn brute_force(weights: &[u64], parts: usize) -> u64 {
         if parts == 1 {
             return weights.iter().sum();
@@ -191,7 +190,7 @@ mod tests {
         }
     }
 
-    /// One heavy item sets the bound; the others are shared out evenly all the same.
+    /// One heavy item sets the bound; the others are still shared evenly.
     #[test]
     fn light_parts_are_equal_too() {
         let weights = [100, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1];
@@ -219,7 +218,7 @@ mod tests {
             assert!(bounds.iter().all(|bound| bound % 4 == 0), "{bounds:?}");
             assert_eq!(largest(&equal, &bounds), (u64::from(9u32.div_ceil(parts)) * 4, 36));
         }
-        // Three groups that do nothing: the work of six is shared.
+        // Three idle groups: the work of six is shared.
         let idle: Vec<u64> = (0..36).map(|router| u64::from(router >= 12)).collect();
         let bounds = divide(&machine, &idle, 3).unwrap();
         assert_eq!(largest(&idle, &bounds).0, 8);
@@ -245,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_divided_is_refused() {
+    fn indivisible_machines_are_refused() {
         let machine = dragonfly(2);
         for parts in [0, 9, u32::MAX] {
             assert!(divide(&machine, &[1; 8], parts).unwrap_err().contains("8 routers"));

@@ -1,14 +1,14 @@
-//! Bounds of what is built: sizes come from outside.
+//! Bounds of sizes, which come from user input.
 
 use crate::{Cable, LinkClass};
 #[cfg(test)]
 use crate::{Peer, Topology};
 
-/// Most ports of all routers of a machine.
+/// Maximum number of ports of a machine.
 pub(crate) const MOST_PORTS: u64 = 1 << 28;
 
-/// Most ports of one router.
-pub(crate) const MOST_PORTS_OF_A_ROUTER: u64 = 4096;
+/// Maximum number of ports of a router.
+pub(crate) const MOST_PORTS_PER_ROUTER: u64 = 4096;
 
 /// # Errors
 /// More ports than a machine may have.
@@ -24,22 +24,22 @@ pub(crate) fn check_ports(ports: u64) -> Result<(), String> {
 /// # Errors
 /// More ports than a machine or one router may have.
 pub(crate) fn check(routers: u64, ports_per_router: u64) -> Result<(), String> {
-    if ports_per_router > MOST_PORTS_OF_A_ROUTER {
+    if ports_per_router > MOST_PORTS_PER_ROUTER {
         return Err(format!(
-            "{ports_per_router} ports per router: at most {MOST_PORTS_OF_A_ROUTER} are possible"
+            "{ports_per_router} ports per router: at most {MOST_PORTS_PER_ROUTER} are possible"
         ));
     }
     check_ports(routers.saturating_mul(ports_per_router.max(1)))
 }
 
-/// The product, or the largest number if it is larger: above every bound all the same.
+/// The saturating product, which exceeds every bound on overflow.
 pub(crate) fn product(factors: impl IntoIterator<Item = u32>) -> u64 {
     factors
         .into_iter()
         .fold(1, |product: u64, factor| product.saturating_mul(u64::from(factor)))
 }
 
-/// Whether every cable has two ends of the same class that name each other: for tests of families.
+/// Asserts that every cable has two ends of the same class that name each other: for tests of families.
 #[cfg(test)]
 pub(crate) fn assert_perfect_matching(topology: &Topology) {
     for port in 0..topology.ports() {
@@ -61,7 +61,7 @@ pub(crate) fn assert_perfect_matching(topology: &Topology) {
     }
 }
 
-/// A cable of `class` between two (router, port of that router).
+/// A cable of `class` between two (router, port of that router) ends.
 pub(crate) fn cable(a: (u32, u32), b: (u32, u32), class: LinkClass) -> Cable {
     Cable { a, b, class }
 }

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Asks work to end before it is complete; clones ask the same work. May be used from any thread.
+/// A shared request to stop work early; clones refer to the same work. May be used from any thread.
 ///
-/// Readers look at it once per record or operation, and return an error that nobody is shown: whoever asked knows why.
+/// Readers check it once per record or operation, and return an error that is never shown: the requester knows the
+/// reason.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation(Arc<AtomicBool>);
 
 impl Cancellation {
-    /// Asks for the end.
+    /// Requests the stop.
     pub fn request(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the work is to end.
+    /// Whether a stop is requested.
     #[inline]
     pub fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)

@@ -1,23 +1,22 @@
-//! What is wrong with a trace, whatever its format.
+//! Errors in a trace of any format.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A trace that cannot be read, or not written.
+/// A trace that cannot be read or written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FormatError {
-    /// The file, or the folder.
+    /// The file or folder.
     pub file: PathBuf,
-    /// Where in the file, in words, as "byte 12" or "row 3, column rank"; empty if it is about the file as a whole.
+    /// The place in the file, such as "byte 12" or "row 3, column rank"; empty for the file as a whole.
     pub place: String,
     /// What was seen.
     pub problem: String,
-    /// What was expected there; may be empty.
+    /// The expectation; may be empty.
     pub expected: String,
-    /// Whether a file is not whole, so that there may be more to be read of it by
-    /// [`ReadOptions::incomplete`](crate::ReadOptions::incomplete).
+    /// Whether a file is truncated: [`ReadOptions::incomplete`](crate::ReadOptions::incomplete) may read a part of it.
     pub incomplete: bool,
-    /// The number of the system's error, if a file could not be written: the disk may be full.
+    /// The system's error number, if a file could not be written: the disk may be full.
     pub os: Option<i32>,
 }
 
@@ -32,13 +31,13 @@ impl FormatError {
         }
     }
 
-    /// Work on `file` that was [cancelled](crate::Cancellation).
+    /// The error of [cancelled](crate::Cancellation) work on `file`.
     pub fn cancelled(file: &Path) -> FormatError {
         FormatError::about(file, CANCELLED, "")
     }
 }
 
-/// What errors of formats say of work that was [cancelled](crate::Cancellation).
+/// The message for [cancelled](crate::Cancellation) work.
 pub const CANCELLED: &str = "stopped before it was complete";
 
 impl fmt::Display for FormatError {

@@ -1,32 +1,32 @@
-//! What checks of a trace report.
+//! Findings of trace checks.
 
 use serde::Serialize;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// The trace contradicts itself or is not complete: what is replayed is not what was run, or gets stuck.
+    /// The trace is inconsistent or incomplete: its replay differs from the recorded run, or gets stuck.
     Error,
-    /// Something is replayed other than it was recorded, or could not be decided.
+    /// The replay differs from the recording by design, or a check was undecided.
     Note,
 }
 
-/// Something that is worth to know.
+/// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// Which check it is of.
+    /// The check that found it.
     pub check: &'static str,
     /// What was found.
     pub text: String,
 }
 
-/// Most findings of one check that are described one by one.
+/// Maximum number of findings per check that are described individually.
 const MOST: usize = 20;
 
-/// Collects the errors of one check; those beyond the first 20 are counted in a line of their own when it is dropped.
+/// Collects the errors of one check; on drop, it adds a line with the count of those beyond the first 20.
 #[derive(Debug)]
 pub struct Check<'a> {
     name: &'static str,
@@ -42,7 +42,7 @@ impl<'a> Check<'a> {
 }
 
 impl Check<'_> {
-    /// Only those that are shown are put into words.
+    /// Renders the text only if the finding is shown.
     pub fn error(&mut self, text: impl FnOnce() -> String) {
         self.found += 1;
         if self.found <= MOST {

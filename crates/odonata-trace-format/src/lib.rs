@@ -1,4 +1,4 @@
-//! Trace formats: what every format of recorded or written programs in files can do, behind one trait.
+//! Trace formats: the operations of every format for recorded or written programs, behind one trait.
 //!
 //! ```text
 //!  path ── Formats::at ──> TraceFormat ─┬─ open ────> a Program, with what is to be known of its files
@@ -8,12 +8,11 @@
 //! ```
 //!
 //! A format is a type that implements [`TraceFormat`] in the crate of its reader, and a line in the list of formats of
-//! `odonata-system`. All else is made of the program that it opens as: replay, conversion, the
-//! [traffic matrix](traffic_matrix). A format may be a single file or a folder, and may know of file access alone: such a
-//! program has no messages.
+//! `odonata-system`. Replay, conversion and the [traffic matrix](traffic_matrix) use the program that it opens. A
+//! format may be a single file or a folder, and may hold file accesses only: such a program has no messages.
 //!
-//! What is opened is hostile: nothing that is read may panic, hang or take memory without bound. Work on large files looks
-//! at a [`Cancellation`].
+//! The input is hostile: no input may cause a panic, a hang or unbounded memory. Work on large files checks a
+//! [`Cancellation`].
 
 mod cancellation;
 mod error;
@@ -37,17 +36,17 @@ pub use formats::Formats;
 pub use lint::lint_program;
 pub use traffic::{End, Flow, traffic_matrix, visit};
 
-/// How a trace is read.
+/// Options for reading a trace.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
-    /// What recorded times of computation are multiplied by.
+    /// Factor for recorded computation times.
     pub compute_scale: f64,
-    /// Whether files that are not whole are read as far as they go, instead of being an error.
+    /// Whether truncated files are read up to their last whole record instead of being refused.
     pub incomplete: bool,
-    /// Whether time in calls counts as computation too, where it was recorded: computation before an operation is then the
-    /// time from the start of the one before, so that operations stand on the clock of the recording.
+    /// Whether recorded time in calls counts as computation, too: the computation before an operation then begins at
+    /// the start of the previous operation, so that operations keep the clock of the recording.
     pub call_time: bool,
-    /// Ends the reading, with an error.
+    /// Stops the reading with an error.
     pub cancellation: Cancellation,
 }
 
@@ -65,11 +64,11 @@ impl Default for ReadOptions {
 /// A trace, opened.
 #[derive(Clone)]
 pub struct Opened {
-    /// What the ranks do.
+    /// The program of the ranks.
     pub program: Arc<dyn Program>,
-    /// Whether files are accessed.
+    /// Whether it accesses files.
     pub does_io: bool,
-    /// What is wrong with files that are not whole and were to be read all the same.
+    /// The damage of truncated files that were read anyway.
     pub damages: Vec<String>,
 }
 
@@ -86,46 +85,45 @@ pub trait TraceFormat: Sync {
     /// Its name.
     fn name(&self) -> &'static str;
 
-    /// What a path of this format is, for people who are to name one: "the folder of ..., or its .meta file".
+    /// A description of its paths for error messages: "the folder of ..., or its .meta file".
     fn files(&self) -> &'static str;
 
-    /// Whether what is at `path` is meant to be of this format: by names and first bytes, not by reading it all. What is
-    /// damaged is still of its format, so that its reader can say what is wrong.
+    /// Whether `path` is meant to be of this format, by names and first bytes, without reading all of it. A damaged
+    /// trace still has its format, so its reader can report the damage.
     fn detect(&self, path: &Path) -> bool;
 
-    /// Whether `folder`, which no format has detected, holds a trace of this format among other files: one of a format whose
-    /// traces are single files. It is then opened by the path of the folder.
+    /// Whether `folder`, which no format has detected, holds a trace of this format among other files: for formats
+    /// whose traces are single files. The format then opens the path of the folder.
     fn is_among(&self, folder: &Path) -> bool {
         let _ = folder;
         false
     }
 
-    /// What it takes in memory to have it open, in bytes, at least: by what the files say of their own sizes, without reading
-    /// them. 0 where that cannot be told, or the files are damaged.
+    /// Lower bound of the memory to open it, in bytes: from the sizes that the files state, without reading them. 0 if
+    /// unknown, or if the files are damaged.
     fn least_memory(&self, path: &Path) -> u64 {
         let _ = path;
         0
     }
 
-    /// Opens what is at `path` as a program: reads and checks all of it once. The files have to stay as they are while the
-    /// program runs.
+    /// Opens `path` as a program: reads and checks all of it once. The files must not change while the program runs.
     ///
     /// # Errors
-    /// It cannot be read, or says what is impossible.
+    /// It cannot be read, or has impossible contents.
     fn open(&self, path: &Path, options: &ReadOptions) -> Result<Opened, FormatError>;
 
-    /// What is in it, as a JSON object. Every format gives `name` and `nranks`, and sums over all ranks: `total_records` and
-    /// `total_op_counts` (by name), `total_sends`, `total_send_bytes`, `total_recvs_posted`, `total_persistent_starts`,
-    /// `total_collective_calls` (by name). What else there is to be said of this format is beside them.
+    /// The contents, as a JSON object. Every format has `name` and `nranks`, and sums over all ranks: `total_records`
+    /// and `total_op_counts` (by name), `total_sends`, `total_send_bytes`, `total_recvs_posted`,
+    /// `total_persistent_starts`, `total_collective_calls` (by name). Other keys depend on the format.
     ///
     /// # Errors
-    /// As of [`open`](Self::open).
+    /// Those of [`open`](Self::open).
     fn inspect(&self, path: &Path, options: &ReadOptions) -> Result<String, FormatError>;
 
-    /// What is wrong with it; by default what does not fit together in the program.
+    /// Its problems; by default, inconsistencies of the program.
     ///
     /// # Errors
-    /// As of [`open`](Self::open), of files that are whole.
+    /// Those of [`open`](Self::open), for complete files.
     fn lint(&self, path: &Path, options: &ReadOptions) -> Result<Vec<Finding>, FormatError> {
         let opened = self.open(path, options)?;
         let findings = lint_program(&opened.program, &options.cancellation);
@@ -135,20 +133,20 @@ pub trait TraceFormat: Sync {
         }
     }
 
-    /// Writes what is at `path` to `folder`, which has no such files, in the same format, with all that its ranks do `times`
-    /// times; by default it cannot be done.
+    /// Writes `path` to `folder`, which has no such files, in the same format, with the ranks' operations repeated
+    /// `times` times; not supported by default.
     ///
     /// # Errors
-    /// It cannot be read, or not be written there; the format cannot be repeated.
+    /// It cannot be read or written, or the format cannot be repeated.
     fn repeat(&self, path: &Path, folder: &Path, times: u32, options: &ReadOptions) -> Result<(), FormatError> {
         let _ = (folder, times, options);
         Err(FormatError::about(
             path,
             format!(
-                "it is {}, which is not repeated in files of its own format",
+                "it is {}, which cannot be written again in its own format",
                 self.files()
             ),
-            "a trace whose format can be; odonata trace convert --repeat writes any as a program folder",
+            "a format that can be written; odonata trace convert --repeat writes a program folder from any trace",
         ))
     }
 }

@@ -1,4 +1,4 @@
-//! What does not fit together in a program: messages without a receive, collectives that differ.
+//! Inconsistencies of a program: messages without a receive, collectives that differ between ranks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -11,8 +11,8 @@ use crate::finding::{Check, Finding, Severity};
 use crate::matching::Inbox;
 use crate::traffic::{End, visit};
 
-/// Looks for what does not fit together in any program: messages without a receive, collectives that differ.
-/// Some of it if it was cancelled.
+/// Checks any program for messages without a receive and for collectives that differ between ranks. Cancelled checks
+/// return a part of the findings.
 pub fn lint_program(program: &dyn Program, cancellation: &Cancellation) -> Vec<Finding> {
     let mut list = Vec::new();
     let collectives = messages(program, cancellation, &mut list);
@@ -20,14 +20,14 @@ pub fn lint_program(program: &dyn Program, cancellation: &Cancellation) -> Vec<F
     list
 }
 
-/// Sends less receives of one kind: communicator, source, destination (ranks of the job), tag.
+/// Sends minus receives per kind: communicator, source, destination (ranks of the job), tag.
 type Balance = HashMap<(u32, u32, u32, u32), i64>;
 
 /// By communicator and its first member (disjoint communicators may share a number): the ranks that call collectives on
-/// it, ascending, how many, and a digest of what they are.
+/// it, ascending, with count and digest of the calls.
 type Collectives = BTreeMap<(u32, u32), Vec<(u32, (u64, u64))>>;
 
-/// Every send needs a receive, and the other way round.
+/// Every send needs a receive, and vice versa.
 fn messages(trace: &dyn Program, cancellation: &Cancellation, list: &mut Vec<Finding>) -> Collectives {
     let mut balance = Balance::new();
     // By communicator and destination.
@@ -125,15 +125,14 @@ fn messages(trace: &dyn Program, cancellation: &Cancellation, list: &mut Vec<Fin
             severity: Severity::Note,
             check: "messages",
             text: format!(
-                "at {undecided} ranks and communicators: too many receives of any source or any tag to decide whether all \
-                 get a message"
+                "at {undecided} ranks and communicators: too many wildcard receives to decide whether all match"
             ),
         });
     }
     collectives
 }
 
-/// What all members of a communicator have to call alike.
+/// The attributes of a collective call on which all members must agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Call {
     Collective(Collective),
@@ -151,7 +150,7 @@ impl fmt::Display for Call {
     }
 }
 
-/// A collective call without what may differ from rank to rank.
+/// A collective call without attributes that may differ between ranks.
 fn collective(op: &OpKind) -> Option<(Comm, Call)> {
     Some(match *op {
         OpKind::Collective(mut collective) | OpKind::Icollective { mut collective, .. } => {
@@ -167,7 +166,7 @@ fn collective(op: &OpKind) -> Option<(Comm, Call)> {
     })
 }
 
-/// All members of a communicator have to call the same collectives in the same order.
+/// All members of a communicator must call the same collectives in the same order.
 fn agreement(trace: &dyn Program, collectives: &Collectives, cancellation: &Cancellation, list: &mut Vec<Finding>) {
     let mut mismatched = Check::new("collectives", list);
     for (&(comm, _), ranks) in collectives {
@@ -182,7 +181,7 @@ fn agreement(trace: &dyn Program, collectives: &Collectives, cancellation: &Canc
             if cancellation.is_requested() {
                 return;
             }
-            // Mostly members are in the order of their ranks, too.
+            // Members are usually in rank order.
             let at = match ranks.get(next) {
                 Some(&(other, _)) if other == rank => Some(next),
                 _ => ranks.binary_search_by_key(&rank, |&(rank, _)| rank).ok(),

@@ -1,46 +1,46 @@
-//! How many of the messages to one rank on one communicator can be received, whatever the order in which they come.
+//! The maximum number of messages to one rank on one communicator that can be received, in any order of arrival.
 //!
-//! A receive names a source or takes any, and a tag or any. Those that name both take from one kind of message only, so
-//! they come first; those that name neither take whatever is left, so they come last. Between them are receives of one
-//! source and any tag, and of any source and one tag: a message can go to that of its source or to that of its tag. The
-//! most that can is a maximum flow, found by augmenting paths (L. R. Ford, D. R. Fulkerson, Canadian J. Math. 8, 1956).
+//! A receive names a source or any, and a tag or any. Receives that name both take one kind of message only, so they
+//! are matched first; receives that name neither take any message, so they are matched last. In between, a message can
+//! go to a receive of its source with any tag, or to one of its tag with any source. The maximum is a maximum flow,
+//! found by augmenting paths (L. R. Ford, D. R. Fulkerson, Canadian J. Math. 8, 1956).
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// The most steps of looking for augmenting paths before the rest is left undecided.
+/// Maximum number of search steps before the result is undecided.
 const MOST_WORK: u64 = 20_000_000;
 
-/// What goes to one rank on one communicator. Sources are ranks of the job.
+/// The messages and receives of one rank on one communicator. Sources are ranks of the job.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
-    /// Messages less receives that name both, by source and tag.
+    /// Messages minus receives that name both, by source and tag.
     pub(super) balance: BTreeMap<(u32, u32), i64>,
-    /// Receives that name not both, by source and tag.
+    /// Wildcard receives, by source and tag.
     pub(super) wild: BTreeMap<(Option<u32>, Option<u32>), u64>,
 }
 
-/// What is left of an [`Inbox`].
+/// The unmatched rest of an [`Inbox`].
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Left {
-    /// Messages that nobody receives (positive), and receives that name both and get nothing (negative).
+    /// Unmatched messages (positive), and unmatched receives that name both (negative).
     pub(super) balance: BTreeMap<(u32, u32), i64>,
-    /// Receives that name not both and get nothing.
+    /// Unmatched wildcard receives.
     pub(super) wild: BTreeMap<(Option<u32>, Option<u32>), u64>,
-    /// Whether another assignment, which was not found in time, may leave less.
+    /// Whether a better assignment may exist that was not found in time.
     pub(super) undecided: bool,
 }
 
 /// Messages of one source and tag that two kinds of receives can take.
 struct Kind {
     key: (u32, u32),
-    /// The receives of its source, and of its tag.
+    /// The receives by source, and the receives by tag.
     ends: [usize; 2],
     free: u64,
     taken: [u64; 2],
 }
 
 impl Inbox {
-    /// What is left when as much as possible has been received.
+    /// The rest after a maximum matching.
     pub(super) fn settle(self) -> Left {
         self.settle_within(MOST_WORK)
     }
@@ -48,7 +48,7 @@ impl Inbox {
     fn settle_within(self, mut work: u64) -> Left {
         let mut left = Left::default();
         let mut kinds = Vec::new();
-        // The receives that name one of the two: how many still want a message.
+        // Receives that name one of the two: how many still lack a message.
         let mut numbers = BTreeMap::new();
         let mut wanted = Vec::new();
         for (&key, &count) in self.wild.iter().filter(|(key, _)| **key != (None, None)) {
@@ -68,7 +68,7 @@ impl Inbox {
                     });
                     continue;
                 }
-                // What only one kind of receives can take goes there first: nobody misses it.
+                // Messages that only one kind of receive can take go there first: no other receive could use them.
                 [Some(one), None] | [None, Some(one)] => {
                     let taken = free.min(wanted[one]);
                     (free, wanted[one]) = (free - taken, wanted[one] - taken);
@@ -98,13 +98,13 @@ impl Inbox {
         if any > 0 {
             left.wild.insert((None, None), any);
         }
-        // Nothing is in doubt where one side is served in full.
+        // With one side fully served, nothing is undecided.
         left.undecided &= !left.wild.is_empty() && left.balance.values().any(|&count| count > 0);
         left
     }
 }
 
-/// Gives messages to receives; whether as many as possible, `work` being enough to find that out.
+/// Assigns messages to receives; whether the assignment is maximal, as far as `work` suffices.
 fn assign(kinds: &mut [Kind], wanted: &mut [u64], work: &mut u64) -> bool {
     let mut of_receives: Vec<Vec<(usize, usize)>> = vec![Vec::new(); wanted.len()];
     for (number, kind) in kinds.iter_mut().enumerate() {
@@ -116,13 +116,13 @@ fn assign(kinds: &mut [Kind], wanted: &mut [u64], work: &mut u64) -> bool {
             of_receives[end].push((number, side));
         }
     }
-    // By whom, and from which messages, receives are reached. What a search in vain has reached is of no use to later
-    // ones, which would end there too: it stays marked.
+    // The predecessor and the messages by which each receive was reached. Nodes reached by a failed search stay marked:
+    // later searches would fail there, too.
     let mut from: Vec<Option<(usize, usize)>> = vec![None; wanted.len()];
     #[allow(clippy::needless_range_loop, reason = "its number is what the search goes by")]
     for first in 0..wanted.len() {
         while wanted[first] > 0 {
-            // From receives to those that they can take a message from, until there is a free one.
+            // Breadth-first search from receives to the receives that can give up a message, until one is free.
             let mut queue = VecDeque::from([first]);
             let mut reached = Vec::new();
             let mut found = None;
@@ -146,7 +146,7 @@ fn assign(kinds: &mut [Kind], wanted: &mut [u64], work: &mut u64) -> bool {
                 }
             }
             let Some((number, side)) = found else { break };
-            // Back along the path: each takes what the one after it gives up.
+            // Back along the path: each receive takes the message that the next one gives up.
             let way = |start: usize| {
                 std::iter::successors(Some(start), |&at| {
                     from[at].map(|(number, side)| kinds[number].ends[side])
@@ -190,7 +190,7 @@ mod tests {
         inbox
     }
 
-    /// The most that can be matched, by trying all assignments.
+    /// The maximum matching, by trying all assignments.
     fn most(sends: &[(u32, u32)], receives: &[(Option<u32>, Option<u32>)]) -> usize {
         let Some((&(source, tag), rest)) = receives.split_first() else {
             return 0;
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_found_in_time_is_said_to_be_undecided() {
+    fn a_search_that_exceeds_its_time_is_undecided() {
         let sends = [(1, 1), (1, 2), (2, 1), (2, 2)];
         let receives = [
             (Some(1), ANY),

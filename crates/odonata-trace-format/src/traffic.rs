@@ -1,4 +1,4 @@
-//! Who sends to whom: the point-to-point messages of a program.
+//! The traffic matrix: the point-to-point messages of a program.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use odonata_workload::{Comm, OpKind, PROC_NULL, Program, Source, Tag, operations
 
 use crate::cancellation::Cancellation;
 
-/// One end of a message, as its rank sees it.
+/// One end of a message, from the view of its rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// It sends.
@@ -27,7 +27,7 @@ pub enum End {
     },
 }
 
-/// Calls `visit` with every end of a message at `rank`, and with all operations that are none, in the order of the program.
+/// Calls `visit` with every message end at `rank`, and with all other operations, in program order.
 pub fn visit(
     program: &dyn Program,
     rank: u32,
@@ -117,12 +117,12 @@ pub struct Flow {
     pub destination: u32,
     /// Messages.
     pub messages: u64,
-    /// Their payload in bytes.
+    /// Payload in bytes.
     pub bytes: u64,
 }
 
-/// Who sends how much to whom, in the order of sources and destinations; without the messages of collectives. Some of it
-/// if it was cancelled.
+/// Messages and bytes per pair of ranks, by source and destination; without collectives. A cancelled call returns a
+/// part.
 pub fn traffic_matrix(program: &dyn Program, cancellation: &Cancellation) -> Vec<Flow> {
     let mut flows = Vec::new();
     for source in 0..program.ranks() {

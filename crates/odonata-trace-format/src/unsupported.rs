@@ -1,15 +1,14 @@
-//! Trace formats of other tools that are not read here, so that whoever has such a file is told what it is instead of "unknown".
-//! Some are read by packages of Python: the command that converts them is said.
+//! Trace formats of other tools that are not read here. The error names the format and, if a Python package reads it,
+//! the command that converts it.
 //!
-//! They go by the ending of a file's name alone: nothing is opened. A format that comes to be read is found before anybody
-//! looks here, and its line is taken out.
+//! They are recognized by the file ending alone. A format that gets a reader loses its line here.
 
 use std::path::Path;
 
-/// Ending, what such a file is, and whose it is.
+/// Ending; format and its tool.
 const UNSUPPORTED: &[(&str, &str)] = &[("prv", "a Paraver trace (Extrae)")];
 
-/// The same of formats that `odonata trace convert` reads by a package of Python.
+/// Formats that `odonata trace convert` reads with a Python package.
 const CONVERTED: &[(&str, &str)] = &[
     ("darshan", "a Darshan log"),
     ("et", "a Chakra execution trace (MLCommons)"),
@@ -17,13 +16,13 @@ const CONVERTED: &[(&str, &str)] = &[
     ("sqlite", "an export of NVIDIA Nsight Systems"),
 ];
 
-/// Formats of which their own tool writes one that is converted, and its command.
+/// Formats that their own tool exports to one that can be converted.
 const EXPORTED: &[(&str, &str)] = &[
     ("nsys-rep", "a report of NVIDIA Nsight Systems"),
     ("qdrep", "a report of NVIDIA Nsight Systems"),
 ];
 
-/// What the file at `path` is by its name, and what can be done with it, if it is of a format that is known but not read here.
+/// The format of the file at `path` by its name, and the way to use it, for known formats without a reader here.
 pub(crate) fn named(path: &Path) -> Option<String> {
     let ending = path.extension()?.to_str()?;
     let find = |rows: &'static [(&str, &'static str)]| {
@@ -34,12 +33,12 @@ pub(crate) fn named(path: &Path) -> Option<String> {
         |name| format!("{name}, which is converted before a job runs it: odonata trace convert FILE NAME.program");
     let exported = |name| {
         format!(
-            "{name}, of which nsys export -t sqlite makes a database, and that is converted: \
+            "{name}, which nsys export -t sqlite turns into a database to convert: \
              odonata trace convert FILE.sqlite NAME.program"
         )
     };
     find(CONVERTED)
         .map(converted)
         .or_else(|| find(EXPORTED).map(exported))
-        .or_else(|| find(UNSUPPORTED).map(|name| format!("{name}, a format that is not read yet")))
+        .or_else(|| find(UNSUPPORTED).map(|name| format!("{name}, an unsupported format")))
 }

@@ -1,11 +1,11 @@
-//! Which messages of a program find a receive: what only looks wrong is not reported, and long programs are checked in time.
+//! Which messages of a program find a receive: no false positives, and long programs are checked in time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use odonata_trace_format::{Cancellation, Severity};
 use odonata_workload::{Collective, Comm, Cursor, Op, OpKind, Program, Request, Source, Tag};
 
-/// Its findings, of a check that nobody ends.
+/// The findings of an uncancelled check.
 fn lint_program(program: &dyn Program) -> Vec<odonata_trace_format::Finding> {
     odonata_trace_format::lint_program(program, &Cancellation::default())
 }
@@ -46,7 +46,7 @@ fn recv(from: Source, tag: Tag) -> OpKind {
 }
 
 #[test]
-fn a_receive_of_any_tag_does_not_take_what_another_one_needs() {
+fn a_receive_of_any_tag_leaves_messages_that_others_need() {
     let receives = vec![
         recv(Source::Rank(1), Tag::Any),
         recv(Source::Any, Tag::Is(5)),
@@ -58,7 +58,7 @@ fn a_receive_of_any_tag_does_not_take_what_another_one_needs() {
 }
 
 #[test]
-fn what_gets_nothing_under_every_order_is_an_error() {
+fn a_receive_without_a_message_in_every_order_is_an_error() {
     let receives = vec![
         recv(Source::Rank(1), Tag::Any),
         recv(Source::Any, Tag::Is(5)),
@@ -76,7 +76,7 @@ fn what_gets_nothing_under_every_order_is_an_error() {
     assert!(findings.iter().all(|finding| finding.severity == Severity::Error));
 }
 
-/// Linear in the receives: with every one held against every message this would be 10^10 steps.
+/// Linear in the receives: comparing every receive with every message would take 10^10 steps.
 #[test]
 fn as_many_tags_as_messages_are_checked_in_time() {
     let many = 100_000;
@@ -87,7 +87,7 @@ fn as_many_tags_as_messages_are_checked_in_time() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
-/// Two ranks of very many are in a barrier, and all that is asked is counted.
+/// Two ranks of very many are in a barrier; counts all queries.
 #[derive(Debug)]
 struct Lonely(AtomicU64);
 
@@ -107,19 +107,19 @@ impl Program for Lonely {
 }
 
 #[test]
-fn what_is_not_shown_is_not_looked_up() {
+fn values_that_are_not_shown_are_not_looked_up() {
     let program = Lonely(AtomicU64::new(0));
     let findings = lint_program(&program);
     assert_eq!(findings.len(), 21);
     assert!(findings[0].text.ends_with("rank 2 no further call"), "{findings:?}");
     assert_eq!(findings[20].text, "and 99978 more");
-    // Once each rank, and the 20 that are shown again.
+    // Each rank once, and the 20 reported ranks again.
     let asked = program.0.load(Ordering::Relaxed);
     assert!(asked < 2 * u64::from(program.ranks()), "{asked}");
 }
 
 #[test]
-fn starting_requests_that_there_are_not_takes_no_time() {
+fn starting_no_requests_takes_no_time() {
     let start = OpKind::StartAll {
         first: Request(0),
         count: u32::MAX,
@@ -133,6 +133,6 @@ fn starting_requests_that_there_are_not_takes_no_time() {
         ),
         (Vec::new(), Vec::new())
     );
-    // Looked at one by one they would be 10,000 times 4 billion.
+    // A loop over pairs would take 10,000 times 4 billion steps.
     assert!(begin.elapsed().as_secs() < 60);
 }

@@ -1,4 +1,4 @@
-//! A format of its own, as CONTRIBUTING.md says how to add one: a single file, and nothing but file access in it.
+//! A new format, as in the recipe of CONTRIBUTING.md: a single file with file accesses only.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use odonata_trace_format::{
 };
 use odonata_workload::{Cursor, Op, OpKind, Program};
 
-/// Lines "rank bytes": that a rank writes so much to a file of its own.
+/// Lines "rank bytes": the rank writes this many bytes to its own file.
 struct Writes;
 
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl Drop for Folder {
 }
 
 #[test]
-fn what_is_of_a_known_format_is_opened_and_checked_by_it() {
+fn a_known_format_opens_and_checks_its_traces() {
     let folder = Folder::new("known");
     let path = folder.file("io.writes", "0 100\n2 7\n0 1\n");
     let options = ReadOptions::default();
@@ -132,7 +132,7 @@ fn what_is_of_a_known_format_is_opened_and_checked_by_it() {
     let refused = format.repeat(&path, &folder.0.join("twice"), 2, &options).unwrap_err();
     assert_eq!(
         refused.problem,
-        "it is a .writes file, which is not repeated in files of its own format"
+        "it is a .writes file, which cannot be written again in its own format"
     );
     let bad = folder.file("bad.writes", "0 100\n0 many\n");
     let error = FORMATS.at(&bad).ok().unwrap().lint(&bad, &options).unwrap_err();
@@ -143,7 +143,7 @@ fn what_is_of_a_known_format_is_opened_and_checked_by_it() {
 }
 
 #[test]
-fn what_is_of_no_known_format_is_named_with_what_is_there_and_what_could_be() {
+fn an_unknown_format_is_reported_with_the_content_and_the_known_formats() {
     let folder = Folder::new("unknown");
     let seen = |path: &Path| {
         let error = FORMATS.at(path).err().unwrap();
@@ -153,19 +153,16 @@ fn what_is_of_no_known_format_is_named_with_what_is_there_and_what_could_be() {
     };
     assert_eq!(seen(&folder.0), "the folder is empty");
     let text = folder.file("text.dat", "");
-    assert_eq!(seen(&text), "a file ending in .dat is of no format that is known");
-    assert_eq!(
-        seen(&folder.0),
-        "a folder with text.dat alone is of no format that is known"
-    );
+    assert_eq!(seen(&text), "a file ending in .dat is not in a known format");
+    assert_eq!(seen(&folder.0), "a folder with text.dat alone is not in a known format");
     let plain = folder.file("plain", "");
-    assert_eq!(seen(&plain), "a file without an ending is of no format that is known");
+    assert_eq!(seen(&plain), "a file without an ending is not in a known format");
     assert_eq!(
         seen(&folder.0),
-        "a folder of 2 files, the first of them plain, is of no format that is known"
+        "a folder of 2 files, the first of them plain, is not in a known format"
     );
     let trace = folder.file("ranks.PRV", "");
-    let said = "a Paraver trace (Extrae), a format that is not read yet";
+    let said = "a Paraver trace (Extrae), an unsupported format";
     assert_eq!(seen(&trace), said);
     assert_eq!(seen(&folder.0), format!("a folder with {said}"));
     assert!(

@@ -1,4 +1,4 @@
-//! Where tests look for traces of real programs: unset, empty, not there, and folders that lack something.
+//! The folder of real traces: unset, empty, missing, and incomplete folders.
 
 mod reference;
 
@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A folder that is removed with the test.
+/// A folder that is removed after the test.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -51,7 +51,7 @@ fn a_folder_that_is_not_there_is_an_error_that_names_it() {
         error,
         format!("{VARIABLE} names /no/such/folder: there is no such folder")
     );
-    // A path that is not absolute starts at the repository, wherever Cargo runs the test.
+    // A relative path starts at the repository, wherever Cargo runs the test.
     let error = find(Some(OsStr::new("crates")), "goal").unwrap_err();
     assert!(
         error.ends_with("it has no folder traces/goal, nor any traces"),
@@ -60,7 +60,7 @@ fn a_folder_that_is_not_there_is_an_error_that_names_it() {
 }
 
 #[test]
-fn a_kind_that_is_missing_is_told_and_one_without_a_truth_is_an_error() {
+fn a_missing_kind_is_reported_and_one_without_reference_is_an_error() {
     let scratch = Scratch::new("kinds");
     let goal = scratch.0.join("traces/goal");
     for set in ["b", "a", "no-truth"] {

@@ -65,7 +65,7 @@ impl Quantity for Bandwidth {
     }
 
     fn text(self) -> String {
-        // Bytes before bits: the list ends with the latter.
+        // The list ends with the units of bits, which are parsed only.
         shortest(self.0, &Self::UNITS[..9], |number, scale| number * scale)
     }
 }

@@ -4,8 +4,8 @@ use std::ops::{Add, AddAssign};
 
 use crate::quantity::{Quantity, Units};
 
-/// For whoever writes a small b.
-const BITS: &str = "\"b\" is for bits; a size is in bytes, \"B\", of 8 bits each: 16 Kb are 2 KiB";
+/// Hint for a lower-case b.
+const BITS: &str = "\"b\" means bits; a size is in bytes (\"B\"): 16 Kb are 2 KiB";
 
 /// A size in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,7 +1,6 @@
-//! Panics that are caught and dealt with, without the usual report on standard error.
+//! Catching panics without the usual report on standard error.
 //!
-//! The one place of the simulator that does so: speculation rolls back the event that has panicked, and a reader of
-//! foreign files makes an error of what its decoder takes for impossible.
+//! Speculation rolls back an event that panicked. A reader of foreign files turns a panic of its decoder into an error.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -12,16 +11,16 @@ thread_local! {
     static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread will be caught by [`catch_panic`]. A panic hook should ignore it.
+/// Whether [`catch_panic`] will catch a panic of this thread. A panic hook should ignore such a panic.
 pub fn is_panic_caught() -> bool {
     CAUGHT.get()
 }
 
-/// Runs `act` and catches its panic. Unlike [`catch_unwind`] it prints nothing to standard error: the first call
-/// installs a panic hook that ignores what will be caught and calls the previous hook for all else.
+/// Runs `act` and catches its panic. Unlike [`catch_unwind`], it prints nothing to standard error: the first call
+/// installs a panic hook that ignores caught panics and passes all others to the previous hook.
 ///
 /// # Errors
-/// What `act` has panicked with. What it was about to change may be inconsistent.
+/// The payload of the panic. Values that `act` was changing may be inconsistent.
 pub fn catch_panic<T>(act: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -32,7 +31,7 @@ pub fn catch_panic<T>(act: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>>
             }
         }));
     });
-    // `act` may do the same within.
+    // `act` may call this function again.
     let outside = CAUGHT.replace(true);
     let result = catch_unwind(AssertUnwindSafe(act));
     CAUGHT.set(outside);

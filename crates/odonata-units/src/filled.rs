@@ -7,8 +7,8 @@ use std::ops::Deref;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A setting that may be left out, with a default that depends on other settings: empty until it is filled in, from then on
-/// as good as its value.
+/// A setting that may be left out, with a default that depends on other settings. It is empty until it is filled in,
+/// then reads as its value.
 ///
 /// ```
 /// use odonata_units::{Filled, Time};
@@ -33,27 +33,27 @@ impl<T> Filled<T> {
         Filled { value: Some(value) }
     }
 
-    /// The value, if it was given or filled in.
+    /// The value, if it is given or filled in.
     pub const fn given(&self) -> Option<&T> {
         self.value.as_ref()
     }
 
-    /// The value, to be changed.
+    /// A mutable reference to the value.
     ///
     /// # Panics
-    /// If nobody has filled it in.
+    /// If the setting is empty.
     pub fn value_mut(&mut self) -> &mut T {
         self.value
             .as_mut()
             .expect("settings are resolved before they are changed")
     }
 
-    /// Whether it was left out and not filled in.
+    /// Whether the setting is neither given nor filled in.
     pub const fn is_empty(&self) -> bool {
         self.value.is_none()
     }
 
-    /// Takes `default` where there is no value yet.
+    /// Sets `default` if the setting is empty.
     pub fn fill(&mut self, default: T) -> &mut T {
         self.value.get_or_insert(default)
     }
@@ -71,7 +71,7 @@ impl<T> From<T> for Filled<T> {
     }
 }
 
-/// A value that is there and equal.
+/// Equal if the setting has a value equal to `other`.
 impl<T: PartialEq> PartialEq<T> for Filled<T> {
     fn eq(&self, other: &T) -> bool {
         self.value.as_ref() == Some(other)
@@ -84,7 +84,7 @@ impl<T> Deref for Filled<T> {
     /// The value.
     ///
     /// # Panics
-    /// If nobody has filled it in: settings are read after they have been resolved.
+    /// If the setting is empty: settings are resolved before they are read.
     #[inline]
     fn deref(&self) -> &T {
         self.value.as_ref().expect("settings are resolved before they are read")
@@ -94,7 +94,7 @@ impl<T> Deref for Filled<T> {
 /// The value.
 ///
 /// # Panics
-/// If nobody has filled it in.
+/// If the setting is empty.
 impl<T: fmt::Display> fmt::Display for Filled<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
@@ -113,7 +113,7 @@ impl<T: Serialize> Serialize for Filled<T> {
     }
 }
 
-/// That of an optional value.
+/// The schema of an optional value.
 impl<T: JsonSchema> JsonSchema for Filled<T> {
     fn inline_schema() -> bool {
         Option::<T>::inline_schema()
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_given_stays_and_what_is_left_out_is_filled_in() {
+    fn given_values_stay_and_missing_ones_are_filled_in() {
         let mut given: Filled<u32> = serde_json::from_str("3").unwrap();
         let mut left_out: Filled<u32> = serde_json::from_str("null").unwrap();
         assert_eq!((given.given(), left_out.given()), (Some(&3), None));
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "resolved")]
-    fn what_is_not_filled_in_cannot_be_read() {
+    fn unfilled_values_cannot_be_read() {
         let _ = *Filled::<u32>::EMPTY;
     }
 }

@@ -1,7 +1,7 @@
 //! Quantities with units.
 //!
-//! Inside the simulator every quantity is a newtype over one machine word in one unit, so that
-//! a bandwidth cannot be added to a size and GiB is never mistaken for GB:
+//! Each quantity is a newtype over one machine word in one unit: a bandwidth cannot be added to a size, and GiB is
+//! never mistaken for GB.
 //!
 //! | type | unit | stored as | written as |
 //! |---|---|---|---|
@@ -11,11 +11,11 @@
 //! | [`PerByte`] | picoseconds per byte | `f64` | `"0.55 ns/B"` |
 //! | [`WallTime`] | seconds of the user's time | `f64` | `"10 min"` |
 //!
-//! At the boundary a quantity is a string of a number and a unit, see [`UnitError`] for what is
-//! refused. A bare number is refused too: whoever reads the file should not have to look up its unit.
+//! In files and at the Python boundary, a quantity is a string with a number and a unit; [`UnitError`] lists what is
+//! refused. A number without a unit is refused, too.
 //!
-//! The crate also has [`SplitMix64`], the random number generator of all crates, and [`catch_panic`], since they have
-//! only this one in common.
+//! The crate also has [`SplitMix64`], the random number generator of all crates, and [`catch_panic`]: it is the only
+//! crate that all others share.
 
 mod bandwidth;
 mod bytes;

@@ -1,4 +1,4 @@
-//! Names that users give.
+//! Names given by users.
 
 use crate::Problem;
 

@@ -1,9 +1,8 @@
-//! Numbers as people write them.
+//! Numbers for people to read.
 
 use std::fmt;
 
-/// A number for people to read: `0.25`, `4`, and where that would be mostly zeros `1e-300`. Reading it back gives the same
-/// value.
+/// A short decimal number: `0.25`, `4`, or `1e-300` instead of many zeros. Parsing it returns the same value.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Number(pub f64);
 

@@ -8,11 +8,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// The name by which the reader of scenarios knows that an array may stand here. Whether one does decides what
-/// is read, so that a mistake in a single value is reported as if there were no lists.
+/// The type name that tells the reader of scenarios that an array is allowed. The reader picks the variant by the
+/// presence of an array, so errors in a single value do not mention lists.
 pub const ONE_OR_MANY: &str = "OneOrMany";
 
-/// Where one value or several may stand.
+/// One value or a list of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OneOrMany<T> {
     /// One, without brackets.
@@ -70,7 +70,7 @@ impl<T: Serialize> Serialize for OneOrMany<T> {
 }
 
 impl<T> OneOrMany<T> {
-    /// Whether it is one, without brackets.
+    /// Whether it is a single value, written without brackets.
     pub const fn is_one(&self) -> bool {
         matches!(self, OneOrMany::One(_))
     }
@@ -83,7 +83,7 @@ impl<T> OneOrMany<T> {
         }
     }
 
-    /// The values, and the key of each below `key`.
+    /// The values, each with its key below `key`.
     pub fn keyed(self, key: &str) -> Vec<(String, T)> {
         match self {
             OneOrMany::One(value) => vec![(key.to_string(), value)],

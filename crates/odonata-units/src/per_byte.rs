@@ -1,9 +1,9 @@
-//! Costs that grow with the size.
+//! Costs proportional to a size.
 
 use crate::quantity::{Quantity, Units, shortest};
 use crate::{Bytes, Time};
 
-/// A time per byte in picoseconds, such as that of a memory copy; zero or positive, and finite.
+/// A time per byte in picoseconds, such as the cost of a memory copy; zero or positive, and finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct PerByte(pub f64);
 

@@ -1,22 +1,22 @@
-//! What is wrong with a setting.
+//! Errors in settings.
 
 use std::fmt::Display;
 
 use crate::Time;
 
-/// A rule that settings break, named by the key that it is found at. Whoever has read them knows the line.
+/// A violated rule, at the key of the setting. The caller adds file and line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Path of the key, joined with dots.
     pub key: String,
-    /// What is wrong, with the value.
+    /// The violated rule, with the value.
     pub problem: String,
-    /// What would be right; may be empty.
+    /// The expectation; may be empty.
     pub expected: String,
-    /// How to get there.
+    /// A remedy.
     pub hint: Option<String>,
-    /// Where, if in a file that the key names: the file and the line, from 1.
-    pub elsewhere: Option<(String, Option<u32>)>,
+    /// File and line (from 1), if the error is in a file that the key names.
+    pub source: Option<(String, Option<u32>)>,
 }
 
 impl Problem {
@@ -27,7 +27,7 @@ impl Problem {
             problem: problem.into(),
             expected: expected.into(),
             hint: None,
-            elsewhere: None,
+            source: None,
         }
     }
 
@@ -40,20 +40,20 @@ impl Problem {
         }
     }
 
-    /// In another file, at `line` of it.
+    /// Places the problem in another file, at `line`.
     #[must_use]
     pub fn within(self, file: impl Into<String>, line: Option<u32>) -> Self {
         Problem {
-            elsewhere: Some((file.into(), line)),
+            source: Some((file.into(), line)),
             ..self
         }
     }
 }
 
-/// `value` at `key`, which has to be from `least` to `most`.
+/// `value` of `key`, checked to be from `least` to `most`.
 ///
 /// # Errors
-/// It is not.
+/// `value` is outside the range.
 pub fn within<T: PartialOrd + Display>(key: impl Into<String>, value: T, least: T, most: T) -> Result<T, Problem> {
     if value >= least && value <= most {
         return Ok(value);
@@ -62,10 +62,10 @@ pub fn within<T: PartialOrd + Display>(key: impl Into<String>, value: T, least: 
     Err(Problem::new(key, problem, format!("{least} to {most}")))
 }
 
-/// `time` at `key`, which has to be a picosecond at least.
+/// `time` of `key`, checked to be at least 1 ps.
 ///
 /// # Errors
-/// It is not.
+/// `time` is zero.
 pub fn positive(key: impl Into<String>, time: Time) -> Result<Time, Problem> {
     if time > Time::ZERO {
         return Ok(time);

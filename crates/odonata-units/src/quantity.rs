@@ -1,28 +1,28 @@
-//! Reading and writing quantities as text: a number, a space if wanted, a unit.
+//! Reading and writing quantities as text: a number, an optional space, a unit.
 
 use crate::Number;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Longest text that is read as a quantity, in bytes; no sensible one comes near it.
+/// Longest text that is parsed as a quantity, in bytes.
 const LONGEST: usize = 64;
 
 /// Longest excerpt of a refused text that an error shows, in characters.
 const EXCERPT: usize = 40;
 
-/// Units of one kind: how each is written, and how many base units it is.
+/// Units of one kind: spelling, and number of base units.
 pub(crate) type Units = [(&'static str, f64)];
 
-/// A text that is no quantity of the wanted kind.
+/// A text that is not a quantity of the expected kind.
 ///
-/// It is displayed as `EXPECTED, not "VALUE"`, followed by `; HINT` where there is one.
+/// Displayed as `EXPECTED, not "VALUE"`, followed by `; HINT` if there is a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
-    /// What was written, shortened if very long.
+    /// The refused text, shortened if very long.
     pub value: String,
-    /// What would be right: the kind of quantity, an example, the units.
+    /// The expectation: the kind of quantity, an example, the units.
     pub expected: String,
-    /// What probably was meant, or the rule that was broken.
+    /// The likely intention, or the violated rule.
     pub hint: Option<String>,
 }
 
@@ -40,21 +40,21 @@ impl std::error::Error for UnitError {}
 
 /// How one kind of quantity is written.
 pub(crate) trait Quantity: Sized + Copy {
-    /// What it is, with article.
+    /// Its name, with article.
     const KIND: &'static str;
     /// An example.
     const EXAMPLE: &'static str;
-    /// The unit that a number without one most likely has.
+    /// The likely unit of a number without a unit.
     const PLAIN: &'static str;
-    /// Its units, smallest first. The first spelling of a size is the one that is written.
+    /// Its units, smallest first. Of several spellings of a unit, the first one is written.
     const UNITS: &'static Units;
-    /// For spellings that mean something else elsewhere: what they might mean here.
+    /// Spellings that have another meaning elsewhere, with the likely intention here.
     const CONFUSED: &'static [(&'static str, &'static str)];
 
-    /// From a finite number of base units that is not negative, and the text of number and unit.
+    /// Builds the quantity from a finite, nonnegative number of base units and its text (number and unit).
     fn build(base: f64, number: &str, unit: f64) -> Result<Self, String>;
 
-    /// As text that [`Quantity::build`] takes back to the same value.
+    /// A text that parses to the same value.
     fn text(self) -> String;
 
     fn expected() -> String {
@@ -130,7 +130,7 @@ fn split(text: &str) -> (&str, &str) {
         }
         end += 1;
     }
-    // "inf" and "nan" are numbers to most parsers and must not look like units.
+    // "inf" and "nan" parse as numbers and must not be taken for units.
     let word = text.split_whitespace().next().unwrap_or("");
     let bare = word.trim_start_matches(['+', '-']).to_ascii_lowercase();
     if matches!(bare.as_str(), "inf" | "infinity" | "nan") {
@@ -148,7 +148,7 @@ fn micro(unit: &str) -> Cow<'_, str> {
     }
 }
 
-/// What someone who wrote `unit` probably meant.
+/// The likely intention of `unit`.
 fn meant<Q: Quantity>(number: &str, unit: &str) -> Option<String> {
     let suggest = |unit: &str| Some(format!("did you mean \"{number} {unit}\"?"));
     if let Some((_, hint)) = Q::CONFUSED.iter().find(|(name, _)| *name == unit) {
@@ -171,7 +171,7 @@ fn meant<Q: Quantity>(number: &str, unit: &str) -> Option<String> {
         .and_then(|(_, name)| suggest(name))
 }
 
-/// The shortest of the texts that `read` takes back to `value`, else the number of base units.
+/// The shortest text that `read` parses to `value`; without one, the number of base units.
 pub(crate) fn shortest(value: f64, units: &'static Units, read: impl Fn(f64, f64) -> f64) -> String {
     let (base, _) = units[0];
     units
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back_to_the_same_value() {
+    fn written_values_are_read_back_unchanged() {
         for (value, text) in [
             (Time(1_419), "1.419 ns"),
             (Time(3_510_000), "3.51 us"),
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(hint::<Bytes>("4 Kib"), "did you mean \"4 KiB\"?");
         for bits in ["16 Kb", "16 kbit", "128 b", "128 bits", "1 Gbit"] {
             assert!(
-                hint::<Bytes>(bits).starts_with("\"b\" is for bits; a size is in bytes"),
+                hint::<Bytes>(bits).starts_with("\"b\" means bits; a size is in bytes"),
                 "{bits}"
             );
         }
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(hint::<Bytes>("0.5 B"), "it must be a whole number of bytes");
         assert_eq!(hint::<Bytes>("99999999 PB"), "at most 2^62 bytes are possible");
         assert_eq!(hint::<Time>("1 ps1"), "did you mean \"1 ps\"?");
-        assert!(hint::<Time>("0.1 ps").contains("would become 0"));
+        assert!(hint::<Time>("0.1 ps").contains("this rounds to 0"));
         assert!(hint::<Time>("9e9 s").contains("53 days"));
         assert!(hint::<Bandwidth>("0 GiB/s").contains("must be positive"));
         assert!(hint::<Time>("1.2.3 ns").contains("is not a number"));

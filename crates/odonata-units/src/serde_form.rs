@@ -27,7 +27,7 @@ impl fmt::Display for Wanted {
 struct TextVisitor<Q>(std::marker::PhantomData<Q>);
 
 impl<Q: Quantity> TextVisitor<Q> {
-    /// A number without unit: the error shows it with one.
+    /// The error for a number without a unit; its hint shows the number with one.
     fn bare<T, E: Error>(number: impl fmt::Display, seen: Unexpected<'_>) -> Result<T, E> {
         let hint = format!("the unit is missing: did you mean \"{number} {}\"?", Q::PLAIN);
         let error = UnitError {
@@ -76,7 +76,7 @@ macro_rules! text_form {
         }
 
         impl fmt::Display for $type {
-            /// As a number and the unit that suits it; reading it back gives the same value.
+            /// A number with a suitable unit; parsing it returns the same value.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.pad(&self.text())
             }
@@ -86,7 +86,7 @@ macro_rules! text_form {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match serializer.is_human_readable() {
                     true => serializer.collect_str(self),
-                    // Between programs the bare number, exactly.
+                    // Binary formats hold the exact number.
                     false => self.0.serialize(serializer),
                 }
             }
@@ -97,7 +97,7 @@ macro_rules! text_form {
                 if !deserializer.is_human_readable() {
                     return Deserialize::deserialize(deserializer).map($type);
                 }
-                // Not as a string: a number must reach the visitor, whose error shows it with a unit.
+                // `deserialize_any` passes numbers to the visitor, whose error suggests a unit.
                 deserializer.deserialize_any(TextVisitor(std::marker::PhantomData))
             }
         }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_number_is_told_which_unit_it_could_have() {
+    fn a_bare_number_gets_a_hint_about_units() {
         let error = refused::<Time>("30");
         assert!(
             error.contains("a time such as \"30 ns\" (units: ps, ns, us, ms, s)"),

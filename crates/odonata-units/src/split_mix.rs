@@ -1,13 +1,13 @@
-//! SplitMix64, the random number generator that the crates share (Steele, Lea, Flood, "Fast splittable pseudorandom
-//! number generators", OOPSLA 2014).
+//! SplitMix64, the random number generator of all crates (Steele, Lea, Flood, "Fast splittable pseudorandom number
+//! generators", OOPSLA 2014).
 //!
-//! It is here and not taken from a library because the simulator needs the mixing function by itself: a number is a
-//! function of a name and a counter, whoever draws it and when.
+//! It is not taken from a library because the simulator needs the mixing function itself: a random number is a function
+//! of a name and a counter, independent of the order of draws.
 
-/// What the state advances by: 2^64 over the golden ratio, odd.
+/// Increment of the state: 2^64 over the golden ratio, odd.
 pub const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The mixing function: a bijection of 64 bits in which every bit of the input affects every bit of the output.
+/// The mixing function, a bijection of 64 bits: every input bit affects every output bit.
 #[inline]
 pub const fn mix64(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -15,7 +15,7 @@ pub const fn mix64(z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A generator of random numbers; its state is public, so that names can be mixed into it.
+/// A random number generator. Its state is public: names are mixed into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SplitMix64(pub u64);
 
@@ -33,13 +33,13 @@ impl SplitMix64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform among the numbers below `n`, but for 1 in 2^32 / `n`; 0 if there are none.
+    /// Uniform among the numbers below `n`, with a bias below `n` / 2^32; 0 if `n` is 0.
     #[inline]
     pub const fn below(&mut self, n: u32) -> u32 {
         (((self.next_u64() >> 32) * n as u64) >> 32) as u32
     }
 
-    /// A generator whose numbers follow from `seed` and from `names`, in their order.
+    /// A generator whose numbers depend on `seed` and on `names` in order.
     pub fn named(seed: u64, names: impl IntoIterator<Item = u64>) -> Self {
         let absorb = |state: u64, name: u64| mix64(state.wrapping_add(GOLDEN_GAMMA) ^ mix64(name.wrapping_add(1)));
         SplitMix64(names.into_iter().fold(mix64(seed), absorb))

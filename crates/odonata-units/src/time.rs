@@ -6,21 +6,19 @@ use crate::quantity::{Quantity, Units};
 
 /// A point in simulated time, or a span of it, in picoseconds.
 ///
-/// One type serves both because the simulation starts at zero; subtraction is checked in debug
-/// builds, so that a negative span cannot arise in silence.
+/// One type serves both because the simulation starts at zero. Debug builds check subtractions for negative results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 
 impl Time {
     /// The start of the simulation.
     pub const ZERO: Time = Time(0);
-    /// Later than anything that can happen.
+    /// Later than every event.
     pub const NEVER: Time = Time(u64::MAX);
-    /// The end of simulated time, 2^62 ps (53 days): the longest time that can be written in a scenario, and when a run
-    /// ends that has not ended before.
+    /// The end of simulated time, 2^62 ps (53 days). It bounds the times of a scenario, and every run ends by then.
     pub const LONGEST: Time = Time(1 << 62);
-    /// A span that is not exact because it is too long, 2^63 ps: what begins in a run and takes so long is not over when
-    /// [`LONGEST`](Self::LONGEST) comes. The sum of both is counted without loss.
+    /// A span too long to be exact, 2^63 ps: an activity of this length outlasts [`LONGEST`](Self::LONGEST). The sum of
+    /// both does not overflow.
     pub const BEYOND: Time = Time(1 << 63);
 
     /// `n` picoseconds.
@@ -38,8 +36,8 @@ impl Time {
         Time((s * 1e12).round() as u64)
     }
 
-    /// `ps` picoseconds, rounded to the nearest; [`BEYOND`](Self::BEYOND) if they are as many. Neither negative nor NaN is
-    /// expected, and counts as zero.
+    /// `ps` picoseconds, rounded to the nearest; at most [`BEYOND`](Self::BEYOND). Negative numbers and NaN count as
+    /// zero.
     #[inline]
     pub fn from_ps_f64(ps: f64) -> Self {
         Time(((ps + 0.5) as u64).min(Time::BEYOND.0))
@@ -71,7 +69,7 @@ impl Add for Time {
     type Output = Time;
     #[inline]
     fn add(self, other: Time) -> Time {
-        // Saturating, so that no sum of absurd times wraps around to an early one; runs end at `LONGEST`, and say so.
+        // Saturating: a sum of huge times does not wrap around to an early time. Runs end at `LONGEST`.
         Time(self.0.saturating_add(other.0))
     }
 }
@@ -98,7 +96,7 @@ impl SubAssign for Time {
     }
 }
 
-/// `value / scale` in decimal, exactly, for scales that are powers of ten.
+/// The exact decimal text of `value / scale`; `scale` is a power of ten.
 fn decimal(value: u64, scale: u64) -> String {
     let (whole, rest) = (value / scale, value % scale);
     if rest == 0 {
@@ -127,7 +125,7 @@ impl Quantity for Time {
             return Err("at most 4611686 s (53 days) can be simulated".into());
         }
         if base > 0.0 && rounded == 0.0 {
-            return Err("the clock ticks in steps of 1 ps: this would become 0".into());
+            return Err("times are multiples of 1 ps: this rounds to 0".into());
         }
         Ok(Time(rounded as u64))
     }
@@ -148,7 +146,7 @@ mod tests {
     use super::*;
     use crate::{Bandwidth, Bytes, PerByte};
 
-    /// What is too long to be exact is not over when a run ends, whenever it begins.
+    /// A span that saturates ends after every run, wherever it begins.
     #[test]
     fn products_that_do_not_fit_are_beyond_every_run_and_never_wrap_around() {
         let petabyte = Bytes(1_000_000_000_000_000);
@@ -164,7 +162,7 @@ mod tests {
             assert!(Time::ZERO + span > Time::LONGEST && Time::LONGEST + span < Time::NEVER);
             assert_eq!(Time::LONGEST + span - Time::LONGEST, span);
         }
-        // Those that fit are exact.
+        // Products that fit are exact.
         assert_eq!(Time(7).times(6), Time(42));
         assert_eq!(Time::from_ps_f64(2.5), Time(3));
         assert_eq!(Time::from_ps_f64(-1.0), Time::ZERO);

@@ -1,14 +1,14 @@
-//! Time on the wall, not in the simulation.
+//! Wall-clock time, as opposed to simulated time.
 
 use crate::quantity::{Quantity, Units, shortest};
 use std::time::Duration;
 
-/// A span of the user's time in seconds, such as that between two snapshots; zero or positive, and finite.
+/// A span of wall-clock time in seconds, such as the interval between snapshots; zero or positive, and finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct WallTime(pub f64);
 
 impl WallTime {
-    /// As the standard library has it.
+    /// As a [`Duration`].
     pub fn duration(self) -> Duration {
         Duration::from_secs_f64(self.0)
     }

@@ -1,13 +1,13 @@
-//! Aggregates: what is made of the values that a program has logged.
+//! Aggregates of logged values.
 
 /// A function of a list of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aggregate {
     /// All values as they are.
     Each,
-    /// The one value, which must not change; where it does, all values.
+    /// The only value, which must not change; if it does, all values.
     The,
-    /// Each different value, with how often it comes.
+    /// Each distinct value, with its count.
     Histogram,
     /// Arithmetic mean.
     Mean,
@@ -15,11 +15,11 @@ pub enum Aggregate {
     HarmonicMean,
     /// Geometric mean.
     GeometricMean,
-    /// Median: the mean of the two in the middle of an even number.
+    /// Median: the mean of the middle two for an even number.
     Median,
-    /// Standard deviation of the sample, with n - 1 in the denominator; 0 of one value.
+    /// Sample standard deviation, with n - 1 in the denominator; 0 for one value.
     StandardDeviation,
-    /// Median of the distances to the median.
+    /// Median of the absolute deviations from the median.
     MedianAbsoluteDeviation,
     /// Square of the standard deviation.
     Variance,
@@ -31,7 +31,7 @@ pub enum Aggregate {
     Maximum,
     /// Last value.
     Final,
-    /// The value below which a percentage of all values lies, interpolated linearly between the two next to it.
+    /// The value below which a percentage of all values lies, with linear interpolation.
     Percentile,
 }
 
@@ -57,9 +57,9 @@ impl Aggregate {
         }
     }
 
-    /// What it makes of `values`, as (value, how often): one pair, or several of [`Aggregate::Each`], of
-    /// [`Aggregate::Histogram`] and of a [`Aggregate::The`] that changes. None of no values. `percent` is that of a
-    /// percentile, 0 to 100.
+    /// The aggregate of `values` as (value, count): one pair, or several for [`Aggregate::Each`],
+    /// [`Aggregate::Histogram`] and a changing [`Aggregate::The`]. Empty without values. `percent` is the percentile, 0
+    /// to 100.
     pub fn of(self, values: &[f64], percent: f64) -> Vec<(f64, u64)> {
         let (Some(&first), Some(&last)) = (values.first(), values.last()) else {
             return Vec::new();

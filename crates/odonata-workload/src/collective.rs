@@ -1,16 +1,15 @@
 //! Collectives as point-to-point messages.
 //!
-//! A collective is a sequence of [`Step`]s per rank. A step is a send, a receive, or both at once;
-//! the next step starts when both are complete, so the network decides how far ranks drift apart. Where a
-//! library posts many messages before it waits, such as in an all-to-all of non-blocking calls, the steps up to
-//! and including one without [`more`](Step::more) start together.
-//! [`step`] computes any step on its own from (rank, index): nothing is stored per collective but
-//! the index, which makes it as easy to roll back as a [`Cursor`](crate::Cursor).
+//! A collective is a sequence of [`Step`]s per rank. A step is a send, a receive, or both at once; the next step starts
+//! when both are complete, so the network decides how far ranks drift apart. If a library posts many messages before it
+//! waits, as in a non-blocking all-to-all, the steps up to and including one without [`more`](Step::more) start
+//! together. [`step`] computes any step from (rank, index): the index is the only state of a collective, and rolls back
+//! like a [`Cursor`](crate::Cursor).
 //!
-//! The table says how many messages there are on `n` ranks, and of how many bytes together: `p` is the largest power
-//! of two <= `n`, `r = n - p`, `l = ceil(log2 n)`, `m` the size of a vector or of broadcast data, `S` the number of its
-//! segments, `b` the size of a block, `T` the sum of all listed blocks, `w` the number of ones in all numbers below `n`
-//! written in binary.
+//! The table gives the number of messages on `n` ranks, and their total bytes: `p` is the largest power of two <= `n`,
+//! `r = n - p`, `l = ceil(log2 n)`, `m` the size of a vector or of broadcast data, `S` the number of its segments, `b`
+//! the size of a block, `T` the sum of all listed blocks, `w` the number of ones in all numbers below `n` written in
+//! binary.
 //!
 //! | collective | algorithm | messages | bytes |
 //! |---|---|---|---|
@@ -47,20 +46,19 @@
 //! | all-to-all | Bruck | `n l` | `n w b` |
 //! | all-to-all(v) | pairwise, exchange (`n = p`), linear, scattered | `n (n - 1)` | all but the own blocks |
 //!
-//! Which algorithm is taken when is the choice of a [`Library`]. All of them are flat: neither MPICH's nor Open MPI's
-//! algorithms that know which ranks share a node are here.
+//! A [`Library`] decides which algorithm is used. All algorithms are flat: the node-aware algorithms of MPICH and Open
+//! MPI are not implemented.
 //!
-//! Sources. Algorithms of MPICH, which CODES expands collectives by as well (thresholds: `rules`):
-//! Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH",
-//! Int. J. High Performance Computing Applications 19(1), 2005; reduce-scatter based reductions: Rabenseifner,
-//! "Optimization of Collective Reduction Operations", ICCS 2004; dissemination barrier: Hensgen,
-//! Finkel, Manber, Int. J. Parallel Programming 17(1), 1988; Bruck: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient
-//! algorithms for all-to-all communications in multiport message-passing systems", IEEE Trans. Parallel and
-//! Distributed Systems 8(11), 1997; ring all-reduce: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for
-//! clusters of workstations", J. Parallel and Distributed Computing 69(2), 2009; neighbor exchange: Chen, Zhang, Zhang,
-//! Yuan, "Performance evaluation of allgather algorithms on terascale Linux cluster with Fast Ethernet", HPC Asia 2005;
-//! pipelines and decisions of Open MPI: Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra, "Performance
-//! analysis of MPI collective operations", Cluster Computing 10(2), 2007.
+//! Sources. Algorithms of MPICH, which CODES also uses (thresholds: `rules`): Thakur, Rabenseifner, Gropp,
+//! "Optimization of Collective Communication Operations in MPICH", Int. J. High Performance Computing Applications
+//! 19(1), 2005; reduce-scatter based reductions: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS
+//! 2004; dissemination barrier: Hensgen, Finkel, Manber, Int. J. Parallel Programming 17(1), 1988; Bruck: Bruck, Ho,
+//! Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications in multiport message-passing
+//! systems", IEEE Trans. Parallel and Distributed Systems 8(11), 1997; ring all-reduce: Patarasuk, Yuan, "Bandwidth
+//! optimal all-reduce algorithms for clusters of workstations", J. Parallel and Distributed Computing 69(2), 2009;
+//! neighbor exchange: Chen, Zhang, Zhang, Yuan, "Performance evaluation of allgather algorithms on terascale Linux
+//! cluster with Fast Ethernet", HPC Asia 2005; pipelines and decisions of Open MPI: Pjesivac-Grbovic, Angskun, Bosilca,
+//! Fagg, Gabriel, Dongarra, "Performance analysis of MPI collective operations", Cluster Computing 10(2), 2007.
 
 mod algorithm;
 mod allgather;
@@ -88,11 +86,10 @@ use crate::Counts;
 use blocks::Blocks;
 use reduce::Reduce;
 
-/// Who knows the sizes of the v-variants, as [`Program::bytes`](crate::Program::bytes) does for one rank.
+/// The sizes of the v-variants, as [`Program::bytes`](crate::Program::bytes) returns them for one rank.
 pub trait Sizes {
-    /// How much member `from` gives to member `to` by list `counts`, in bytes. Only what the rank that asks may
-    /// know is asked for: what it gives or gets, and of all-gathers and reduce-scatters the whole list (block
-    /// `i` by `from = to = i`).
+    /// Bytes that member `from` gives to member `to` by list `counts`. A rank queries only sizes it may know: its own
+    /// sends and receives, and the whole list of all-gathers and reduce-scatters (block `i` by `from = to = i`).
     fn bytes(&self, counts: Counts, from: u32, to: u32) -> u64;
 }
 
@@ -102,24 +99,24 @@ impl<F: Fn(Counts, u32, u32) -> u64> Sizes for F {
     }
 }
 
-/// One way of a step.
+/// One direction of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// The other rank, numbered within the communicator.
+    /// The other rank, numbered in the communicator.
     pub peer: u32,
-    /// Payload in bytes; an empty message is a message.
+    /// Payload in bytes; empty messages are sent.
     pub bytes: u64,
 }
 
-/// What a rank does at once; both ways start together and complete before the next step.
+/// The concurrent actions of a rank; both directions start together and complete before the next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// What it sends.
     pub send: Option<Transfer>,
     /// What it receives.
     pub recv: Option<Transfer>,
-    /// Whether the next step starts at once as well, and what follows waits for both. A step among such may
-    /// be empty, where the size of a message is zero and the library then sends none.
+    /// Whether the next step starts at once, too, with a common wait at the end. Such a step may be empty if the
+    /// library skips messages of size zero.
     pub more: bool,
 }
 
@@ -142,7 +139,7 @@ impl Step {
         }
     }
 
-    /// Both ways: (peer, bytes) to send and to receive.
+    /// Both directions: (peer, bytes) to send and to receive.
     #[inline]
     const fn both(send: (u32, u64), recv: (u32, u64)) -> Step {
         Step {
@@ -157,13 +154,12 @@ impl Step {
     }
 }
 
-/// Step `index` (from 0) of `rank` among `ranks`, both numbered within the communicator, or `None`
-/// where the rank has finished. Takes O(log ranks), and for listed sizes asks for as many as the step moves blocks.
+/// Step `index` (from 0) of `rank` among `ranks`, both numbered in the communicator; `None` if the rank has finished.
+/// Takes O(log ranks); for listed sizes, one query per moved block.
 ///
-/// Also `None` for what cannot be carried out: an algorithm that does not
-/// [support](Algorithm::supports) the collective, or a rank or root outside the communicator
-/// ([`Collective::check`]); and for collectives without data, from which the libraries return at once. (A broadcast
-/// or all-reduce of nothing costs its messages, as in CODES.)
+/// Also `None` for impossible calls: an algorithm that does not [support](Algorithm::supports) the collective, or a
+/// rank or root outside the communicator ([`Collective::check`]). And for collectives without data, from which the
+/// libraries return at once. (An empty broadcast or all-reduce costs its messages, as in CODES.)
 #[inline]
 pub fn step(
     collective: &Collective,
@@ -186,7 +182,7 @@ pub fn step(
     }
 }
 
-/// [`step`] of the collectives that are rarer in programs; apart, so that those of most stay short.
+/// [`step`] of the rarer collectives; separate to keep the common ones short.
 #[inline(never)]
 fn others(
     collective: &Collective,
@@ -235,7 +231,7 @@ fn others(
     }
 }
 
-/// The number `by < n` after `number`, around.
+/// The number `by < n` after `number`, modulo `n`.
 #[inline]
 fn forward(number: u32, by: u32, n: u32) -> u32 {
     if by < n - number {
@@ -245,7 +241,7 @@ fn forward(number: u32, by: u32, n: u32) -> u32 {
     }
 }
 
-/// The number `by < n` before `number`, around.
+/// The number `by < n` before `number`, modulo `n`.
 #[inline]
 fn back(number: u32, by: u32, n: u32) -> u32 {
     if number >= by { number - by } else { number + (n - by) }

@@ -27,10 +27,10 @@ impl Grid {
     /// The most dimensions of a grid.
     pub(crate) const MOST: usize = 4;
 
-    /// A grid of `ranks` ranks with the given extents; a torus where `wrap` is set, else a mesh.
+    /// A grid of `ranks` ranks with the given extents; a torus if `wrap` is set, otherwise a mesh.
     ///
     /// # Errors
-    /// The number of dimensions is not 1 to 4, or the extents do not multiply to `ranks`.
+    /// The number of dimensions is not 1 to 4, or the product of the extents is not `ranks`.
     pub(crate) fn new(ranks: u32, dims: &[u32], wrap: bool) -> Result<Grid, String> {
         if dims.is_empty() || dims.len() > Grid::MOST {
             return Err(format!("dims has {} entries: expected 1 to {}", dims.len(), Grid::MOST));
@@ -55,10 +55,10 @@ impl Grid {
         })
     }
 
-    /// The grid with the given extents, or with [`balanced`] ones where there are none.
+    /// The grid with the given extents, or [`balanced`] ones by default.
     ///
     /// # Errors
-    /// As [`Grid::new`].
+    /// Those of [`Grid::new`].
     pub(crate) fn with_dims_or_balanced<const N: usize>(
         ranks: u32,
         dims: Option<[u32; N]>,
@@ -90,8 +90,8 @@ impl Grid {
         &FACES[..2 * self.dimensions]
     }
 
-    /// The rank one step away from `rank < ranks`; `None` where a mesh ends, and where a torus is so
-    /// small that the step leads back to the same rank.
+    /// The rank one step away from `rank < ranks`; `None` at the border of a mesh, and in a torus so small that the
+    /// step leads back to the same rank.
     pub(crate) fn neighbour(&self, rank: u32, offset: &Offset) -> Option<u32> {
         let mut rest = rank;
         let mut neighbour = 0;
@@ -125,8 +125,8 @@ impl std::fmt::Display for Grid {
     }
 }
 
-/// The extents of `dimensions` dimensions, ascending, that multiply to `ranks` and have the smallest
-/// sum: the nearest to a cube, as `MPI_Dims_create` asks for.
+/// The ascending extents of `dimensions` dimensions with product `ranks` and the smallest sum: the nearest to a cube,
+/// as in `MPI_Dims_create`.
 ///
 /// # Errors
 /// There are no ranks, or not 1 to 4 dimensions.
@@ -143,7 +143,7 @@ pub(crate) fn balanced(ranks: u32, dimensions: usize) -> Result<Vec<u32>, String
         .ok_or_else(|| format!("{ranks} ranks have no {dimensions}-D layout"))
 }
 
-/// Extends `chosen` by `left` extents, none below `least`, that multiply to `rest`.
+/// Extends `chosen` by `left` extents of at least `least` with product `rest`.
 fn search(rest: u32, left: usize, least: u32, chosen: &mut Vec<u32>, best: &mut Option<(u64, Vec<u32>)>) {
     if left == 1 {
         if rest < least {
@@ -164,7 +164,7 @@ fn search(rest: u32, left: usize, least: u32, chosen: &mut Vec<u32>, best: &mut 
         chosen.pop();
     };
     if left == 2 {
-        // Of two extents with a given product the closest have the smallest sum.
+        // Of two extents with a given product, the closest have the smallest sum.
         if let Some(extent) = (least..=rest.isqrt()).rev().find(|extent| rest.is_multiple_of(*extent)) {
             try_extent(extent, chosen, best);
         }

@@ -1,8 +1,8 @@
-//! Groups: which ranks of a job make up a communicator.
+//! Groups: the members of communicators.
 
 use std::sync::Arc;
 
-/// The ranks of a communicator, in its order. Cheap to clone.
+/// The ranks of a communicator, in order. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Group {
     /// `count` ranks of the job from `first` on, `stride` apart: the world, a row or a column of a grid.
@@ -36,7 +36,7 @@ impl Group {
         }
     }
 
-    /// Whether nobody is a member.
+    /// Whether the group is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,8 +1,8 @@
-//! Workloads: what the ranks of a parallel job do.
+//! Workloads: the activities of the ranks of a parallel job.
 //!
-//! A job is either a [`Program`], whose ranks wait for their messages, collectives and files, or
-//! [`synthetic`] traffic, whose sources wait for nothing. This crate says *what* is asked for; time
-//! passes elsewhere: it knows no network, no storage and no clock.
+//! A job is either a [`Program`], whose ranks wait for their messages, collectives and files, or [`synthetic`]
+//! open-loop traffic. This crate describes requests; time passes elsewhere: it knows no network, no storage and no
+//! clock.
 //!
 //! ```text
 //!  Program ── next(rank, cursor) ──> Op ──┬─ compute, mark ───────────> the rank's clock
@@ -14,9 +14,8 @@
 //!
 //! # A program is a function
 //!
-//! An engine *pulls* the operations of a rank one at a time. All that the program remembers of a rank
-//! is the [`Cursor`] that the engine keeps for it, a few plain words, so nothing is laid out in
-//! advance, and a rank is rolled back by restoring its cursor.
+//! An engine *pulls* the operations of a rank one at a time. The only state of a rank is the [`Cursor`] that the engine
+//! keeps for it, a few plain words. So nothing is expanded in advance, and restoring the cursor rolls back the rank.
 //!
 //! ```
 //! use odonata_workload::skeletons::{Milc, MilcParams};
@@ -37,20 +36,19 @@
 //!
 //! # Order
 //!
-//! Operations of one stream run one after the other; an [`Op`] may wait for others as well
-//! ([`After`]). The skeletons have one stream and overlap what they overlap in MPI's way, with
-//! [requests](Request).
+//! Operations of one stream run one after the other; an [`Op`] may also wait for others ([`After`]). The skeletons have
+//! one stream and overlap operations with [requests](Request), as in MPI.
 //!
-//! Programs that are written in a language or read from files are crates of their own: `odonata-conceptual`,
-//! `odonata-dumpi`, `odonata-program-file`.
+//! Programs written in a language or read from files are separate crates: `odonata-conceptual`, `odonata-dumpi`,
+//! `odonata-program-file`.
 //!
-//! [`Phases`] runs programs one after the other, and again, as one.
+//! [`Phases`] combines programs into one that runs them in sequence, repeatedly.
 //!
 //! # Collectives
 //!
-//! The MPI layer turns a [`Collective`] into messages: it [chooses](collective::choose) an algorithm
-//! once and then asks for one [step](collective::step) after the other. Algorithms and decisions are those of MPICH or
-//! Open MPI ([`Library`](collective::Library)).
+//! The MPI layer turns a [`Collective`] into messages: it [chooses](collective::choose) an algorithm once and then
+//! requests one [step](collective::step) after the other. Algorithms and decision rules are those of MPICH or Open MPI
+//! ([`Library`](collective::Library)).
 //!
 //! ```
 //! use odonata_workload::collective::{Algorithm, Rules, choose, step};
@@ -72,9 +70,9 @@
 //!
 //! # Adding a program
 //!
-//! One file in `skeletons/`: a struct of parameters whose `Default` is a published run, a `new` that
-//! refuses what cannot run, and [`Program::next`] as a state machine over the words of the cursor
-//! ([`Cursor::advance`] does the numbering). Its tests hold the totals against the publication.
+//! One file in `skeletons/`: a struct of parameters whose `Default` is a published run, a `new` that refuses invalid
+//! parameters, and [`Program::next`] as a state machine over the words of the cursor ([`Cursor::advance`] does the
+//! numbering). Its tests compare the totals with the publication.
 
 pub mod aggregate;
 pub mod collective;

@@ -1,7 +1,8 @@
-//! The parameters of the LogGOPS model (T. Hoefler, T. Schneider, A. Lumsdaine, HPDC 2010), and what a program does under it.
+//! The parameters of the LogGOPS model (T. Hoefler, T. Schneider, A. Lumsdaine, HPDC 2010), and the results of a
+//! program under it.
 //!
-//! LogGP (A. Alexandrov et al., SPAA 1995) with a cost of the processor per byte, O, and a size S above which messages wait
-//! for their receive. There is no contention in the network.
+//! LogGP (A. Alexandrov et al., SPAA 1995) with a processor cost per byte, O, and a size S above which messages wait
+//! for their receive. The network has no contention.
 
 use odonata_units::{Bytes, PerByte, Time};
 
@@ -10,22 +11,22 @@ use odonata_units::{Bytes, PerByte, Time};
 pub struct LogGops {
     /// L: from the sender's network interface to the receiver's.
     pub latency: Time,
-    /// o of a send: how long it occupies the processor.
+    /// o of a send: processor time.
     pub send_overhead: Time,
     /// o of a receive.
     pub recv_overhead: Time,
-    /// g: between two messages of a network interface.
+    /// g: gap between two messages of a network interface.
     pub gap: Time,
-    /// G: per byte, between two messages.
+    /// G: gap per byte.
     pub gap_per_byte: PerByte,
-    /// O: how long a byte occupies the processor.
+    /// O: processor time per byte.
     pub overhead_per_byte: PerByte,
-    /// S: larger messages go by rendezvous.
+    /// S: larger messages use rendezvous.
     pub eager_threshold: u64,
 }
 
 impl LogGops {
-    /// (s - 1) G: of a message of `bytes`.
+    /// (s - 1) G for a message of `bytes`.
     pub fn gap_of(&self, bytes: u64) -> Time {
         self.gap_per_byte.time_for(Bytes(bytes.saturating_sub(1)))
     }
@@ -36,12 +37,12 @@ impl LogGops {
     }
 }
 
-/// What a rank did under the LogGOPS model, and until when.
+/// The activity of a rank under the LogGOPS model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RankTimes {
-    /// When it was at its end, from its start.
+    /// Its end, relative to its start.
     pub end: Time,
-    /// How long it computed, on all its processors together.
+    /// Computation time of all its processors together.
     pub compute: Time,
     /// Messages sent.
     pub sends: u32,

@@ -1,35 +1,35 @@
-//! Operations: what a rank can ask for.
+//! Operations: the requests of a rank.
 //!
-//! The set is the part of MPI and of file access that shapes traffic. Names follow the MPI standard
-//! (version 4.1: chapter 3 for point-to-point, 6 for collectives); peers are ranks of the named
-//! communicator, never nodes. Sizes are bytes of payload; headers belong to the fabric.
+//! The set is the part of MPI and of file access that affects traffic. Names follow the MPI standard (version 4.1:
+//! chapter 3 for point-to-point, 6 for collectives); peers are ranks of the named communicator, never nodes. Sizes are
+//! bytes of payload; headers belong to the fabric.
 
 use odonata_units::Time;
 
 use crate::{Collective, RankTimes};
 
-/// The identity of an operation: it is the n-th that its rank's program handed out, from 0.
+/// The number of an operation in its rank's program, from 0.
 ///
 /// `u32::MAX` names no operation, so a rank can have 2^32 - 1 of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct OpId(pub u32);
 
-/// Operations, at most four, of the same rank that must have completed before one may start.
+/// Operations, at most four, of the same rank that must complete before this one may start.
 ///
-/// This comes on top of the order within a stream. A graph with more predecessors (GOAL, Chakra)
-/// joins them through [`OpKind::Compute`] operations of no duration, four at a time. All of them
-/// must have smaller numbers than the operation that waits, so that no cycle can be written.
+/// This adds to the order within a stream. A graph with more predecessors (GOAL, Chakra) joins them through
+/// [`OpKind::Compute`] operations of zero duration, four at a time. Predecessors must have smaller numbers, so cycles
+/// are impossible.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct After([u32; After::MOST]);
 
 impl After {
-    /// The most operations that one can wait for.
+    /// Maximum number of predecessors.
     pub const MOST: usize = 4;
-    /// Nothing but the order of the stream.
+    /// No predecessors besides the order of the stream.
     pub const NONE: After = After([u32::MAX; After::MOST]);
 
-    /// Exactly these; more than [`After::MOST`] do not compile. For a list whose length is known
-    /// only at run time see [`After::from_slice`].
+    /// Exactly these; more than [`After::MOST`] do not compile. For a list of variable length see
+    /// [`After::from_slice`].
     pub const fn ops<const N: usize>(ops: &[OpId; N]) -> After {
         const { assert!(N <= After::MOST, "an operation waits for four others at most") }
         let mut after = After::NONE;
@@ -41,7 +41,7 @@ impl After {
         after
     }
 
-    /// Exactly these, or `None` where there are more than [`After::MOST`].
+    /// Exactly these, or `None` for more than [`After::MOST`].
     pub fn from_slice(ops: &[OpId]) -> Option<After> {
         let mut after = After::NONE;
         if ops.len() > After::MOST {
@@ -53,12 +53,12 @@ impl After {
         Some(after)
     }
 
-    /// Whether only the order of the stream counts.
+    /// Whether there are no predecessors besides the order of the stream.
     pub const fn is_none(&self) -> bool {
         self.0[0] == u32::MAX
     }
 
-    /// The operations, in the order they were given.
+    /// The operations, in the given order.
     pub fn iter(&self) -> impl Iterator<Item = OpId> + use<> {
         self.0.into_iter().take_while(|&op| op != u32::MAX).map(OpId)
     }
@@ -75,25 +75,25 @@ impl std::fmt::Debug for After {
 pub struct Op {
     /// Its number in the rank's program.
     pub id: OpId,
-    /// Operations of one stream run one after the other, in program order; those of different
-    /// streams overlap. A sequential program has stream 0 only.
+    /// Operations of one stream run one after the other, in program order; those of different streams overlap. A
+    /// sequential program has only stream 0.
     ///
-    /// From [`Op::PROCESSORS`] on, operations of one stream run one at a time, in whatever order they may begin; in
-    /// [`Op::UNORDERED`] they run beside each other.
+    /// From [`Op::PROCESSORS`] on, operations of one stream run one at a time, in any order; in [`Op::UNORDERED`] they
+    /// run concurrently.
     pub stream: u16,
-    /// What else must have completed first.
+    /// Further predecessors.
     pub after: After,
-    /// What is asked for.
+    /// The requested operation.
     pub kind: OpKind,
 }
 
 impl Op {
-    /// The first stream in which operations have no order: one of them at a time. A graph (GOAL) has one for each processor
-    /// of a rank, of which there are 256 at most.
+    /// The first stream that runs its operations one at a time, in any order. A graph (GOAL) has one for each of up to
+    /// 256 processors of a rank.
     pub const PROCESSORS: u16 = 256;
-    /// The stream of operations that wait for those which they come [after](Op::after) and for nothing else.
+    /// The stream of operations that wait only for their [predecessors](Op::after).
     pub const UNORDERED: u16 = 512;
-    /// How many streams there are.
+    /// Number of streams.
     pub const STREAMS: u16 = 513;
 }
 
@@ -106,61 +106,61 @@ impl Comm {
     pub const WORLD: Comm = Comm(0);
 }
 
-/// A list of sizes that differ from rank to rank, as the v-variants of collectives take them.
+/// A list of sizes that differ between ranks, for the v-variants of collectives.
 ///
-/// It is a name only: the sizes are asked of the [program](crate::Program::bytes), one at a time, so that an
-/// operation stays small however many ranks there are.
+/// It is only a name: the sizes are queried from the [program](crate::Program::bytes), one at a time, so an operation
+/// stays small for any number of ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Counts(pub u32);
 
 /// A handle of a non-blocking operation, chosen by the program and private to the rank.
 ///
-/// A number may be used again once it has been waited for, that of a persistent request once it is freed.
+/// A number may be reused after its wait, for a persistent request after it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Request(pub u32);
 
 impl Request {
-    /// Nobody will wait for the operation (`MPI_Request_free`); any number of them may be under way.
+    /// A detached operation without a wait (`MPI_Request_free`); any number of them may be in flight.
     pub const DETACHED: Request = Request(u32::MAX);
 }
 
-/// The peer of nobody (`MPI_PROC_NULL`): a send to it and a receive or probe from it are complete at once,
-/// without a message and at no cost, on any communicator.
+/// The null peer (`MPI_PROC_NULL`): a send to it, and a receive or probe from it, complete at once, without a message
+/// or cost, on any communicator.
 pub const PROC_NULL: u32 = u32::MAX;
 
-/// Whose message a receive takes.
+/// The source of a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Source {
-    /// That of this rank.
+    /// This rank.
     Rank(u32),
-    /// Anybody's (`MPI_ANY_SOURCE`).
+    /// Any rank (`MPI_ANY_SOURCE`).
     Any,
 }
 
-/// Which message of that source a receive takes.
+/// The tag of a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Tag {
-    /// One with this tag.
+    /// A message with this tag.
     Is(u32),
-    /// One with any tag (`MPI_ANY_TAG`).
+    /// A message with any tag (`MPI_ANY_TAG`).
     Any,
 }
 
-/// A call that concerns the name and the attributes of a file, not its data.
+/// A call about the name and the attributes of a file, not its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum FileCall {
-    /// `open` of a file that is there.
+    /// `open` of an existing file.
     Open,
     /// `open` with `O_CREAT`: creates the file.
     Create,
     /// `stat`: looks up its attributes.
     Stat,
-    /// `close`; waits for what the rank has written and is not acknowledged.
+    /// `close`; waits for unacknowledged writes of the rank.
     Close,
     /// `unlink`: removes it.
     Unlink,
-    /// `fsync`, `MPI_File_sync`: waits for what the rank has written and is not acknowledged, then until the servers have committed
-    /// all that they have acknowledged of the file.
+    /// `fsync`, `MPI_File_sync`: waits for unacknowledged writes of the rank, then until the servers have committed all
+    /// acknowledged data of the file.
     Sync,
     /// `mkdir`.
     Mkdir,
@@ -169,7 +169,7 @@ pub enum FileCall {
 }
 
 impl FileCall {
-    /// All of them, each at the place of its number.
+    /// All calls, by number.
     pub const ALL: [FileCall; 8] = [
         FileCall::Open,
         FileCall::Create,
@@ -196,13 +196,13 @@ impl FileCall {
     }
 }
 
-/// What an operation does. Ends when: a blocking one when MPI or the file system would return, a
-/// non-blocking one at once.
+/// The kind of an operation. A blocking operation ends when MPI or the file system would return, a non-blocking one at
+/// once.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum OpKind {
     /// Occupies the stream, without traffic.
     Compute {
-        /// For how long; may be zero.
+        /// Duration; may be zero.
         duration: Time,
     },
     /// `MPI_Send`.
@@ -237,7 +237,7 @@ pub enum OpKind {
         bytes: u64,
         /// The communicator.
         comm: Comm,
-        /// What to wait for.
+        /// The request to wait for.
         request: Request,
     },
     /// `MPI_Irecv`.
@@ -250,10 +250,10 @@ pub enum OpKind {
         bytes: u64,
         /// The communicator.
         comm: Comm,
-        /// What to wait for.
+        /// The request to wait for.
         request: Request,
     },
-    /// `MPI_Ssend`: always by rendezvous, so that it ends no sooner than its receive has begun.
+    /// `MPI_Ssend`: always uses rendezvous, so it ends no earlier than the start of its receive.
     Ssend {
         /// Destination, a rank of `comm`.
         to: u32,
@@ -264,7 +264,7 @@ pub enum OpKind {
         /// The communicator.
         comm: Comm,
     },
-    /// `MPI_Issend`: as [`Ssend`](OpKind::Ssend), to be waited for.
+    /// `MPI_Issend`: like [`Ssend`](OpKind::Ssend), with a request.
     Issend {
         /// Destination, a rank of `comm`.
         to: u32,
@@ -274,18 +274,18 @@ pub enum OpKind {
         bytes: u64,
         /// The communicator.
         comm: Comm,
-        /// What to wait for.
+        /// The request to wait for.
         request: Request,
     },
     /// `MPI_Sendrecv`: a send and a receive at once.
     Sendrecv {
         /// Destination, a rank of `comm`.
         to: u32,
-        /// Tag of the message that is sent.
+        /// Tag of the sent message.
         send_tag: u32,
         /// Its payload in bytes; may be zero.
         send_bytes: u64,
-        /// Whose message is received.
+        /// Source of the receive.
         from: Source,
         /// Which of them.
         recv_tag: Tag,
@@ -294,7 +294,7 @@ pub enum OpKind {
         /// The communicator.
         comm: Comm,
     },
-    /// `MPI_Probe`: waits until there is a message that a receive would take, and leaves it there.
+    /// `MPI_Probe`: waits for a message that a receive would match, and leaves it unreceived.
     Probe {
         /// Whose message.
         from: Source,
@@ -303,8 +303,8 @@ pub enum OpKind {
         /// The communicator.
         comm: Comm,
     },
-    /// `MPI_Iprobe`. A program cannot branch on the answer, so all that it does is to be a call: it takes
-    /// the time of one, and lets the MPI library make progress.
+    /// `MPI_Iprobe`. A program cannot branch on the answer, so it is only a call: it takes time, and lets the MPI
+    /// library make progress.
     Iprobe {
         /// Whose message.
         from: Source,
@@ -313,7 +313,7 @@ pub enum OpKind {
         /// The communicator.
         comm: Comm,
     },
-    /// `MPI_Send_init`: makes a persistent request, which is inactive.
+    /// `MPI_Send_init`: creates an inactive persistent request.
     SendInit {
         /// Destination, a rank of `comm`.
         to: u32,
@@ -323,10 +323,10 @@ pub enum OpKind {
         bytes: u64,
         /// The communicator.
         comm: Comm,
-        /// What to start, wait for and free.
+        /// The request to start, wait for and free.
         request: Request,
     },
-    /// `MPI_Recv_init`: makes a persistent request, which is inactive.
+    /// `MPI_Recv_init`: creates an inactive persistent request.
     RecvInit {
         /// Whose messages.
         from: Source,
@@ -336,10 +336,10 @@ pub enum OpKind {
         bytes: u64,
         /// The communicator.
         comm: Comm,
-        /// What to start, wait for and free.
+        /// The request to start, wait for and free.
         request: Request,
     },
-    /// `MPI_Start`: begins the transfer of a persistent request. A wait makes it inactive again.
+    /// `MPI_Start`: begins the transfer of a persistent request. A wait deactivates it again.
     Start {
         /// The request.
         request: Request,
@@ -351,96 +351,95 @@ pub enum OpKind {
         /// How many.
         count: u32,
     },
-    /// `MPI_Request_free`: the request is forgotten; a transfer under way goes on. Not for collectives.
+    /// `MPI_Request_free`: the request is released; a transfer in flight continues. Not for collectives.
     RequestFree {
         /// The request.
         request: Request,
     },
-    /// `MPI_Wait`, for messages, non-blocking collectives and file transfers alike.
+    /// `MPI_Wait`, for messages, non-blocking collectives and file transfers.
     Wait {
-        /// What to wait for.
+        /// The request to wait for.
         request: Request,
     },
     /// `MPI_Waitall` on the requests `first .. first + count`.
     WaitAll {
         /// The lowest number.
         first: Request,
-        /// How many; none is allowed and takes no time.
+        /// Number of requests; zero is allowed and takes no time.
         count: u32,
     },
-    /// `MPI_Waitany` on the requests `first .. first + count`: ends when one of them is complete, and takes
-    /// the complete one with the lowest number. Ends at once if none of them is open.
+    /// `MPI_Waitany` on the requests `first .. first + count`: ends when one is complete, and takes the complete
+    /// request with the lowest number. Ends at once if none is open.
     WaitAny {
         /// The lowest number.
         first: Request,
         /// How many.
         count: u32,
     },
-    /// `MPI_Waitsome` on the requests `first .. first + count`: as `WaitAny`, but takes all that are
-    /// complete then.
+    /// `MPI_Waitsome` on the requests `first .. first + count`: like `WaitAny`, but takes all complete requests.
     WaitSome {
         /// The lowest number.
         first: Request,
         /// How many.
         count: u32,
     },
-    /// `MPI_Test`: takes the request if it is complete, without waiting. A program is a function of its
-    /// cursor and cannot branch on the answer, here and in the other tests.
+    /// `MPI_Test`: takes the request if it is complete, without waiting. A program is a function of its cursor and
+    /// cannot branch on the answer; this holds for all tests.
     Test {
         /// The request.
         request: Request,
     },
-    /// `MPI_Testany` on the requests `first .. first + count`: takes the complete one with the lowest number.
+    /// `MPI_Testany` on the requests `first .. first + count`: takes the complete request with the lowest number.
     TestAny {
         /// The lowest number.
         first: Request,
         /// How many.
         count: u32,
     },
-    /// `MPI_Testall` on the requests `first .. first + count`: takes all if all that are open are complete.
+    /// `MPI_Testall` on the requests `first .. first + count`: takes all if all open ones are complete.
     TestAll {
         /// The lowest number.
         first: Request,
         /// How many.
         count: u32,
     },
-    /// `MPI_Testsome` on the requests `first .. first + count`: takes those that are complete.
+    /// `MPI_Testsome` on the requests `first .. first + count`: takes the complete ones.
     TestSome {
         /// The lowest number.
         first: Request,
         /// How many.
         count: u32,
     },
-    /// A blocking collective; every rank of its communicator calls the same ones in the same order.
+    /// A blocking collective; all ranks of its communicator call the same collectives in the same order.
     Collective(Collective),
-    /// A non-blocking collective (`MPI_Ibarrier`, `MPI_Iallreduce`, ...). Blocking and non-blocking calls
-    /// of a communicator count as one order; several can be under way at once.
+    /// A non-blocking collective (`MPI_Ibarrier`, `MPI_Iallreduce`, ...). Blocking and non-blocking calls of a
+    /// communicator share one order; several can be in flight.
     Icollective {
         /// The call.
         collective: Collective,
-        /// What to wait for.
+        /// The request to wait for.
         request: Request,
     },
-    /// `MPI_Comm_dup`. Who is in the new communicator is answered by
-    /// [`Program::group`](crate::Program::group); the call costs its messages.
+    /// `MPI_Comm_dup`. [`Program::group`](crate::Program::group) returns the members of the new communicator; the call
+    /// costs its messages.
     CommDup {
-        /// All its ranks call.
+        /// The communicator whose ranks all call.
         comm: Comm,
-        /// The number of the new one.
+        /// The number of the new communicator.
         new: Comm,
     },
-    /// `MPI_Comm_split`. A rank that is in none of the new ones calls it all the same.
+    /// `MPI_Comm_split`. A rank outside all new communicators calls it, too.
     CommSplit {
-        /// All its ranks call.
+        /// The communicator whose ranks all call.
         comm: Comm,
-        /// The number of the new one, which disjoint ones may share.
+        /// The number of the new communicator; disjoint ones may share it.
         new: Comm,
     },
     /// `MPI_Comm_create`.
     CommCreate {
-        /// All its ranks call.
+        /// The communicator whose ranks all call.
         comm: Comm,
-        /// The number of the new one.
+        /// The number of the new communicator.
         new: Comm,
     },
     /// `MPI_Comm_free`; sends no message.
@@ -458,68 +457,68 @@ pub enum OpKind {
         /// The file.
         file: u64,
     },
-    /// Any other call for a file or directory of the job's tree, which metadata servers answer; also opening and closing a
-    /// file that is not in the job's directory itself.
+    /// Any other call for a file or directory of the job's tree, served by metadata servers; also opening and closing a
+    /// file outside the job's root directory.
     Metadata {
         /// What for.
         call: FileCall,
-        /// The directory, by its number; 0 is that of the job.
+        /// The number of the directory; 0 is the job's root directory.
         directory: u32,
-        /// The file in it, unique in the job; of a call for a directory, that directory.
+        /// The file in it, unique in the job; for a call on a directory, that directory.
         file: u64,
     },
     /// Reads and waits for the data.
     Read {
         /// The file.
         file: u64,
-        /// Where, in bytes from its start.
+        /// Offset in bytes from its start.
         offset: u64,
-        /// How much, in bytes.
+        /// Size in bytes.
         bytes: u64,
     },
-    /// Writes and waits until the storage has acknowledged.
+    /// Writes and waits for the acknowledgment of the storage.
     Write {
         /// The file.
         file: u64,
-        /// Where, in bytes from its start.
+        /// Offset in bytes from its start.
         offset: u64,
-        /// How much, in bytes.
+        /// Size in bytes.
         bytes: u64,
     },
     /// Starts a read (`MPI_File_iread_at`).
     Iread {
         /// The file.
         file: u64,
-        /// Where, in bytes from its start.
+        /// Offset in bytes from its start.
         offset: u64,
-        /// How much, in bytes.
+        /// Size in bytes.
         bytes: u64,
-        /// What to wait for.
+        /// The request to wait for.
         request: Request,
     },
     /// Starts a write (`MPI_File_iwrite_at`).
     Iwrite {
         /// The file.
         file: u64,
-        /// Where, in bytes from its start.
+        /// Offset in bytes from its start.
         offset: u64,
-        /// How much, in bytes.
+        /// Size in bytes.
         bytes: u64,
-        /// What to wait for.
+        /// The request to wait for.
         request: Request,
     },
-    /// All that a rank does, where it has been found out what that is and until when: of a program under the
-    /// [LogGOPS model](crate::LogGops). Sends no message.
+    /// The whole activity of a rank with known end: for a program under the [LogGOPS model](crate::LogGops). Sends no
+    /// message.
     Elapsed(RankTimes),
-    /// Records the time at which the rank came here; takes none.
+    /// Records the time at which the rank reaches it; takes none.
     Mark {
-        /// Number of the iteration that has just ended, from 0.
+        /// Number of the completed iteration, from 0.
         iteration: u32,
     },
-    /// Records a value and the time at which the rank came here; takes none. A report with several values brings
-    /// them one after the other.
+    /// Records a value and the time at which the rank reaches it; takes none. A report with several values records them
+    /// one after the other.
     Report {
-        /// Number of the report in the program; `u32::MAX` says that what has been logged so far is complete.
+        /// Number of the report in the program; `u32::MAX` completes the values logged so far.
         report: u32,
         /// Number of the value in the report.
         index: u32,

@@ -1,9 +1,9 @@
-//! A random permutation of `0 .. count` that is computed place by place: nothing is stored, whatever the count.
+//! A random permutation of `0 .. count`, computed element by element without storage.
 //!
-//! A Feistel network of four rounds over the smallest even number of bits that holds `count` is a bijection (Luby and Rackoff,
-//! SIAM J. Computing 17(2), 1988); a value beyond `count` is sent through again until it is below it, which stays a
-//! bijection (*cycle walking*: Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). At most 3 of 4
-//! values are beyond, so that four rounds on average are enough.
+//! A Feistel network of four rounds over the smallest even number of bits that holds `count` is a bijection (Luby and
+//! Rackoff, SIAM J. Computing 17(2), 1988). A value of `count` or more is mapped again until it is smaller, which keeps
+//! the bijection (*cycle walking*: Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). At most 3
+//! of 4 values are too large, so four passes suffice on average.
 
 use odonata_units::SplitMix64;
 
@@ -18,7 +18,7 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation of `0 .. count` that follows from `seed` and `names`.
+    /// The permutation of `0 .. count` for `seed` and `names`.
     pub(crate) fn new(count: u64, seed: u64, names: impl IntoIterator<Item = u64>) -> Self {
         let mut draws = SplitMix64::named(seed, names);
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
@@ -29,7 +29,7 @@ impl Permutation {
         }
     }
 
-    /// What stands at `place`; a place that there is not stays itself.
+    /// The value at `place`; a place outside the range maps to itself.
     pub(crate) fn at(&self, place: u64) -> u64 {
         if place >= self.count {
             return place;
@@ -66,7 +66,7 @@ mod tests {
         }
     }
 
-    /// The largest count has no place that wraps around or never comes back.
+    /// The largest count works without wrap-around or endless walks.
     #[test]
     fn counts_up_to_all_of_64_bits_work() {
         for count in [u64::MAX, 1 << 63, (1 << 62) + 1] {
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(Permutation::new(0, 1, []).at(5), 5);
     }
 
-    /// Of random permutations of n, one value on average stays in its place (with variance 1), and seeds differ.
+    /// Random permutations of n have one fixed point on average (with variance 1), and seeds differ.
     #[test]
     fn places_are_random() {
         let fixed: u64 = (0..400)

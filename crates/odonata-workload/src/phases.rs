@@ -1,4 +1,4 @@
-//! Programs one after the other, and again: phases of a job.
+//! Programs in sequence, repeatedly: phases of a job.
 
 use std::sync::Arc;
 
@@ -7,73 +7,73 @@ use odonata_units::Time;
 use crate::program::{ReportText, Seen, operations};
 use crate::{After, Algorithm, Collective, Comm, Counts, Cursor, Group, LogGops, Op, OpId, OpKind, Program};
 
-/// Programs that the same ranks run one after the other, the whole of it several times.
+/// Programs that the same ranks run in sequence, the whole sequence several times.
 ///
-/// Every rank goes on to the next phase when its own part of a phase is complete; nobody waits for
-/// anybody unless the programs do. What must not clash between phases is renumbered:
+/// A rank proceeds to the next phase when its own part of a phase is complete; only the programs synchronize ranks.
+/// Names that would clash between phases are renumbered:
 ///
-/// | what | in the phases |
+/// | name | in the phases |
 /// |---|---|
-/// | operations | numbered through, `After` along with them |
-/// | marks | numbered through, in the order in which they come |
-/// | files | each phase has its own: its place in the list stands in the upper 8 bits; or those of [another](Phases::with_files). A repetition uses the same files again |
-/// | memory | each phase begins with its own at 0, but for what is [kept](Program::kept) |
-/// | communicators, size lists | each phase has its own, except for [`Comm::WORLD`] |
-/// | collectives with an algorithm of the program's own | on a communicator of the phase that has all ranks, where they were on [`Comm::WORLD`] |
-/// | requests | used again: a program has waited for all of its own when it ends |
-/// | tags | used again: messages of one sender match in the order of sending |
+/// | operations | numbered consecutively, including `After` |
+/// | marks | numbered consecutively, in order of occurrence |
+/// | files | separate per phase, with the phase in the upper 8 bits; or the files of [another phase](Phases::with_files). A repetition reuses the files |
+/// | memory | each phase begins with zeros, except for [kept](Program::kept) words |
+/// | communicators, size lists | separate per phase, except for [`Comm::WORLD`] |
+/// | collectives with an algorithm chosen by the program | on a communicator of the phase with all ranks, instead of [`Comm::WORLD`] |
+/// | requests | reused: a program has waited for all its requests when it ends |
+/// | tags | reused: messages of one sender match in order of sending |
 ///
-/// A wildcard receive at the end of a phase may therefore take a message of the next one, as in MPI. Streams
-/// run through: with several of them, the next phase begins on each when that stream is free.
-/// Phases of phases are not possible; write one list.
+/// A wildcard receive at the end of a phase may therefore match a message of the next one, as in MPI. Streams are
+/// independent: on each stream, the next phase begins when that stream is free. Nested phases are not supported; write
+/// one list.
 #[derive(Debug)]
 pub struct Phases {
     phases: Vec<Arc<dyn Program>>,
     repeat: u32,
-    /// The phase whose files each has.
+    /// The phase whose files each phase uses.
     files: Vec<u32>,
-    /// Words that phases share.
+    /// Memory words shared by the phases.
     kept: usize,
 }
 
-/// How far a rank is in a program of [`Phases`]; all zero in others.
+/// The progress of a rank in [`Phases`]; zero in other programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PhaseCursor {
-    /// Phases that are complete, over all repetitions.
+    /// Completed phases, over all repetitions.
     pub done: u32,
-    /// Number of the first operation of the phase under way.
+    /// Number of the first operation of the current phase.
     pub first_op: u32,
     /// Marks so far.
     pub marks: u32,
 }
 
-/// Bits of a file's number that are the program's own.
+/// Bits of a file number available to the program.
 pub const FILE_BITS: u32 = 56;
-/// Bits of a communicator's number that are the program's own; two numbers of 32 bits follow from it.
+/// Bits of a communicator number available to the program; two 32-bit numbers derive from it.
 const COMM_BITS: u32 = 23;
-/// The number, among a phase's own, of the communicator of all ranks on which its program names the algorithms.
+/// The phase-local communicator of all ranks on which its program chooses the algorithms.
 const OWN_WORLD: u32 = (1 << COMM_BITS) - 1;
-/// Bits of the number of a size list that are the program's own.
+/// Bits of a size list's number available to the program.
 const COUNTS_BITS: u32 = 24;
 
-/// The most operations of a rank: that of the ranks that are looked at. A corner of a box in a mesh has
-/// 7 neighbors where the inside has 26, so others may have up to four times as many.
+/// Maximum number of operations of the sampled ranks. A corner of a mesh of boxes has 7 neighbors and the inside 26, so
+/// other ranks may have up to four times as many.
 const MOST_OPERATIONS: u64 = 1 << 30;
 
 impl Phases {
-    /// The phase and the number in it of report `report`; those of a program by itself are of phase 0.
+    /// The phase of report `report`, and its number there; a single program is phase 0.
     pub const fn split_report(report: u32) -> (u32, u32) {
         (report >> REPORT_BITS, report & ((1 << REPORT_BITS) - 1))
     }
 
-    /// The most phases in a list.
+    /// Maximum number of phases in a list.
     pub const MOST: usize = 128;
 
-    /// `phases`, one after the other, `repeat` times.
+    /// `phases` in sequence, `repeat` times.
     ///
     /// # Errors
-    /// There are none or more than [`Phases::MOST`], no repetition, programs of different numbers of ranks,
-    /// or more operations than can be numbered.
+    /// There are none or more than [`Phases::MOST`], no repetition, programs with different numbers of ranks, or too
+    /// many operations.
     pub fn new(phases: Vec<Arc<dyn Program>>, repeat: u32) -> Result<Self, String> {
         if phases.is_empty() || phases.len() > Phases::MOST {
             return Err(format!("{} phases: expected 1 to {}", phases.len(), Phases::MOST));
@@ -88,7 +88,7 @@ impl Phases {
         let most = MOST_OPERATIONS / u64::from(repeat);
         for rank in [0, ranks / 2, ranks.saturating_sub(1)] {
             let mut total = 0;
-            // How long a program with memory is, only its run can tell.
+            // The length of a program with memory is known only from its run.
             for phase in phases.iter().filter(|phase| phase.memory() == 0) {
                 total += operations(phase.as_ref(), rank).take(most as usize + 1).count() as u64;
                 if total > most {
@@ -110,7 +110,7 @@ impl Phases {
             .map(|phase| phase.kept())
             .find(|&own| own != 0 && own != kept)
         {
-            return Err(format!("phases that share {kept} and {other} words of memory"));
+            return Err(format!("phases with {kept} and {other} words of shared memory"));
         }
         Ok(Phases {
             files: (0..phases.len() as u32).collect(),
@@ -120,7 +120,7 @@ impl Phases {
         })
     }
 
-    /// The same with the files of phase `files[i]` for phase `i`.
+    /// Makes phase `i` use the files of phase `files[i]`.
     #[must_use]
     pub fn with_files(mut self, files: Vec<u32>) -> Phases {
         debug_assert_eq!(files.len(), self.phases.len());
@@ -128,13 +128,13 @@ impl Phases {
         self
     }
 
-    /// Where the words of phase `phase` begin among those of all.
+    /// First memory word of phase `phase`.
     fn first_word(&self, phase: usize) -> usize {
         self.kept - self.phases[phase].kept()
     }
 }
 
-/// The file that an operation is on.
+/// The file of an operation.
 fn file_of(kind: &OpKind) -> Option<u64> {
     match *kind {
         OpKind::Open { file }
@@ -148,7 +148,7 @@ fn file_of(kind: &OpKind) -> Option<u64> {
     }
 }
 
-/// Whether `program` names the algorithm of this collective of all ranks.
+/// Whether `program` chooses the algorithm of this collective of all ranks.
 fn own_algorithm(program: &dyn Program, kind: &OpKind) -> bool {
     match kind {
         OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => {
@@ -158,7 +158,7 @@ fn own_algorithm(program: &dyn Program, kind: &OpKind) -> bool {
     }
 }
 
-/// `op` of phase number `phase`, which has the files of phase `files`, with the names that are unique over all phases.
+/// Renames `op` of phase number `phase`, which uses the files of phase `files`: names become unique over all phases.
 fn rename(op: &mut Op, (phase, files): (u32, u32), cursor: &PhaseCursor, own_algorithm: bool) {
     op.id.0 += cursor.first_op;
     if cursor.first_op > 0 && !op.after.is_none() {
@@ -234,7 +234,7 @@ fn comm_of(phase: u32, comm: Comm) -> Comm {
     }
 }
 
-/// Bits of the number of a report that are the program's own.
+/// Bits of a report's number available to the program.
 const REPORT_BITS: u32 = 24;
 
 /// The number of report `report` of phase `phase` among those of all phases.
@@ -246,11 +246,11 @@ fn report_of(phase: u32, report: u32) -> u32 {
 }
 
 impl Phases {
-    /// The next operation; or, where there is none, why the phase under way cannot go on, if that is so.
+    /// The next operation; or, without one, the failure of the current phase, if it failed.
     fn step(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Result<Op, Option<String>> {
         let count = self.phases.len() as u32;
         let mut at = *cursor;
-        // A whole round without an operation for this rank is the end: the next one would be the same.
+        // A whole round without an operation for this rank is the end: further rounds would be equal.
         for _ in 0..=count {
             if at.phase.done >= count * self.repeat {
                 return Err(None);
@@ -274,7 +274,8 @@ impl Phases {
             if let Some(mut op) = found {
                 if let Some(file) = file_of(&op.kind).filter(|file| count > 1 && file >> FILE_BITS > 0) {
                     let why = format!(
-                        "operation {} of phase {phase} is on file {file}: the files of phases have numbers below 2^{FILE_BITS}",
+                        "operation {} of phase {phase} is on file {file}: files of phases have numbers below \
+                         2^{FILE_BITS}",
                         op.id.0
                     );
                     if self.memory() > 0 {
@@ -302,7 +303,7 @@ impl Phases {
             at.phase.done += 1;
             at.phase.first_op = at.op;
             if self.memory() > 0 {
-                // The memory of the next phase is there now.
+                // The memory of the next phase is valid now.
                 *cursor = at;
             }
         }
@@ -315,7 +316,7 @@ impl Program for Phases {
         self.phases.iter().map(|phase| phase.look_ahead()).max().unwrap_or(1)
     }
 
-    /// If one of them is run as a whole: each rank begins with a phase when it has ended the one before.
+    /// If a phase runs as a whole, each rank begins a phase when it has ended the previous one.
     fn under_loggops(&self, params: &LogGops) -> Option<Arc<dyn Program>> {
         let modelled: Vec<_> = self.phases.iter().map(|phase| phase.under_loggops(params)).collect();
         modelled.iter().any(Option::is_some).then(|| {
@@ -401,7 +402,7 @@ impl Program for Phases {
     }
 
     fn failure(&self, rank: u32, memory: &[u64], now: Time) -> Option<String> {
-        // One of them is in the middle of what it could not do.
+        // A phase failed midway.
         let of = |(number, phase): (usize, &Arc<dyn Program>)| {
             let own = memory.get(self.first_word(number)..).unwrap_or_default();
             phase.failure(rank, own, now)

@@ -1,9 +1,9 @@
-//! A short memory for what is read in parts.
+//! A cache for data read in parts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The parts of something that were asked for last, two of them: a rank goes on from one part to the next, and a
-/// rollback or a look ahead asks for the neighboring one.
+/// The two most recent parts: a rank moves from one part to the next, and a rollback or look-ahead needs the
+/// neighboring one.
 #[derive(Debug)]
 pub struct Recent<T>(Mutex<[Part<T>; 2]>);
 
@@ -17,7 +17,7 @@ impl<T> Default for Recent<T> {
 }
 
 impl<T> Recent<T> {
-    /// Part `index`; `make` makes it if it is neither of the two.
+    /// Part `index`, from the cache or created by `make`.
     ///
     /// # Errors
     /// Those of `make`.
@@ -27,7 +27,7 @@ impl<T> Recent<T> {
             .iter()
             .position(|part| part.as_ref().is_some_and(|&(number, _)| number == index));
         if let Some(at) = at {
-            // The first is the one that was asked for last.
+            // The most recent part comes first.
             recent.rotate_left(at);
             if let Some((_, part)) = &recent[0] {
                 return Ok(part.clone());

@@ -1,31 +1,31 @@
-//! Opening files that somebody else has made.
+//! Opening files from untrusted paths.
 //!
-//! What is read here has an end: a regular file. A named pipe nobody writes to, or a terminal, would block a run before
-//! it has begun, where no signal is heard, and a device such as `/dev/zero` never ends.
+//! Only regular files are read, because they end. A named pipe without a writer, or a terminal, would block before
+//! signals are handled, and a device such as `/dev/zero` never ends.
 
 use std::fs::{File, FileType, Metadata};
 use std::io;
 use std::path::Path;
 
-/// Opens the regular file at `path`, for reading; symbolic links are followed.
+/// Opens the regular file at `path` for reading; symbolic links are followed.
 ///
 /// # Errors
-/// There is none, it cannot be read, or something else is there: the text says what.
+/// It does not exist, cannot be read, or is not a regular file: the text names its kind.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    // Before it is opened: that would wait for whoever writes to a pipe.
+    // Checked before opening, which would wait for the writer of a pipe.
     regular(&std::fs::metadata(path)?)?;
     let file = File::open(path)?;
     regular(&file.metadata()?)?;
     Ok(file)
 }
 
-/// The regular file at `path`, whole.
+/// The contents of the regular file at `path`.
 ///
 /// # Errors
-/// As of [`open_regular`]; or it is longer than `longest` bytes.
+/// Those of [`open_regular`]; or it is longer than `longest` bytes.
 pub fn read_regular(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // One byte more than allowed tells too long from just right, whatever the file system says of its length.
+    // One byte beyond the limit detects longer files without trusting the stated length.
     io::Read::read_to_end(&mut io::Read::take(open_regular(path)?, longest + 1), &mut bytes)?;
     if bytes.len() as u64 > longest {
         return Err(io::Error::new(
@@ -46,7 +46,7 @@ fn regular(found: &Metadata) -> io::Result<()> {
     }
 }
 
-/// What is no regular file, in words.
+/// The kind of an irregular file, as text.
 fn name(kind: FileType) -> &'static str {
     #[cfg(unix)]
     {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_regular_file_is_refused_with_what_it_is() {
+    fn files_that_are_not_regular_are_refused_with_their_type() {
         let folder = std::env::temp_dir().join(format!("odonata-regular-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let socket = folder.join("socket");

@@ -1,5 +1,5 @@
-//! Skeletons: the communication and I/O of applications, without their arithmetic; and what is less than an application,
-//! such as one collective again and again.
+//! Skeletons: the communication and I/O of applications without their arithmetic, and simpler patterns such as one
+//! repeated collective.
 //!
 //! | workload | point to point | collectives | I/O |
 //! |---|---|---|---|
@@ -14,22 +14,22 @@
 //! | [`multigrid`] | faces of boxes; edges and corners at the periodic boundary | all-reduces, broadcasts of 8 B | none |
 //! | [`fill_boundary`] | 26 neighbors of boxes | an all-reduce, broadcasts of 8 B | none |
 //! | [`crystal_router`] | the mirror in ever smaller halves | none | none |
-//! | [`collective`] | none | one kind of them, repeated | none |
+//! | [`collective`] | none | one kind, repeated | none |
 //! | [`nccl`] | rings or trees of several channels | none | none |
 //! | [`training`] | activations between pipeline stages | all-reduces, all-to-alls, gradients | samples, checkpoints, optional |
 //! | [`compute`] | none | none | none |
 //! | [`ping_pong`] | two ranks of a pair in turn | none | none |
 //! | [`ior`] | none | barriers | writes and reads of files, N-N or N-1 |
-//! | [`mdtest`] | none | barriers | files and directories made, looked up, removed |
+//! | [`mdtest`] | none | barriers | files and directories created, looked up, removed |
 //!
-//! MILC, Nekbone, checkpoint and CosmoFlow are the case study of MFNetSim (300 ranks each); the `Default` of their parameters
-//! is that study. Their structure follows the skeletons published with it (repositories
-//! `SPEAR-UIC/MFNetSim` and `SPEAR-UIC/Union`); where these differ from the paper's text, a parameter
-//! chooses, and its documentation says which side the default takes. AMG, multigrid, fill-boundary and crystal router are shaped
-//! by what was measured of the traces of the Design Forward programme of the DOE.
+//! MILC, Nekbone, checkpoint and CosmoFlow are the case study of MFNetSim (300 ranks each), with its values as the
+//! `Default` of their parameters. Their structure follows the skeletons published with it (repositories
+//! `SPEAR-UIC/MFNetSim` and `SPEAR-UIC/Union`). If these differ from the paper's text, a parameter chooses, and its
+//! documentation names the default. AMG, multigrid, fill-boundary and crystal router derive from measurements of the
+//! traces of the DOE's Design Forward program.
 //!
-//! A skeleton is a file here and a line in [`for_each_skeleton!`](crate::for_each_skeleton), from which scenarios know it: its parameters
-//! are the keys of its table, and implement [`Parameters`].
+//! A skeleton is a file here and a line in [`for_each_skeleton!`](crate::for_each_skeleton), which scenarios use: its
+//! parameters are the keys of its table, and implement [`Parameters`].
 
 pub mod amg;
 mod boxes;
@@ -83,7 +83,7 @@ pub use two_phase::CollectiveIo;
 
 use crate::{Collective, Comm, FileCall, OpKind, Program};
 
-/// What of its job a skeleton may take defaults from, beside the number of ranks.
+/// Defaults that a skeleton may take from its job, besides the number of ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct OfJob {
     /// Ranks on a node.
@@ -94,12 +94,12 @@ pub struct OfJob {
 
 /// The parameters of a skeleton: the keys of its table in a scenario.
 pub trait Parameters {
-    /// Takes defaults from the job; comes before [`resolve`](Parameters::resolve).
+    /// Takes defaults from the job; called before [`resolve`](Parameters::resolve).
     fn of_job(&mut self, job: OfJob) {
         let _ = job;
     }
 
-    /// Fills in what was left out and checks the ranges, for `ranks` ranks, at key `at`.
+    /// Fills in defaults and checks the ranges, for `ranks` ranks, at key `at`.
     ///
     /// # Errors
     /// A key is missing or out of its range.
@@ -108,13 +108,13 @@ pub trait Parameters {
         Ok(())
     }
 
-    /// What `ranks` ranks do.
+    /// The program of `ranks` ranks.
     ///
     /// # Errors
-    /// The parameters do not fit the number of ranks; the text says which and how.
+    /// The parameters do not fit the number of ranks.
     fn program(&self, ranks: u32) -> Result<Box<dyn Program>, String>;
 
-    /// Leaves out the extents of its grid; whether there were any.
+    /// Removes the extents of its grid; returns whether there were any.
     fn take_dims(&mut self) -> bool {
         false
     }
@@ -125,8 +125,8 @@ pub trait Parameters {
     }
 }
 
-/// Hands the list of all skeletons to the macro `$with`: for each its documentation, its variant, its name in a scenario and
-/// the type of its parameters.
+/// Passes the list of all skeletons to the macro `$with`: for each its documentation, its variant, its name in a
+/// scenario and the type of its parameters.
 #[macro_export]
 macro_rules! for_each_skeleton {
     ($with:ident) => {
@@ -149,43 +149,44 @@ macro_rules! for_each_skeleton {
             FillBoundary "fill-boundary" FillBoundaryParams;
             /// Crystal router: many-to-many messages by recursive halving.
             CrystalRouter "crystal-router" CrystalRouterParams;
-            /// Barriers, one after the other.
+            /// Repeated barriers.
             Barrier "barrier" BarrierParams;
-            /// Broadcasts, one after the other.
+            /// Repeated broadcasts.
             Broadcast "broadcast" BroadcastParams;
-            /// Reductions to one rank, one after the other.
+            /// Repeated reductions to one rank.
             Reduce "reduce" ReduceParams;
-            /// All-reduces, one after the other.
+            /// Repeated all-reduces.
             Allreduce "allreduce" AllreduceParams;
-            /// Gathers, one after the other.
+            /// Repeated gathers.
             Gather "gather" GatherParams;
-            /// Scatters, one after the other.
+            /// Repeated scatters.
             Scatter "scatter" ScatterParams;
-            /// All-gathers, one after the other.
+            /// Repeated all-gathers.
             Allgather "allgather" AllgatherParams;
-            /// Reduce-scatters of equal blocks, one after the other.
+            /// Repeated reduce-scatters of equal blocks.
             ReduceScatter "reduce-scatter" ReduceScatterParams;
-            /// Inclusive scans, one after the other.
+            /// Repeated inclusive scans.
             Scan "scan" ScanParams;
-            /// Exclusive scans, one after the other.
+            /// Repeated exclusive scans.
             Exscan "exscan" ExscanParams;
-            /// All-to-alls, one after the other; "all-to-all" is traffic that waits for nothing.
+            /// Repeated all-to-alls; "all-to-all" is open-loop traffic.
             Alltoall "alltoall" AlltoallParams;
             /// A collective of NCCL: rings or double binary trees on several channels, chunk by chunk.
             Nccl "nccl" NcclParams;
-            /// Training of a transformer: data, tensor, pipeline and expert parallel.
+            /// Training of a transformer with data, tensor, pipeline and expert parallelism.
             Training "training" TrainingParams;
             /// Computation alone.
             Compute "compute" ComputeParams;
             /// Ping-pong between pairs of ranks.
             PingPong "ping-pong" PingPongParams;
-            /// IOR, the benchmark of parallel I/O: its command line, or a table with the names of its parameters.
+            /// IOR, the parallel I/O benchmark: its command line, or a table of its parameters.
             Ior "ior" Ior;
-            /// Checkpoints and restarts of a job that fails at random, up to its solution.
+            /// Checkpoints and restarts of a job with random failures, up to its solution.
             CheckpointRestart "checkpoint-restart" CheckpointRestartParams;
-            /// Training that reads samples ahead: shuffled, with several readers, beside computation and all-reduce.
+            /// Training that prefetches samples: shuffled, with several readers, overlapped with computation and
+            /// all-reduce.
             DataLoader "data-loader" DataLoaderParams;
-            /// mdtest, the benchmark of metadata: its command line, or a table of its parameters.
+            /// mdtest, the metadata benchmark: its command line, or a table of its parameters.
             Mdtest "mdtest" Mdtest;
         }
     };
@@ -214,7 +215,7 @@ macro_rules! skeletons {
                 }
             }
 
-            /// Its parameters, to be filled in.
+            /// Its parameters, for resolving.
             pub fn parameters_mut(&mut self) -> &mut dyn Parameters {
                 match self {
                     $(Skeleton::$variant(params) => params,)*
@@ -225,7 +226,7 @@ macro_rules! skeletons {
 }
 for_each_skeleton!(skeletons);
 
-/// `fsync`: waits until what was written to the file is committed.
+/// `fsync`: waits until the written data of the file is committed.
 fn fsync(file: u64) -> OpKind {
     OpKind::Metadata {
         call: FileCall::Sync,

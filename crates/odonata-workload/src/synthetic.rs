@@ -1,9 +1,8 @@
 //! Synthetic traffic: open-loop sources, which send whether or not the network keeps up.
 //!
-//! A source needs two random draws per message, one for the destination and one for the gap. They
-//! come from the caller, as 64 random bits each, so that they can be part of the state that an
-//! engine rolls back; everything here is a pure function of them, of the rank, and of how many messages
-//! the rank has sent.
+//! A source needs two random draws per message, one for the destination and one for the gap. The caller provides them
+//! as 64 random bits each, so they can be part of rolled-back state; everything here is a pure function of the draws,
+//! of the rank, and of the number of messages it has sent.
 
 mod arrival;
 mod choice;
@@ -32,17 +31,17 @@ pub struct Synthetic {
     pub pattern: Pattern,
     /// Size of a message in bytes.
     pub bytes: u64,
-    /// How the times between the messages of a rank are distributed.
+    /// Distribution of the times between the messages of a rank.
     pub arrival: Arrival,
-    /// Bursts and silences; `None`: the source is never silent.
+    /// Bursts and silences; `None` without bursts.
     pub bursts: Option<Bursts>,
-    /// How many messages each rank sends; `None`: any number.
+    /// Number of messages of each rank; `None` for no limit.
     pub messages: Option<u64>,
-    /// No message starts at or after this time; `None`: at any time.
+    /// No message starts at or after this time; `None` for no limit.
     pub stop: Option<Time>,
-    /// Whether somebody will tell the ranks to stop.
-    pub told: bool,
-    /// Whether ranks send to themselves where the pattern says so, over the network like any other message.
+    /// Whether another job will stop the ranks.
+    pub stopped_by_job: bool,
+    /// Whether ranks send to themselves if the pattern says so, over the network like any other message.
     pub itself: bool,
 }
 
@@ -50,11 +49,11 @@ impl Synthetic {
     /// Checks that the traffic can run on `ranks` ranks, and ends.
     ///
     /// # Errors
-    /// As [`Pattern::check`]; a burst or a silence without duration; or none of `messages`, `stop`, `told`
-    /// is given.
+    /// Those of [`Pattern::check`]; a burst or a silence without duration; or none of `messages`, `stop`, `stopped_by_job` is
+    /// given.
     pub fn check(&self, ranks: u32) -> Result<(), String> {
-        if self.messages.is_none() && self.stop.is_none() && !self.told {
-            return Err("synthetic traffic without end: expected messages, stop, or both".into());
+        if self.messages.is_none() && self.stop.is_none() && !self.stopped_by_job {
+            return Err("endless synthetic traffic: expected messages, stop, or both".into());
         }
         if let Some(Bursts { on, off }) = self.bursts
             && (on == Time::ZERO || off == Time::ZERO)
@@ -68,7 +67,7 @@ impl Synthetic {
         }
     }
 
-    /// Whether `rank` of `ranks` sends at all.
+    /// Whether `rank` of `ranks` sends.
     pub fn sends(&self, rank: u32, ranks: u32) -> bool {
         match self.pattern {
             Pattern::Incast { .. } | Pattern::Matrix(_) => self.pattern.sends(rank, ranks),
@@ -76,7 +75,7 @@ impl Synthetic {
         }
     }
 
-    /// Where `rank` of `ranks` sends its message number `sequence`, counted from 0; `draw` is 64 random bits, used up.
+    /// Destination of message number `sequence`, from 0, of `rank` among `ranks`; `draw` is 64 fresh random bits.
     #[inline]
     pub fn destination(&self, rank: u32, ranks: u32, draw: u64, sequence: u64) -> u32 {
         match self.itself {
@@ -117,7 +116,7 @@ pub(crate) mod tests {
             bursts: None,
             messages: None,
             stop: None,
-            told: false,
+            stopped_by_job: false,
             itself: false,
         };
         assert!(endless.check(4).is_err());
@@ -132,7 +131,7 @@ pub(crate) mod tests {
         );
         assert!(
             Synthetic {
-                told: true,
+                stopped_by_job: true,
                 ..endless.clone()
             }
             .check(4)
@@ -162,7 +161,7 @@ pub(crate) mod tests {
             bursts: None,
             messages: Some(1),
             stop: None,
-            told: false,
+            stopped_by_job: false,
             itself,
         };
         // Uniform: 80,000 draws over 8 ranks, 10,000 each, standard deviation 94.
@@ -179,7 +178,7 @@ pub(crate) mod tests {
         };
         assert_eq!((silent(false), silent(true)), (4, 0));
         assert_eq!(traffic(Pattern::Transpose, true).destination(5, 16, 0, 0), 5);
-        // All in turn, the rank itself last.
+        // All ranks in turn, the rank itself last.
         let all: Vec<u32> = (0..4)
             .map(|k| traffic(Pattern::AllToAll, true).destination(1, 4, 0, k))
             .collect();

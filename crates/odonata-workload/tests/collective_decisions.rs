@@ -1,11 +1,11 @@
-//! Which algorithm a library takes when: every threshold from both sides.
+//! Decision rules of the libraries: every threshold from both sides.
 
 use odonata_workload::collective::{Algorithm as A, Kind, Library, Rules, choose};
 use odonata_workload::{Collective, Comm, Counts};
 
 const COMM: Comm = Comm::WORLD;
 
-/// A list of `n` blocks of `total` bytes together, all in block 1.
+/// A list of `n` blocks with `total` bytes, all in block 1.
 fn with_total(total: u64) -> impl Fn(Counts, u32, u32) -> u64 {
     move |_, from, _| if from == 1 { total } else { 0 }
 }
@@ -369,7 +369,7 @@ fn a_forced_algorithm_is_taken_where_it_can_run() {
     assert_eq!(
         wrong.check(),
         Err(
-            "binomial is no algorithm of all-reduce: take one of recursive-doubling, reduce-scatter-allgather, \
+            "binomial is not an algorithm of all-reduce; expected one of recursive-doubling, reduce-scatter-allgather, \
              reduce-broadcast, ring, segmented-ring"
                 .into()
         )

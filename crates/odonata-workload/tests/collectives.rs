@@ -1,4 +1,4 @@
-//! Collectives: how many messages of how many bytes, in which order, and which algorithm when.
+//! Collectives: numbers and sizes of messages, their order, and the choice of algorithms.
 
 mod common;
 
@@ -35,7 +35,7 @@ fn steps(collective: &Collective, algorithm: Algorithm, rank: u32, ranks: u32) -
         .collect()
 }
 
-/// Messages and bytes of all ranks together.
+/// Messages and bytes of all ranks.
 fn totals_by(collective: &Collective, algorithm: Algorithm, ranks: u32) -> (u64, u64) {
     let sends = (0..ranks)
         .flat_map(|rank| steps(collective, algorithm, rank, ranks))
@@ -43,7 +43,7 @@ fn totals_by(collective: &Collective, algorithm: Algorithm, ranks: u32) -> (u64,
     sends.fold((0, 0), |(messages, bytes), send| (messages + 1, bytes + send.bytes))
 }
 
-/// The same by the default rules.
+/// The same with the default rules.
 fn totals(collective: &Collective, ranks: u32) -> (u64, u64) {
     totals_by(collective, choose(collective, ranks, &Rules::default(), &listed), ranks)
 }
@@ -79,7 +79,7 @@ fn every_send_meets_a_receive_of_the_same_size_in_the_same_order() {
     });
 }
 
-/// Messages and bytes by the table at the head of `collective.rs`; `None` where it has no closed form for these sizes.
+/// Messages and bytes by the table in `collective.rs`; `None` without a closed form for these sizes.
 fn table(collective: &Collective, algorithm: Algorithm, ranks: u32) -> Option<(u64, u64)> {
     let n = u64::from(ranks);
     let log_p = u64::from(ranks.ilog2());
@@ -92,7 +92,7 @@ fn table(collective: &Collective, algorithm: Algorithm, ranks: u32) -> Option<(u
         0 => 1,
         segment => bytes.div_ceil((segment / element).max(1) * element).max(1),
     };
-    // Sizes of the subtrees of a binomial tree, but for the whole tree.
+    // Sizes of the subtrees of a binomial tree, except the whole tree.
     let subtrees = || (1..n).map(|v| (v & v.wrapping_neg()).min(n - v)).sum::<u64>();
     let list = |counts: Counts| (0..ranks).map(move |b| listed(counts, b, b));
     Some(match (*collective, algorithm) {
@@ -108,7 +108,7 @@ fn table(collective: &Collective, algorithm: Algorithm, ranks: u32) -> Option<(u
             let [left, right] = [bytes.div_ceil(2), bytes / 2].map(|half| segments(half, 1, segment));
             (n / 2 * left + (n.div_ceil(2) - 1) * right + n - 1, (n - 1) * bytes)
         }
-        // With whole blocks: those of every subtree, then of everybody.
+        // With whole blocks: those of every subtree, then of every rank.
         (Collective::Broadcast { bytes, .. }, _) if bytes % n == 0 && bytes > 0 => {
             let b = bytes / n;
             let gather = if algorithm == Algorithm::ScatterRing {
@@ -202,7 +202,7 @@ fn table(collective: &Collective, algorithm: Algorithm, ranks: u32) -> Option<(u
             let sum: u64 = blocks.iter().sum();
             let full = blocks.iter().all(|&block| block > 0);
             match algorithm {
-                // Nothing is sent where there is nothing left.
+                // Empty parts are not sent.
                 Algorithm::RecursiveHalving if !full => return None,
                 Algorithm::RecursiveHalving => {
                     let back: u64 = blocks[..2 * r as usize].iter().step_by(2).sum();
@@ -252,7 +252,7 @@ fn messages_and_bytes_are_those_of_the_table() {
             seen[collective.kind() as usize][place.expect("it is in the list")] += 1;
         }
     });
-    // No algorithm of any collective has gone unchecked.
+    // Every algorithm of every collective has been checked.
     for kind in Kind::ALL {
         for (place, algorithm) in Algorithm::ALL.iter().enumerate() {
             let checked = seen[kind as usize][place] > 0;
@@ -306,7 +306,7 @@ fn a_finished_rank_stays_finished_and_nonsense_has_no_steps() {
 #[test]
 fn the_largest_communicators_do_not_overflow() {
     let big = 1 << 50;
-    // Lists of a few blocks: the sum of 2^32 is asked for one by one.
+    // Lists of a few blocks: a sum of 2^32 blocks would query each.
     let sizes = |_: Counts, from: u32, to: u32| u64::from(from ^ to);
     for ranks in [u32::MAX, u32::MAX - 1, 1 << 31, (1 << 31) + 1] {
         let root = ranks - 1;
@@ -374,7 +374,7 @@ fn totals_on_300_ranks_are_those_of_codes() {
         totals(&allreduce(8, 1), 300),
         (2 * 44 + 256 * 8, (2 * 44 + 256 * 8) * 8)
     );
-    // Halving and doubling send all but the own block, 255 / 256 of the vector, per rank and phase.
+    // Halving and doubling send all except the own block, 255 / 256 of the vector, per rank and phase.
     let bytes = 29_516_800;
     assert_eq!(
         totals(&allreduce(bytes, bytes / 4), 300),
@@ -386,7 +386,7 @@ fn totals_on_300_ranks_are_those_of_codes() {
 }
 
 #[test]
-fn scattered_broadcasts_send_what_their_blocks_add_up_to() {
+fn scattered_broadcasts_send_the_sum_of_their_blocks() {
     // 64 ranks, 65,536 B: blocks of 1,024 B. Scatter: 64 / 2 blocks to each of 1 + 2 + ... per level,
     // log2 64 levels of 32 blocks. All-gather by doubling: each rank gets the other 63 blocks.
     let levels = 6 * 32 * 1_024;
@@ -394,7 +394,7 @@ fn scattered_broadcasts_send_what_their_blocks_add_up_to() {
         totals(&broadcast(0, 65_536), 64),
         (63 + 64 * 6, levels + 64 * 63 * 1_024)
     );
-    // From 524,288 B on around the ring: as many bytes, in n (n - 1) messages.
+    // From 524,288 B on around the ring: the same bytes, in n (n - 1) messages.
     let levels = 6 * 32 * 8_192;
     assert_eq!(
         totals(&broadcast(0, 524_288), 64),

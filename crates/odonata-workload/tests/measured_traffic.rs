@@ -1,9 +1,9 @@
-//! Workloads whose traffic was measured, against what is known of the traces.
+//! Workloads with measured traffic, compared with the traces.
 //!
-//! The numbers are facts about public traces of the Design Forward programme of the DOE, taken with tools of our own: of the byte
-//! matrices of `FillBoundary`, `MultiGrid_C` and Crystal Router on 1,000 ranks (tables of source, destination, bytes), and of the DUMPI trace
-//! `df_AMG_n27`. The files themselves are no part of this repository; `tests/python/test_measured_traffic.py` holds the workloads against every
-//! entry of them where they are found.
+//! The numbers are facts about public traces of the DOE's Design Forward program, taken with our own tools: from the
+//! byte matrices of `FillBoundary`, `MultiGrid_C` and Crystal Router on 1,000 ranks (tables of source, destination,
+//! bytes), and from the DUMPI trace `df_AMG_n27`. The files are not part of this repository; if available,
+//! `tests/python/test_measured_traffic.py` compares the workloads with every entry of them.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use odonata_units::Bytes;
 use odonata_workload::skeletons::*;
 use odonata_workload::{Collective, OpKind, Program, operations};
 
-/// Bytes from each rank to each other one, as the tool counts them that made the matrices: messages, 8 B between all pairs for
-/// an all-reduce of 8 B, and as much from all but rank 0 for a broadcast of 8 B.
+/// Bytes from each rank to each other one, as counted by the tool that made the matrices: messages, 8 B between all
+/// pairs for an all-reduce of 8 B, and the same from all ranks except 0 for a broadcast of 8 B.
 fn matrix(program: &dyn Program) -> BTreeMap<(u32, u32), u64> {
     let mut matrix = BTreeMap::new();
     for from in 0..program.ranks() {
@@ -34,7 +34,7 @@ fn matrix(program: &dyn Program) -> BTreeMap<(u32, u32), u64> {
     matrix
 }
 
-/// How many pairs have how many bytes.
+/// Number of pairs by bytes.
 fn histogram(matrix: &BTreeMap<(u32, u32), u64>) -> BTreeMap<u64, usize> {
     let mut histogram = BTreeMap::new();
     for bytes in matrix.values() {
@@ -44,7 +44,7 @@ fn histogram(matrix: &BTreeMap<(u32, u32), u64>) -> BTreeMap<u64, usize> {
 }
 
 #[test]
-fn fill_boundary_sends_what_the_trace_on_1000_ranks_sent() {
+fn fill_boundary_sends_the_bytes_of_the_trace_on_1000_ranks() {
     let matrix = matrix(&FillBoundary::new(1_000, FillBoundaryParams::default()).unwrap());
     let expected = [
         (8, 992),
@@ -57,7 +57,7 @@ fn fill_boundary_sends_what_the_trace_on_1000_ranks_sent() {
         (16_384_064, 5_397),
     ];
     assert_eq!(histogram(&matrix), BTreeMap::from(expected));
-    // The file lists those above the 64 B that most pairs have, and those below.
+    // The file lists pairs above the common 64 B, and pairs below.
     let listed = expected.iter().filter(|(bytes, _)| *bytes != 64);
     assert_eq!(listed.clone().map(|(_, pairs)| pairs).sum::<usize>(), 21_944);
     // Faces 8 x 50 x 64^2 (1 + 2 + 3 + 4), edges 8 x 25 x 64 (1 + 4 + 9 + 16), corners 8 x 25 (1 + 8 + 27 + 64).
@@ -73,7 +73,7 @@ fn fill_boundary_sends_what_the_trace_on_1000_ranks_sent() {
 }
 
 #[test]
-fn multigrid_sends_what_the_trace_on_1000_ranks_sent() {
+fn multigrid_sends_the_bytes_of_the_trace_on_1000_ranks() {
     let matrix = matrix(&Multigrid::new(1_000, MultigridParams::default()).unwrap());
     let expected = [
         (128, 977),
@@ -98,7 +98,8 @@ fn multigrid_sends_what_the_trace_on_1000_ranks_sent() {
 
 #[test]
 fn multigrid_sends_326_gb_on_110592_ranks() {
-    // Mubarak et al. say 326 GiB. 110,592 ranks with 6 faces each; edges and corners of the periodic boundary are 0.02 % more.
+    // Mubarak et al. report 326 GiB. 110,592 ranks with 6 faces each; edges and corners of the periodic boundary are
+    // 0.02 % more.
     let multigrid = Multigrid::new(110_592, MultigridParams::default()).unwrap();
     assert!(
         multigrid.describe().contains("48 x 48 x 48"),
@@ -129,7 +130,7 @@ fn a_crystal_router_has_the_pairs_of_the_trace_and_their_bytes() {
     let total: u64 = matrix.values().sum();
     let measured = 115_520_834_932.0;
     assert!((total as f64 / measured - 1.0).abs() < 1e-4, "{total}");
-    // Pairs of the trace with what they sent: halves of even groups, the middle of an odd group, and what follows from it.
+    // Pairs of the trace with their bytes: halves of even groups, the middle of an odd group, and their consequences.
     for (pair, measured) in [
         ((0, 999), 11_593_176.0),
         ((500, 999), 11_591_680.0),
@@ -147,7 +148,7 @@ fn a_crystal_router_has_the_pairs_of_the_trace_and_their_bytes() {
 
 #[test]
 fn a_crystal_router_brings_everything_to_its_destination() {
-    // With data for all ranks alike, whatever is held at the end has arrived: the sum is what there was, and on a power of two of
+    // With equal data for all ranks, all data has arrived at the end: the sum is preserved, and on a power of two of
     // ranks each exchange moves exactly half.
     let params = CrystalRouterParams {
         payload: Bytes(1 << 20),
@@ -189,7 +190,7 @@ const AMG_RESTRICTION: [(u64, u64); 6] = [
 fn exchanges(amg: &dyn Program, length: usize) -> Vec<(u64, u64)> {
     let mut sums = vec![(0, 0); length];
     for rank in 0..amg.ranks() {
-        // Computation begins each exchange, whether or not the rank has messages in it. The first one is the setup.
+        // Computation begins each exchange, with or without messages of the rank. The first one is the setup.
         let mut exchange = 0;
         for op in operations(amg, rank) {
             match op.kind {

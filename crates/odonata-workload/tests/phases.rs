@@ -1,11 +1,11 @@
-//! Programs one after the other, and again.
+//! Programs in sequence, repeatedly.
 
 use std::sync::Arc;
 
 use odonata_workload::skeletons::*;
 use odonata_workload::{After, Collective, Comm, Counts, Cursor, Group, Op, OpId, OpKind, Phases, Program, operations};
 
-/// The same operations on all ranks; communicator 3 is the even ranks, list 5 says 100 times what `to` is.
+/// The same operations on all ranks; communicator 3 is the even ranks, list 5 is 100 times `to`.
 #[derive(Debug)]
 struct Script(u32, Vec<Op>);
 
@@ -135,7 +135,7 @@ fn dependencies_streams_communicators_and_size_lists_belong_to_their_phase() {
     };
     assert_eq!((comm(&ops[1]), comm(&ops[4])), (Comm::WORLD, Comm::WORLD));
     assert_ne!(comm(&ops[0]), comm(&ops[3]));
-    // Both know the even ranks; a phase that there is not knows nobody.
+    // Both phases know the even ranks; a missing phase knows no rank.
     for op in [&ops[0], &ops[3]] {
         let group = phases.group(4, comm(op)).unwrap();
         assert_eq!((group.len(), group.rank(2)), (3, Some(4)));
@@ -148,7 +148,7 @@ fn dependencies_streams_communicators_and_size_lists_belong_to_their_phase() {
 
 #[test]
 fn ranks_without_operations_in_a_phase_pass_it_by_and_without_any_end_at_once() {
-    // Only rank 0 opens and closes files; a script without operations is passed by all.
+    // Only rank 0 opens and closes files; a script without operations is passed by all ranks.
     let empty = || -> Arc<dyn Program> { Arc::new(Script(8, Vec::new())) };
     let phases = Phases::new(vec![empty(), checkpoint(1), empty()], 4).unwrap();
     assert_eq!(kinds(&phases, 1).len(), 4 * kinds(checkpoint(1).as_ref(), 1).len());
@@ -159,7 +159,7 @@ fn ranks_without_operations_in_a_phase_pass_it_by_and_without_any_end_at_once() 
 }
 
 #[test]
-fn a_restored_cursor_goes_on_in_the_same_phase() {
+fn a_restored_cursor_resumes_in_the_same_phase() {
     let phases = Phases::new(vec![stencil(1), checkpoint(1)], 2).unwrap();
     let all: Vec<Op> = operations(&phases, 0).collect();
     let mut cursor = Cursor::default();
@@ -193,14 +193,14 @@ fn size_lists_of_collectives_are_those_of_their_phase() {
     let kinds: Vec<OpKind> = operations(&phases, 2).map(|op| op.kind).collect();
     let second = gatherv(Comm(3 | 1 << 23), Counts(5 | 1 << 24));
     assert_eq!(kinds, [gatherv(Comm(3), Counts(5)), second]);
-    // The second list says what the first one says.
+    // The second list equals the first.
     assert_eq!(
         phases.bytes(2, Counts(5 | 1 << 24), 2, 0),
         phases.bytes(2, Counts(5), 2, 0)
     );
 }
 
-/// The upper 8 bits of a file's number are the phase's; what is there already has no place.
+/// The upper 8 bits of a file number are the phase; a larger number does not fit.
 #[test]
 fn a_file_number_that_phases_have_no_room_for_ends_the_program() {
     let open = |file| -> Arc<dyn Program> {
@@ -224,7 +224,7 @@ fn a_file_number_that_phases_have_no_room_for_ends_the_program() {
         why.contains("is on file 72057594037927936") && why.contains("below 2^56"),
         "{why}"
     );
-    // There is nothing to keep apart.
+    // With one phase there is nothing to keep apart.
     let alone = Phases::new(vec![open(1 << 60)], 2).unwrap();
     assert_eq!(kinds(&alone, 0), [OpKind::Open { file: 1 << 60 }; 2]);
 }

@@ -1,11 +1,11 @@
-//! What every program owes the engine and the MPI layer, whatever its layout.
+//! Invariants of every program for the engine and the MPI layer, in any layout.
 
 use std::sync::Arc;
 
 use odonata_workload::skeletons::*;
 use odonata_workload::{Cursor, OpKind, Phases, Program, Request, Source, Tag, operations};
 
-/// What was measured of real programs, and single collectives, with few repetitions.
+/// Skeletons and single collectives, with few repetitions.
 fn skeletons(ranks: u32) -> impl Iterator<Item = Skeleton> {
     let multigrid = |periodic| {
         Skeleton::Multigrid(MultigridParams {
@@ -212,7 +212,7 @@ fn every_message_is_received_with_its_tag_and_size_in_order() {
                 }
             }
         }
-        // A stable sort by all but the size leaves the messages of one channel in their order.
+        // A stable sort by all fields except the size keeps the order of messages in a channel.
         sends.sort_by_key(|&(from, to, comm, tag, _)| (from, to, comm, tag));
         receives.sort_by_key(|&(from, to, comm, tag, _)| (from, to, comm, tag));
         assert!(sends == receives, "{}", program.describe());

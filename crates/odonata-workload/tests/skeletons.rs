@@ -5,12 +5,12 @@ use odonata_workload::collective::{Rules, choose, step};
 use odonata_workload::skeletons::*;
 use odonata_workload::{Collective, Counts, OpKind, Program, Request, Source, operations};
 
-/// What all ranks of a job do together.
+/// Totals over all ranks of a job.
 #[derive(Debug, Default, PartialEq)]
 struct Totals {
     /// Messages, those of collectives included.
     messages: u64,
-    /// Messages that the program sends itself, and their bytes.
+    /// Messages sent by the program itself, and their bytes.
     own: u64,
     own_bytes: u64,
     allreduces: u64,
@@ -21,7 +21,7 @@ struct Totals {
 }
 
 fn messages_of(collective: &Collective, ranks: u32) -> u64 {
-    // No skeleton lists sizes.
+    // No skeleton uses size lists.
     let sizes = |_: Counts, _: u32, _: u32| 0;
     let algorithm = choose(collective, ranks, &Rules::default(), &sizes);
     let steps = |rank| (0..).map_while(move |index| step(collective, algorithm, rank, ranks, index, &sizes));
@@ -38,7 +38,7 @@ fn totals(program: &dyn Program) -> Totals {
                     totals.own += 1;
                     totals.own_bytes += bytes;
                 }
-                // Everybody calls it; it is counted once.
+                // All ranks call it; it is counted once.
                 OpKind::Collective(collective) if rank == 0 => {
                     let messages = known
                         .iter()
@@ -67,11 +67,11 @@ fn totals(program: &dyn Program) -> Totals {
 }
 
 #[test]
-fn milc_sends_what_the_published_run_sent() {
+fn milc_sends_the_bytes_of_the_published_run() {
     let milc = Milc::new(300, MilcParams::default()).unwrap();
     assert!(milc.describe().contains("3 x 4 x 5 x 5 torus"), "{}", milc.describe());
     let totals = totals(&milc);
-    // 100 iterations x 2 parities x 8 neighbours.
+    // 100 iterations x 2 parities x 8 neighbors.
     assert_eq!(totals.own, 300 * 1_600);
     assert_eq!(totals.own_bytes, 300 * 1_600 * 497_664);
     assert_eq!(totals.own_bytes / 300, 796_262_400);
@@ -81,7 +81,7 @@ fn milc_sends_what_the_published_run_sent() {
 }
 
 #[test]
-fn nekbone_sends_what_the_published_run_sent() {
+fn nekbone_sends_the_bytes_of_the_published_run() {
     let nekbone = Nekbone::new(300, NekboneParams::default()).unwrap();
     assert!(nekbone.describe().contains("5 x 6 x 10 mesh"), "{}", nekbone.describe());
     let totals = totals(&nekbone);
@@ -109,13 +109,13 @@ fn an_exchange_of_nekbone_has_the_bytes_of_its_order() {
             ..NekboneParams::default()
         };
         let totals = totals(&Nekbone::new(300, params).unwrap());
-        // Without iterations two exchanges and the first all-reduce of each solve are left.
+        // Without iterations, two exchanges and the first all-reduce of each solve are left.
         assert_eq!(
             (totals.own, totals.own_bytes, totals.allreduces),
             (2 * 5_524, 2 * bytes, 2)
         );
-        // Faces between neighbours: 4 x 6 x 10 + 5 x 5 x 10 + 5 x 6 x 9 = 760, twice; edges and
-        // corners likewise from the extents less one.
+        // Faces between neighbors: 4 x 6 x 10 + 5 x 5 x 10 + 5 x 6 x 9 = 760, twice; edges and corners likewise from
+        // the extents minus one.
         let n = 13 * u64::from(order) + 1;
         let faces = 2 * (4 * 6 * 10 + 5 * 5 * 10 + 5 * 6 * 9);
         let (edges, corners) = (4 * (4 * 5 * 10 + 4 * 6 * 9 + 5 * 5 * 9), 8 * (4 * 5 * 9));
@@ -125,7 +125,7 @@ fn an_exchange_of_nekbone_has_the_bytes_of_its_order() {
 }
 
 #[test]
-fn checkpoint_and_cosmoflow_move_what_the_published_runs_moved() {
+fn checkpoint_and_cosmoflow_move_the_bytes_of_the_published_runs() {
     let stored = CheckpointParams {
         coordinated: false,
         offset: CheckpointOffset::Zero,
@@ -186,7 +186,7 @@ fn checkpoint_and_cosmoflow_move_what_the_published_runs_moved() {
     }
 }
 
-/// A short name for each operation, to compare programs at a glance.
+/// A short name for each operation, for comparing programs.
 fn listing(program: &dyn Program, rank: u32) -> String {
     let name = |kind| match kind {
         OpKind::Compute { .. } => "compute".into(),
@@ -229,7 +229,7 @@ fn a_milc_iteration_is_two_exchanges_and_two_allreduces() {
 }
 
 #[test]
-fn nekbone_goes_to_faces_then_corners_then_edges_and_waits_for_receives_only() {
+fn nekbone_sends_to_faces_corners_edges_and_waits_for_receives_only() {
     let params = NekboneParams {
         orders: vec![1],
         cg_iterations: 1,
@@ -256,7 +256,7 @@ fn nekbone_goes_to_faces_then_corners_then_edges_and_waits_for_receives_only() {
 }
 
 #[test]
-fn checkpoints_are_written_between_barriers_unless_told_otherwise() {
+fn checkpoints_are_written_between_barriers_by_default() {
     let params = CheckpointParams {
         iterations: 2,
         total: Bytes(40),
@@ -291,7 +291,7 @@ fn checkpoints_go_to_one_file_in_segments_or_strides_or_to_a_file_per_rank() {
         ..Default::default()
     };
     let list = |rank, params| listing(&Checkpoint::new(4, params).unwrap(), rank);
-    // 25 B of each rank, in records of 10 B.
+    // 25 B per rank, in records of 10 B.
     assert_eq!(
         list(3, params(CheckpointFile::Shared, CheckpointOffset::ByRank, Some(10))),
         "compute write0@75 write0@85 write0@95 compute write1@75 write1@85 write1@95"
@@ -304,7 +304,7 @@ fn checkpoints_go_to_one_file_in_segments_or_strides_or_to_a_file_per_rank() {
         list(3, params(CheckpointFile::PerRank, CheckpointOffset::ByRank, Some(20))),
         "compute open3 write3@0 write3@20 close3 compute open7 write7@0 write7@20 close7"
     );
-    // A record that is as large as the share makes strides of segments.
+    // With records as large as the share, strides are segments.
     for record in [None, Some(25), Some(1_000)] {
         let strided = params(CheckpointFile::Shared, CheckpointOffset::Strided, record);
         let segmented = params(CheckpointFile::Shared, CheckpointOffset::ByRank, None);
@@ -334,9 +334,9 @@ fn checkpoints_go_to_one_file_in_segments_or_strides_or_to_a_file_per_rank() {
     assert!(Checkpoint::new(4, many).unwrap_err().contains("2^32 - 2 operations"));
 }
 
-/// What goes from rank to rank is what is not on its aggregator already, what is written is the file, once.
+/// Data not yet on its aggregator moves between ranks, and the file is written exactly once.
 #[test]
-fn collective_writes_exchange_what_aggregators_do_not_have_and_write_the_file_once() {
+fn collective_writes_exchange_missing_data_and_write_the_file_once() {
     let (ranks, share, iterations) = (12u32, 600u64, 2u32);
     let size = u64::from(ranks) * share;
     for (record, offset) in [
@@ -360,7 +360,7 @@ fn collective_writes_exchange_what_aggregators_do_not_have_and_write_the_file_on
                 };
                 let checkpoint = Checkpoint::new(ranks, params).unwrap();
                 let domain = size.div_ceil(aggregators.into());
-                // The slow model: the owner of every byte, and the rank that writes it.
+                // The slow reference: the owner of every byte, and the rank that writes it.
                 let owner = |byte: u64| match offset {
                     CheckpointOffset::Strided => (byte / record % u64::from(ranks)) as u32,
                     _ => (byte / share) as u32,
@@ -400,7 +400,7 @@ fn collective_writes_exchange_what_aggregators_do_not_have_and_write_the_file_on
                     "{aggregators} {buffer}"
                 );
                 assert!(written.iter().all(|&times| times == 1), "{aggregators} {buffer}");
-                // In every pair the sends are the receives, in their order.
+                // In every pair the sends match the receives, in order.
                 for sizes in pairs.values() {
                     let sends = sizes.iter().filter(|&&size| size > 0).copied();
                     let receives = sizes.iter().filter(|&&size| size < 0).map(|size| -size);
@@ -454,7 +454,7 @@ fn collective_writes_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn cosmoflow_reads_ahead_unless_told_otherwise() {
+fn cosmoflow_reads_ahead_by_default() {
     let params = CosmoFlowParams {
         iterations: 2,
         ..Default::default()

@@ -3,50 +3,69 @@
 Results and answers go to standard output, progress and errors to standard error. Exit codes: 0 the run
 completed; 2 the input is wrong and nothing was created or touched; 3 the run or a baseline ended in a named
 failure, which `run.json` holds; 130 it was interrupted, and what was measured until then is kept, or it can
-be resumed; 1 this computer let us down (disk full, ...), and nothing was left behind but snapshots, or a
-trace that was to be checked is wrong. A reader that closes the pipe (`| head`) changes none of that.
+be resumed; 1 the computer failed (disk full, ...), and nothing was left behind but snapshots, or a
+checked trace has errors. A reader that closes the pipe (`| head`) changes none of that.
 
-A module for each command or group of commands; what all need is in `arguments` and `answer`.
+`COMMANDS` is the table of all commands; the module of a command is imported when it is called. What all
+need is in `arguments` and `answer`.
+
+Nothing imports this package but `odonata.__main__`.
 """
 
 from __future__ import annotations
 
+import importlib
 import signal
 import sys
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from odonata import __version__
-from odonata.cli import (
-    bench,
-    calibrate,
-    check,
-    device,
-    explain,
-    extrapolate,
-    fidelity,
-    import_,
-    init,
-    load_sweep,
-    presets,
-    report,
-    results,
-    run,
-    schema,
-    streams,
-    sweep,
-    timeline,
-    trace,
-    workload,
-)
+from odonata._core import __version__
+from odonata.cli import streams
 from odonata.cli.answer import open_pipe, reported
+from odonata.cli.declared import callback, group
 from odonata.errors import check_text
+
+#: The module of each command or group, in the order of the help. It declares the command, or holds a function
+#: of its name.
+COMMANDS = {
+    "init": "commands.scenario",
+    "presets": "commands.scenario",
+    "import": "commands.scenario",
+    "run": "cli.run",
+    "sweep": "commands.sweeps",
+    "load-sweep": "commands.sweeps",
+    "check": "commands.known",
+    "describe": "commands.known",
+    "fidelity": "commands.tiers",
+    "extrapolate": "commands.tiers",
+    "summary": "commands.results",
+    "explain": "commands.results",
+    "report": "commands.report",
+    "timeline": "commands.timeline",
+    "compare": "commands.results",
+    "bench": "commands.measurements",
+    "schema": "commands.schema",
+    "calibrate": "commands.measurements",
+    "device": "commands.device",
+    "trace": "commands.trace",
+    "workload": "commands.workload",
+}
+
+#: What the groups of commands are.
+GROUPS = {
+    "device": "Storage devices alone: measure, fit, show.",
+    "trace": "Recorded programs: inspect, check, repeat, convert.\n\nDUMPI, Chakra, OTF2, Nsight Systems, "
+    "GOAL, Darshan logs, and programs in files.",
+    "workload": "Check and list coNCePTuaL programs.",
+}
 
 
 class _Commands(TyperGroup):
-    """The commands; what is wrong with arguments is said without the words of the library that checks."""
+    """The group of all commands. It removes the prefix of the validation library from errors."""
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         try:
@@ -56,19 +75,6 @@ class _Commands(TyperGroup):
             raise
 
 
-app = typer.Typer(
-    name="odonata",
-    cls=_Commands,
-    help="Simulates a supercomputer's network and storage, and the jobs that share them.",
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-@app.callback(invoke_without_command=True)
 def _options(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, help="Print the version and exit.")
@@ -79,46 +85,59 @@ def _options(
         raise typer.Exit
 
 
-# In the order of the help.
-app.command()(init.init)
-app.command()(presets.presets)
-app.command("import")(import_.import_)
-app.command()(run.run)
-app.command()(sweep.sweep)
-app.command("load-sweep")(load_sweep.load_sweep)
-app.command()(check.check)
-app.command()(check.describe)
-app.command()(fidelity.fidelity)
-app.command()(extrapolate.extrapolate)
-app.command()(results.summary)
-app.command()(explain.explain)
-app.command()(report.report)
-app.command()(timeline.timeline)
-app.command()(results.compare)
-app.command()(bench.bench)
-app.command()(schema.schema)
-app.command()(calibrate.calibrate)
-app.add_typer(device.app, name="device")
-app.add_typer(trace.app, name="trace")
-app.add_typer(workload.app)
+def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """Builds the application with the commands of these names."""
+    made = typer.Typer(
+        name="odonata",
+        cls=_Commands,
+        help="Simulates a supercomputer's network and storage, and the jobs that share them.",
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback(invoke_without_command=True)(_options)
+    for name in names:
+        module = importlib.import_module(f"odonata.{COMMANDS[name]}")
+        if name in GROUPS:
+            made.add_typer(group(name, GROUPS[name]), name=name)
+        else:
+            own = getattr(module, name.replace("-", "_"), None) if COMMANDS[name].startswith("cli.") else None
+            made.command(name)(own or callback(name))
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["app"] = made = application()
+    return made
+
+
+def _needed(arguments: list[str]) -> Iterable[str]:
+    """Returns the commands to build: the named one, or all for a page of help."""
+    if arguments == ["--version"]:
+        return ()
+    return arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
 
 
 def call(arguments: list[str]) -> str | int | None:
-    """Carries out a command; its exit code. Nothing that a user does ends in a traceback."""
+    """Runs a command and returns its exit code. User errors never end in a traceback."""
     code: str | int | None = 0
     try:
         with reported("--json" in arguments, writes=False):
             for number, argument in enumerate(arguments):
                 before = arguments[number - 1] if number else ""
                 check_text(argument, before if before.startswith("-") else f"argument {number + 1}")
-            # Commands take care of what they print; help and version are left.
+            # Commands handle closed pipes themselves; help and version do not.
             with open_pipe():
-                app(arguments, prog_name="odonata")
+                application(_needed(arguments))(arguments, prog_name="odonata")
     except typer.Exit as error:
         code = error.exit_code
     except SystemExit as error:
         code = error.code
-    # They end with an exception, before all is printed.
+    # An exception may leave output in the buffer.
     try:
         with open_pipe():
             pass
@@ -128,9 +147,9 @@ def call(arguments: list[str]) -> str | int | None:
 
 
 def main() -> None:
-    """What the command does, once its libraries are there."""
+    """Runs the command of `sys.argv`, and exits."""
     streams.prepare()
     code = call(sys.argv[1:])
-    # There is nothing more that anybody could stop in an orderly way.
+    # Nothing is left that Ctrl-C could stop in an orderly way.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(code)

@@ -1,9 +1,8 @@
-"""What commands print, and how they end."""
+"""Output of commands, and their exit codes."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -11,42 +10,38 @@ from typing import Any
 
 import typer
 
-from odonata.errors import HOST_FAILED, INPUT_WRONG, INTERRUPTED, InputError, RunSuspended
-from odonata.optional_packages import missing
-
-
-def say(text: str) -> None:
-    """Prints what is not the answer: to standard error."""
-    # Whoever does not want to hear it (a closed pipe, a full disk) does not change how a command ends.
-    with contextlib.suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+from odonata.base.messages import print_json, say
+from odonata.base.optional_packages import missing
+from odonata.errors import (
+    HOST_FAILED,
+    INPUT_WRONG,
+    INTERRUPTED,
+    InputError,
+    RunSuspended,
+    in_terminal,
+    terminal,
+)
 
 
 def warn(warnings: list[dict[str, Any]]) -> None:
-    """Says what is probably not meant, as the core has found it."""
-    from odonata.check_report import warning
+    """Prints the warnings of the core."""
+    from odonata.scenario.check_report import warning
 
     for one in warnings:
         say(f"warning: {warning(one)}")
 
 
-def print_json(content: Any) -> None:
-    """Prints an answer for machines."""
-    # An encoding that has not all characters would spoil it.
-    print(json.dumps(content, indent=2, ensure_ascii=(sys.stdout.encoding or "").lower() != "utf-8"))
-
-
 @contextlib.contextmanager
 def open_pipe(results: object = None) -> Iterator[None]:
-    """Bears that nobody reads to the end what is printed inside (`odonata summary DIR | head`).
+    """Ignores a reader that closes the pipe early (`odonata summary DIR | head`).
 
-    Where it cannot be printed for another reason, `results` says where the results are all the same.
+    If printing fails for another reason, the error names the folder `results`.
     """
     try:
         yield
         sys.stdout.flush()
     except OSError as error:
-        # What is still in the buffer has to go somewhere when the interpreter ends.
+        # The interpreter flushes the rest of the buffer when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             place = "" if results is None else f"; the results are in {results}"
@@ -56,18 +51,19 @@ def open_pipe(results: object = None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def reported(as_json: bool, *, writes: bool = True) -> Iterator[None]:
-    """Shows what a user or the computer is to blame for as one block, and ends with the exit code for it.
+    """Prints errors of the input and of the computer as one block, and exits with their code.
 
-    Only a command that `writes` something says what of it is left.
+    A command that `writes` files also says which of them are left.
     """
 
     def refuse(error: InputError) -> typer.Exit:
-        say(f"error: {error}")
+        said = in_terminal(error)
+        say(f"error: {said}")
         for note in getattr(error, "__notes__", []):
-            say(f"  {note}")
+            say(f"  {terminal(note)}")
         if as_json:
             with open_pipe():
-                print_json({"error": error.as_dict()})
+                print_json({"error": said.as_dict()})
         return typer.Exit(INPUT_WRONG)
 
     def fail(text: str, error: BaseException, code: int) -> typer.Exit:
@@ -93,7 +89,7 @@ def reported(as_json: bool, *, writes: bool = True) -> Iterator[None]:
     except BaseException as error:
         if isinstance(error, ImportError) and (package := missing(error)) is not None:
             raise refuse(package) from None
-        # A panic of the core is no Exception, and gets a sentence all the same.
+        # A panic of the core is not an `Exception`, but is reported like one.
         if sys.flags.dev_mode or not _is_ours(error):
             raise
         raise fail(
@@ -102,17 +98,19 @@ def reported(as_json: bool, *, writes: bool = True) -> Iterator[None]:
 
 
 def left(error: BaseException, *, writes: bool = True) -> str:
-    """What an error has left of a run, as whoever cleaned up has noted."""
-    return "; ".join(getattr(error, "__notes__", [])) or ("nothing was written" if writes else "")
+    """Returns the notes of an error about files that it left."""
+    return "; ".join(map(terminal, getattr(error, "__notes__", []))) or (
+        "nothing was written" if writes else ""
+    )
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether it is for a person: an error, or a panic of the core."""
+    """Whether it is an error or a panic of the core."""
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
 def _told(error: BaseException) -> str:
-    """What failed, and where, in one line. `python -X dev -m odonata` shows all of it."""
+    """Returns error and place in one line. `python -X dev -m odonata` shows the traceback."""
     place, trace = "", error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from odonata.errors import InputError
-from odonata.runner import LARGEST_SEED
+from odonata.scenario.reading import LARGEST_SEED
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
 Settings = Annotated[
@@ -21,13 +20,3 @@ Seed = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace an existing file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
-
-
-def result_folder(out: str | None, scenario: Path) -> Path:
-    """The folder to write."""
-    if out is None:
-        return Path("results") / scenario.stem
-    # Path("") would be the current folder.
-    if not out.strip():
-        raise InputError("the result folder has no name", key="--out", value=repr(out), expected="a folder")
-    return Path(out)

@@ -9,12 +9,16 @@ from typing import Annotated
 
 import typer
 
-from odonata import _core, mpi, runner
-from odonata.cli.answer import open_pipe, print_json, reported, say, warn
-from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings, result_folder
+from odonata import _core
+from odonata.base.folder import ResultFolder
+from odonata.base.messages import print_json, say
+from odonata.cli.answer import open_pipe, reported, warn
+from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings
+from odonata.commands.declared import result_folder
 from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED
-from odonata.folder import ResultFolder
-from odonata.unfinished import prepare, standing
+from odonata.running import mpi, runner
+from odonata.running.unfinished import prepare, standing
+from odonata.scenario import reading
 
 
 def run(
@@ -83,7 +87,7 @@ def run(
     with reported(as_json), runner.StopRequest() as stop, mpi.processes() as group:
         target = group.settle(lambda: result_folder(out, scenario))
         task = group.settle(
-            lambda: runner.Task(runner.read_scenario(scenario), str(scenario), settings, seed)
+            lambda: runner.Task(reading.read_scenario(scenario), str(scenario), settings, seed)
         )
         folder, simulation = prepare(
             task,
@@ -109,8 +113,8 @@ def run(
         with folder:
             _tell_cleared(folder, quiet=quiet)
             # Imported late: what is wrong with the input should be said at once.
-            from odonata.execute import execute
-            from odonata.progress import ProgressLine
+            from odonata.running.execute import execute
+            from odonata.running.progress import ProgressLine
 
             with contextlib.nullcontext() if quiet else ProgressLine() as progress:
                 execute(
@@ -136,8 +140,8 @@ def _run_shared(
     as_json: bool,
 ) -> None:
     """`run` in one of several processes; all end with the same exit code."""
-    from odonata import shared_run
-    from odonata.progress import ProgressLine
+    from odonata.running import shared_run
+    from odonata.running.progress import ProgressLine
 
     silent = quiet or not group.first
     with contextlib.nullcontext() if silent else ProgressLine() as progress:
@@ -155,15 +159,15 @@ def _tell_cleared(folder: ResultFolder, *, quiet: bool) -> None:
 
 def _tell(path: Path, *, as_json: bool, quiet: bool) -> None:
     """Says what a run's results at `path` are, and ends with the exit code of its outcome."""
-    from odonata.results import Results
+    from odonata.results.results import Results
 
     results = Results.load(path)
     with open_pipe(path):
         if as_json:
             print_json(results.run | {"results": str(path)})
         elif not quiet:
-            from odonata import summary as contents
-            from odonata import summary_page
+            from odonata.analysis import summary as contents
+            from odonata.analysis import summary_page
 
             summary_page.show(contents.collect(results), ending=not results.failed)
     code = exit_code(results.outcome)

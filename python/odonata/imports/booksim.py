@@ -12,7 +12,7 @@ import math
 import re
 from pathlib import Path
 
-from odonata.errors import InputError
+from odonata.errors import InputError, call
 from odonata.imports.draft import Draft, number
 
 #: What holds if a configuration is silent (BookSimConfig).
@@ -147,7 +147,7 @@ class _Import:
                 key="topology",
                 value=topology,
                 expected="one of " + ", ".join(families),
-                hint="odonata describe lists the families of machines",
+                hint=call("describe") + " lists the families of machines",
             )
         nodes, dims, group = family(topology)
         self.router()

@@ -10,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import re
 import struct
+import xml.etree.ElementTree as tree
 from pathlib import Path
 
+from odonata import _core
 from odonata.errors import InputError
 from odonata.imports.codes_conf import Section
 from odonata.imports.draft import Draft, number
@@ -568,10 +570,6 @@ def _arrangement(pairs: list[tuple[int, int]], groups: int, routers: int, ports:
 
 def _cables(arrangement: str, groups: int, routers: int, ports: int) -> list[tuple[int, int]]:
     """Both directions of all global cables of a dragonfly, as pairs of routers, by the core."""
-    import xml.etree.ElementTree as tree
-
-    from odonata import _core
-
     text = (
         f"[machine.dragonfly]\ngroups = {groups}\nrouters_per_group = {routers}\nnodes_per_router = 1\n"
         f'global_ports_per_router = {ports}\narrangement = "{arrangement}"\n'

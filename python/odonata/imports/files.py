@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from odonata import foreign
+from odonata.base import foreign
 from odonata.errors import InputError
 from odonata.imports import booksim, codes, codes_conf, codes_jobs
 from odonata.imports.draft import Draft

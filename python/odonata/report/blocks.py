@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from odonata import wording
-from odonata.wording import factor, rate, share, size
+from odonata.base import wording
+from odonata.base.wording import factor, rate, share, size
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from odonata import blame, run_fidelity, summary
-from odonata.results import Results, needed
+from odonata.analysis import blame, summary
+from odonata.analysis.measured import needed
+from odonata.scenario import run_fidelity
+
+if TYPE_CHECKING:
+    from odonata.results.results import Results
 
 #: Jobs of which charts tell; of more, those that moved the most bytes.
 MOST_JOBS = 16

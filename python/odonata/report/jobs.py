@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from odonata import run_fidelity
+from odonata.base.wording import MUCH, SIDE_BY_SIDE
 from odonata.report.blocks import (
     Block,
     Cell,
@@ -23,7 +23,7 @@ from odonata.report.blocks import (
     time_cell,
 )
 from odonata.report.contents import Contents
-from odonata.wording import MUCH, SIDE_BY_SIDE
+from odonata.scenario import run_fidelity
 
 
 def section(contents: Contents) -> Section:

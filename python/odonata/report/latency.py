@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odonata import run_fidelity
 from odonata.report.blocks import Chart, Control, Section, axis, plain
 from odonata.report.contents import Contents
 from odonata.report.quantiles import Value, cumulative, density
-from odonata.results import Results
+from odonata.scenario import run_fidelity
+
+if TYPE_CHECKING:
+    from odonata.results.results import Results
 
 #: What is measured: name -> in words.
 MEASURES = {

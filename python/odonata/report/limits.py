@@ -6,11 +6,11 @@ import math
 
 import pyarrow.compute as pc
 
-from odonata import blame
+from odonata.analysis import blame
+from odonata.analysis.measured import GOOD_OUTCOMES
 from odonata.report.blocks import Section, Text
 from odonata.report.contents import MOST_JOBS, Contents
 from odonata.report.machine import HOTTEST
-from odonata.results import GOOD_OUTCOMES
 
 
 def section(contents: Contents) -> Section:
@@ -65,7 +65,9 @@ def limits(contents: Contents) -> list[str]:
             f"Lines for all links: the map draws the {HOTTEST} hottest of each class by each measure."
         )
     lines += [
-        "Single links and routers over time: time series cover jobs, classes of links and places.",
+        "Queues of single links over time: name links in run.queue_links, beside run.series_interval."
+        if "queue_series" not in contents.results.tables
+        else "Single routers over time: time series cover jobs, classes of links, places, and chosen links.",
         "Fill level of a server's devices and memory over time: the table server_series has "
         "it if run.series_interval is set.",
         "Dependence on the seed: this is one run. A sweep over several seeds shows it.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odonata import lost_time
+from odonata.analysis import lost_time
 from odonata.report.blocks import Cell, Column, Section, Table, Text, duration, name_cell
 from odonata.report.contents import Contents
 

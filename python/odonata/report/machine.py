@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from odonata.analysis.measured import needed
 from odonata.report.blocks import (
     Cell,
     Column,
@@ -19,7 +20,6 @@ from odonata.report.blocks import (
 )
 from odonata.report.contents import Contents
 from odonata.report.network import CLASSES, class_of
-from odonata.results import needed
 
 #: Links of each class that are drawn at most, by each measure.
 HOTTEST = 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from odonata import run_fidelity
+from odonata.report import queues
 from odonata.report.blocks import (
     Block,
     Chart,
@@ -22,6 +22,7 @@ from odonata.report.blocks import (
 )
 from odonata.report.contents import Contents
 from odonata.report.quantiles import GRID
+from odonata.scenario import run_fidelity
 
 #: Classes in the order in which a packet meets them; "nic" are the links from nodes to their routers.
 CLASSES = {
@@ -60,6 +61,7 @@ def section(contents: Contents) -> Section | None:
         return None
     charts = [_load(contents), _between_groups(contents), _over_time(contents)]
     blocks: list[Block] = [table(contents), *(chart for chart in charts if chart is not None)]
+    blocks += queues.charts(contents)
     lead = "Utilization of the links, by direction of each cable"
     if contents.fidelity.has_packets:
         lead += ", and the time during which packets found the next buffer full"

@@ -7,9 +7,9 @@ import shlex
 from pathlib import PurePath
 from typing import Any
 
+from odonata.base.wording import size
 from odonata.report.blocks import Block, Facts, Listing, Section, Text, duration
 from odonata.report.contents import Contents
-from odonata.wording import size
 
 
 def section(contents: Contents) -> Section:

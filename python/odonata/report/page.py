@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from odonata import _core
+from odonata.base.wording import with_units
 from odonata.report.blocks import Chart, Drawing, Section, plain
-from odonata.wording import with_units
 
 FOLDER = Path(__file__).parent
 PLOTLY = FOLDER / "vendor/plotly-cartesian.min.js"

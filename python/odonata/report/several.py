@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from odonata import comparison, run_fidelity
+from odonata.analysis import comparison
+from odonata.base.wording import factor
 from odonata.report import latency, network, waits
 from odonata.report.blocks import (
     Block,
@@ -29,8 +30,10 @@ from odonata.report.blocks import (
 from odonata.report.contents import Contents
 from odonata.report.page import page
 from odonata.report.quantiles import cumulative
-from odonata.results import Results
-from odonata.wording import factor
+from odonata.scenario import run_fidelity
+
+if TYPE_CHECKING:
+    from odonata.results.results import Results
 
 #: Metrics of jobs that are compared: column -> (in words, unit).
 METRICS = {
@@ -61,6 +64,7 @@ def labels(results: Sequence[Results]) -> list[str]:
     """A short name for each: that of its folder, with a number where two have the same.
 
     >>> from pathlib import Path
+    >>> from odonata import Results
     >>> labels([Results({}, path=Path("a/out")), Results({}, path=Path("b/out")), Results({})])
     ['out', 'out (2)', 'run 3']
     """

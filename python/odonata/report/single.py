@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from odonata.report import (
     jobs,
@@ -20,7 +21,9 @@ from odonata.report import (
 from odonata.report.blocks import Section, duration
 from odonata.report.contents import Contents
 from odonata.report.page import page
-from odonata.results import Results
+
+if TYPE_CHECKING:
+    from odonata.results.results import Results
 
 #: In the order of the page. One that has nothing to say is left out.
 SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (

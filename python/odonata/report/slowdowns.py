@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from odonata.analysis.slowdown import METRICS
+from odonata.base.wording import quantity
 from odonata.report.blocks import Cell, Column, Section, Table, Text, name_cell, ratio_cell
 from odonata.report.contents import Contents
-from odonata.slowdown import METRICS
-from odonata.wording import quantity
 
 #: Metrics of the matrix, with their headings.
 MATRIX = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from odonata.analysis.summary_page import draining
 from odonata.report.blocks import (
     Block,
     Chart,
@@ -21,7 +22,6 @@ from odonata.report.blocks import (
     time_cell,
 )
 from odonata.report.contents import Contents
-from odonata.summary_page import draining
 
 #: Intervals of the timeline.
 BINS = 160

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from odonata import blame, run_fidelity
+from odonata.analysis import blame
+from odonata.base.wording import factor, rate, sentence_case, share, size
 from odonata.report.blocks import Block, Facts, Section, Text, duration
 from odonata.report.contents import Contents
-from odonata.wording import factor, rate, sentence_case, share, size
+from odonata.scenario import run_fidelity
 
 #: Ratio of times from which on a job counts as slowed down.
 SLOWED = 1.02

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from odonata import blame
-from odonata.blame import ROUTER_PLACES, Finding
+from odonata.analysis import blame
+from odonata.analysis.blame import ROUTER_PLACES, Finding
+from odonata.analysis.measured import needed
+from odonata.base.wording import share
 from odonata.report import verdict
 from odonata.report.blocks import (
     Block,
@@ -21,8 +23,6 @@ from odonata.report.blocks import (
     time_cell,
 )
 from odonata.report.contents import Contents
-from odonata.results import needed
-from odonata.wording import share
 
 #: Places of waits: name -> (in words, places, the victim's time that it is a share of, by class).
 WHERE: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {

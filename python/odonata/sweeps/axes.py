@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from odonata.optional_packages import MissingPackage
-from odonata.runner import LARGEST_SEED
+from odonata.base.optional_packages import MissingPackage
+from odonata.scenario.reading import LARGEST_SEED
 from odonata.sweeps import samples
 from odonata.sweeps.reader import Source, Table, shown
 

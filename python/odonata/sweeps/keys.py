@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from odonata.errors import InputError
-from odonata.runner import Task
+from odonata.running.runner import Task
 from odonata.sweeps.reader import Source, unknown
 
 

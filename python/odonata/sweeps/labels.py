@@ -7,9 +7,12 @@ Points that set `name`, which is the name of the scenario, are called so.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odonata.sweeps.values import text
+
+if TYPE_CHECKING:
+    from odonata.sweeps.result import Sweep
 
 #: What stands for all these keys.
 POINTS = "points"
@@ -68,3 +71,38 @@ def collapsed(
     for row in made:
         row[POINTS] = label({key: row[key] for key in chosen})
     return [POINTS, *(key for key in keys if key not in chosen)], made
+
+
+def leading(sweep: Sweep) -> tuple[list[str], dict[str, list[str]]]:
+    """The swept keys without those that have the value of an earlier one at every point; and those, by it."""
+    keys: dict[str, list[Any]] = {}
+    same: dict[str, list[str]] = {}
+    swept, rows = collapsed(sweep.swept, sweep.table.select(sweep.swept).to_pylist())
+    for key in swept:
+        values = [row[key] for row in rows]
+        first = next((other for other, found in keys.items() if found == values), None)
+        if first is None:
+            keys[key] = values
+        else:
+            same.setdefault(first, []).append(key)
+    return list(keys), same
+
+
+def together(columns: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    """Columns that say as much as an earlier one, by that one: values of the two go together one to one.
+
+    So do the keys of one `zip`: what holds one of them still leaves a single value of the others.
+
+    >>> together({"routing": ["a", "b", "b"], "levels": [1, 2, 2], "load": [0.1, 0.1, 0.2]})
+    {'routing': ['levels'], 'load': []}
+    """
+    found: dict[str, list[str]] = {}
+    for name, values in columns.items():
+        for first in found:
+            pairs = set(zip(columns[first], values, strict=True))
+            if len(pairs) == len(set(values)) == len(set(columns[first])):
+                found[first].append(name)
+                break
+        else:
+            found[name] = []
+    return found

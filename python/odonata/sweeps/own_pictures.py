@@ -6,8 +6,8 @@ import hashlib
 import json
 from pathlib import Path
 
-from odonata import foreign
-from odonata.output_file import whole_file
+from odonata.base import foreign
+from odonata.base.output_file import whole_file
 
 #: In the folder of the sweep: absolute path -> SHA-256 of what was written there.
 FILE = "pictures.json"

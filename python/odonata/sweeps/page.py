@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from typing import Any, TextIO
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from odonata.progress import LOG_EVERY_S, LiveLine
+from odonata.base import notebook
+from odonata.base.terminal import console, explain, say, show_table, table
+from odonata.base.wording import duration, quantity, setting_size
+from odonata.running.progress import LOG_EVERY_S, LiveLine
 from odonata.sweeps import labels
-from odonata.sweeps.result import Sweep, leading
+from odonata.sweeps.labels import leading
 from odonata.sweeps.scheduler import Progress
 from odonata.sweeps.values import text as value_text
-from odonata.terminal import console, explain, say, show_table, table
-from odonata.wording import duration, quantity, setting_size
+
+if TYPE_CHECKING:
+    from odonata.sweeps.result import Sweep
 
 #: What is shown of each job: with baselines, and without.
 WITH_BASELINES = ("elapsed_ratio", "message_latency_p99_ratio", "io_ratio")
@@ -253,3 +259,10 @@ class SweepLine(LiveLine):
         elif time.perf_counter() - self._logged_s >= LOG_EVERY_S:
             self._log(line(now))
             self._logged_s = time.perf_counter()
+
+
+def sweep_progress(
+    wanted: Callable[[Progress], None] | bool | None,
+) -> contextlib.AbstractContextManager[Callable[[Progress], None] | None]:
+    """What is called with the progress of a sweep: `wanted`, a line, or nothing."""
+    return notebook.shown(wanted, lambda now: (line(now), now.done / max(1, now.planned)), SweepLine)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from odonata.errors import InputError
+from odonata.base.pictures import figure as empty
+from odonata.errors import InputError, option
 from odonata.sweeps import labels
+from odonata.sweeps.labels import together
 from odonata.sweeps.reader import Source, unknown
-from odonata.sweeps.result import together
 from odonata.sweeps.table import job_columns, measure_names, words
 from odonata.sweeps.values import text as value_text
 
@@ -31,22 +32,20 @@ def check(measure: str, x: str | None, swept: list[str]) -> None:
     if measure not in measure_names():
         raise unknown(
             Source(),
-            "--measure",
+            option("measure"),
             measure,
             measure_names(),
             "unknown measure",
             meant=COMMON_NAMES.get(measure),
         )
     if not swept:
-        raise InputError("the sweep has no axis", key="--plot", expected="a sweep with an axis")
+        raise InputError("the sweep has no axis", key=option("plot"), expected="a sweep with an axis")
     if x is not None and x not in swept:
-        raise unknown(Source(), "--x", x, swept, "no swept key of that name:")
+        raise unknown(Source(), option("x"), x, swept, "no swept key of that name:")
 
 
 def figure(sweep: Sweep, measure: str, x: str | None) -> Any:
     """The figure, by matplotlib."""
-    from odonata.pictures import figure as empty
-
     check(measure, x, sweep.swept)
     # Of points that set different keys the names are drawn.
     swept, rows = sweep.swept, sweep.intervals(measure).to_pylist()

@@ -15,8 +15,8 @@ import threading
 from pathlib import Path
 from typing import IO, Any
 
-from odonata import runner
 from odonata.errors import InputError
+from odonata.running import runner
 from odonata.sweeps import record
 
 #: Wall time between two reports, in seconds.
@@ -61,9 +61,9 @@ def carry_out(request: dict[str, Any], tell: Any) -> dict[str, Any]:
 def _run(
     key: str, task: runner.Task, folder: str | None, stop: runner.StopRequest, tell: Any
 ) -> dict[str, Any]:
-    from odonata.folder import ResultFolder
-    from odonata.results import Results
-    from odonata.tables import from_core
+    from odonata.analysis.tables import from_core
+    from odonata.base.folder import ResultFolder
+    from odonata.results.results import Results
 
     simulation = task.build(stop=stop)
     said_s = 0.0

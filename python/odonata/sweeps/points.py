@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from odonata import runner, toml_text
-from odonata.baselines import ends_with_others
-from odonata.errors import InputError
+from odonata.analysis.slowdown import ends_with_others
+from odonata.base import toml_text
+from odonata.errors import InputError, option, setting
+from odonata.running import runner
 from odonata.sweeps.keys import Scenario
 from odonata.sweeps.reader import Source
 from odonata.sweeps.spec import Spec
@@ -76,7 +77,7 @@ def _named(setting: str, names: Scenario) -> str:
     """A setting of the command line, KEY=VALUE, with the core's name of its key."""
     key, equals, value = setting.partition("=")
     # One without a value the core refuses.
-    return f"{names.key(key.strip(), Source(), '--set')}={value}" if equals else setting
+    return f"{names.key(key.strip(), Source(), option('overrides', '--set'))}={value}" if equals else setting
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def _at(
 ) -> InputError:
     """The core's error about a setting of a point, with the place at which the user has written that."""
     for one in settings:
-        if error.file == f"--set {one.text}" or f"{error.key}.".startswith(f"{one.name}."):
+        if error.file == setting(one.text) or f"{error.key}.".startswith(f"{one.name}."):
             found = spec.source.error(
                 error.message,
                 one.where,

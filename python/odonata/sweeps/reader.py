@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from odonata.errors import InputError
-from odonata.runner import read_scenario
+from odonata.scenario.reading import read_scenario
 
 
 @dataclass(frozen=True)

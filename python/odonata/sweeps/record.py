@@ -7,9 +7,11 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from odonata.json_types import Count, Number, declared
-from odonata.results import GOOD_OUTCOMES, Results
-from odonata.run_record import Place
+from odonata.analysis.measured import GOOD_OUTCOMES
+from odonata.analysis.run_record import Place
+from odonata.analysis.slowdown import job_rows
+from odonata.base.json_types import Count, Number, declared
+from odonata.results.results import Results
 from odonata.sweeps.work import places
 
 
@@ -86,8 +88,6 @@ TRIED_AGAIN = ("crashed", "killed")
 
 def of_results(key: str, results: Results) -> dict[str, Any]:
     """What is kept of the results of a run."""
-    from odonata.slowdown import job_rows
-
     latencies = {row["job"]: row for row in job_rows(results)}
     run = results.run
     kept = ("outcome", "detail", "digest", "simulated_s", "wall_s", "cpu_s", "events", "peak_rss_bytes")

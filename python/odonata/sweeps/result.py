@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from odonata import run_record
+from odonata.analysis import parquet, run_record, tables
+from odonata.analysis.measured import file_of
+from odonata.base.frames import to_pandas, to_polars
+from odonata.base.html_page import page_html
+from odonata.base.output_file import OutputFile
 from odonata.errors import NoResult
-from odonata.python_errors import speaks_python
-from odonata.sweeps import labels, record
+from odonata.sweeps import page as pages
+from odonata.sweeps import picture, record
+from odonata.sweeps import report as sweep_report
 from odonata.sweeps.store import INTERVALS, POINTS, SWEEP_FILE
 
 if TYPE_CHECKING:
@@ -54,14 +59,12 @@ class Sweep:
         >>> Sweep.load("results/placement").outcome  # doctest: +SKIP
         'completed'
         """
-        from odonata import tables
-
         path = Path(folder)
         # `Path.is_file` raises for a name that no file can have.
         if not os.path.isfile(path / SWEEP_FILE):
             raise NoResult("not a sweep", file=str(path), expected=f"a folder that holds {SWEEP_FILE}")
         description = run_record.read(path / SWEEP_FILE, record.SweepRecord)
-        found = [tables.read(tables.file_of(path, name)) for name in (POINTS, INTERVALS)]
+        found = [parquet.read(file_of(path, name)) for name in (POINTS, INTERVALS)]
         return cls(description, found[0], found[1], path)
 
     @property
@@ -105,8 +108,6 @@ class Sweep:
         >>> len(Sweep({}, pa.table({"point": [0]}), pa.table({})).to_pandas())
         1
         """
-        from odonata.frames import to_pandas
-
         return to_pandas(self.table, "Sweep.to_pandas")
 
     def to_polars(self) -> pl.DataFrame:
@@ -115,8 +116,6 @@ class Sweep:
         Raises:
             MissingPackage: polars is not installed.
         """
-        from odonata.frames import to_polars
-
         return to_polars(self.table, "Sweep.to_polars")
 
     def intervals(self, *measures: str) -> pa.Table:
@@ -142,7 +141,6 @@ class Sweep:
                 raise KeyError(f"no measure {name!r}; there are {', '.join(sorted(there))}")
         return found.filter(pc.is_in(found["measure"], pa.array(measures)))
 
-    @speaks_python
     def plot(self, measure: str = "elapsed_ratio", *, x: str | None = None) -> Any:
         """A matplotlib figure: a measure of every job over a swept key, with its intervals.
 
@@ -157,11 +155,8 @@ class Sweep:
         >>> from odonata import Sweep
         >>> Sweep.load("results/placement").plot().savefig("slowdown.png")  # doctest: +SKIP
         """
-        from odonata.sweeps import picture
-
         return picture.figure(self, measure, x)
 
-    @speaks_python
     def report(self, file: str | os.PathLike[str] | None = None, *, force: bool = False) -> str:
         """One HTML page of the sweep, whose axes are chosen in the page (docs/report.md).
 
@@ -175,64 +170,20 @@ class Sweep:
         Raises:
             InputError: `file` cannot be written, or is there already.
         """
-        import tempfile
-
-        from odonata import tables
-        from odonata.output_file import OutputFile
-        from odonata.report import sources
-
         output = None if file is None else OutputFile(file, key="file", replace=force)
         with tempfile.TemporaryDirectory(prefix="odonata-") as scratch:
             place = self.path
             if place is None:
                 place = Path(scratch)
                 tables.write(self.table, place, POINTS)
-            page = sources.page([place])
+            page = sweep_report.html(file_of(place, POINTS))
         if output is not None:
             output.write(page)
         return page
 
     def _repr_html_(self) -> str:
-        from odonata.html_page import page_html
-        from odonata.sweeps import page
-
-        return page_html(lambda stream: page.show(self, stream))
+        return page_html(lambda stream: pages.show(self, stream))
 
     def __repr__(self) -> str:
         place = f", path={str(self.path)!r}" if self.path else ""
         return f"Sweep(outcome={self.outcome!r}, points={self.description.get('points')}{place})"
-
-
-def leading(sweep: Sweep) -> tuple[list[str], dict[str, list[str]]]:
-    """The swept keys without those that have the value of an earlier one at every point; and those, by it."""
-    keys: dict[str, list[Any]] = {}
-    same: dict[str, list[str]] = {}
-    swept, rows = labels.collapsed(sweep.swept, sweep.table.select(sweep.swept).to_pylist())
-    for key in swept:
-        values = [row[key] for row in rows]
-        first = next((other for other, found in keys.items() if found == values), None)
-        if first is None:
-            keys[key] = values
-        else:
-            same.setdefault(first, []).append(key)
-    return list(keys), same
-
-
-def together(columns: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
-    """Columns that say as much as an earlier one, by that one: values of the two go together one to one.
-
-    So do the keys of one `zip`: what holds one of them still leaves a single value of the others.
-
-    >>> together({"routing": ["a", "b", "b"], "levels": [1, 2, 2], "load": [0.1, 0.1, 0.2]})
-    {'routing': ['levels'], 'load': []}
-    """
-    found: dict[str, list[str]] = {}
-    for name, values in columns.items():
-        for first in found:
-            pairs = set(zip(columns[first], values, strict=True))
-            if len(pairs) == len(set(values)) == len(set(columns[first])):
-                found[first].append(name)
-                break
-        else:
-            found[name] = []
-    return found

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,16 +14,20 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from odonata import _core, notebook, runner
-from odonata.api import override_list, text_and_path
+from odonata import _core
+from odonata.analysis import tables
+from odonata.base.output_file import whole_file
 from odonata.errors import InputError
-from odonata.output_file import whole_file
-from odonata.python_errors import speaks_python
+from odonata.running import runner
+from odonata.scenario import reading
+from odonata.scenario.given import override_list, text_and_path
 from odonata.sweeps import points as sweep_points
 from odonata.sweeps import spec as specs
 from odonata.sweeps import table as sweep_table
 from odonata.sweeps.axes import Axis, list_axis
 from odonata.sweeps.executor import Executor
+from odonata.sweeps.executor.local import Local
+from odonata.sweeps.page import sweep_progress
 from odonata.sweeps.reader import Source, Table, unknown
 from odonata.sweeps.result import KIND, Sweep
 from odonata.sweeps.scheduler import Cell, Progress, Scheduler
@@ -30,13 +35,12 @@ from odonata.sweeps.spec import Spec
 from odonata.sweeps.store import INTERVALS, POINTS, SWEEP_FILE, Store
 
 if TYPE_CHECKING:
-    from odonata.api import ScenarioLike
+    from odonata.scenario.given import ScenarioLike
 
 #: Of sweep.json.
 FORMAT = 1
 
 
-@speaks_python
 def sweep(
     scenario: ScenarioLike,
     out: str | os.PathLike[str] | None = None,
@@ -103,11 +107,9 @@ def sweep(
     with (
         contextlib.ExitStack() as scratch,
         runner.StopRequest() as stop,
-        notebook.sweep_progress(progress) as report,
+        sweep_progress(progress) as report,
     ):
         if out is None:
-            import tempfile
-
             out = scratch.enter_context(tempfile.TemporaryDirectory(prefix="odonata-"))
             found = execute(spec, Path(out) / "sweep", settings, reuse=reuse, stop=stop, report=report)
             found.path = None
@@ -152,7 +154,7 @@ def execute(
 ) -> Sweep:
     """Runs the sweep `spec` in the folder `out`, or what is left of it; `settings` are KEY=VALUE."""
     begin = time.perf_counter()
-    points = sweep_points.of(spec, spec.text or runner.read_scenario(spec.scenario), settings)
+    points = sweep_points.of(spec, spec.text or reading.read_scenario(spec.scenario), settings)
     _check_stop(spec, points)
     with Store(out, [Path(one) for one in reuse]) as store, contextlib.ExitStack() as stack:
         executor = _executor(spec, store)
@@ -183,8 +185,6 @@ def _executor(spec: Spec, store: Store) -> Executor:
             if spec.slurm is not None
             else cluster.Cluster(spec.dask)
         )
-    from odonata.sweeps.executor.local import Local
-
     return Local(spec.processes)
 
 
@@ -251,8 +251,6 @@ def _failure(cell: Cell, job: str | None, kept: Mapping[str, Any]) -> dict[str, 
 
 def _written(found: Sweep) -> Sweep:
     """The same; its files are written, sweep.json last."""
-    from odonata import tables
-
     assert found.path is not None
     tables.write(found.table, found.path, POINTS)
     tables.write(found.intervals(), found.path, INTERVALS)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from odonata.optional_packages import require
+from odonata.base.optional_packages import require
 from odonata.sweeps.reader import Table
 from odonata.sweeps.values import parse
 

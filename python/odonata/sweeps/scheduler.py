@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from odonata import runner
+from odonata.running import runner
+from odonata.scenario import reading
 from odonata.sweeps import record
 from odonata.sweeps.executor import Executor
 from odonata.sweeps.pace import Pace
@@ -20,6 +21,7 @@ from odonata.sweeps.points import Point
 from odonata.sweeps.spec import Spec, Stop
 from odonata.sweeps.statistics import interval
 from odonata.sweeps.store import Store
+from odonata.sweeps.table import measures
 from odonata.sweeps.work import Work, alone_key, run_key, run_task
 
 #: Wall time between two looks at whether the user wants to stop, in seconds.
@@ -235,8 +237,6 @@ class Scheduler:
         self._add(point, list(range(first, first + more)))
 
     def _too_wide(self, cells: list[Cell], stop: Stop) -> bool:
-        from odonata.sweeps.table import measures
-
         values: dict[str, list[float]] = {}
         for cell in cells:
             for job, row in measures(cell, self.runs).items():
@@ -254,4 +254,4 @@ def _seeds(spec: Spec, point: Point) -> list[int]:
         return list(spec.seeds)
     first = int(point.scenario["seed"])
     # A seed has 63 bits.
-    return [(first + number) % (runner.LARGEST_SEED + 1) for number in range(spec.seeds)]
+    return [(first + number) % (reading.LARGEST_SEED + 1) for number in range(spec.seeds)]

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from odonata.runner import check_seed
+from odonata.errors import option
+from odonata.scenario.reading import check_seed
 from odonata.sweeps import axes
 from odonata.sweeps.axes import Axis
 from odonata.sweeps.reader import Source, Table, read
@@ -224,12 +225,12 @@ def seeds_option(text: str) -> int | tuple[int, ...]:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         raise source.error(
-            "no seeds", "--seeds", value=text, expected="a number of seeds, or a list"
+            "no seeds", option("seeds"), value=text, expected="a number of seeds, or a list"
         ) from None
     if "," in text:
-        return seed_list(numbers, source, "--seeds")
+        return seed_list(numbers, source, option("seeds"))
     if not 1 <= numbers[0] <= MOST_SEEDS:
-        raise source.error("no seeds", "--seeds", value=text, expected=f"1 to {MOST_SEEDS} seeds")
+        raise source.error("no seeds", option("seeds"), value=text, expected=f"1 to {MOST_SEEDS} seeds")
     return numbers[0]
 
 

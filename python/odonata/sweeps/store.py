@@ -13,12 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from odonata import foreign
-from odonata.errors import InputError, check_text, is_mistake
-from odonata.json_types import Wrong, check
-from odonata.lock import hold
-from odonata.output_file import sync_folder
-from odonata.partial import LOCK
+from odonata.base import foreign
+from odonata.base.json_types import Wrong, check
+from odonata.base.lock import hold
+from odonata.base.output_file import sync_folder
+from odonata.base.partial import LOCK
+from odonata.errors import InputError, check_text, is_mistake, option
 from odonata.sweeps import record
 
 #: The file that makes a folder that of a sweep.
@@ -36,7 +36,7 @@ class Store:
     """
 
     def __init__(self, target: str | os.PathLike[str], reuse: list[Path] | None = None) -> None:
-        check_text(target, "--out")
+        check_text(target, option("out"))
         self.folder = Path(target)
         self.runs: dict[str, dict[str, Any]] = {}
         for other in reuse or []:
@@ -44,7 +44,7 @@ class Store:
             if not os.path.isfile(other / JOURNAL_FILE):
                 raise InputError(
                     "not a sweep",
-                    key="--reuse",
+                    key=option("reuse"),
                     value=str(other),
                     expected=f"a folder that holds {JOURNAL_FILE}",
                 )
@@ -126,7 +126,7 @@ class Store:
             raise self._error("the folder is not a sweep", f"a folder that holds {JOURNAL_FILE}, or none")
 
     def _error(self, problem: str, expected: str) -> InputError:
-        return InputError(problem, key="--out", value=str(self.folder), expected=expected)
+        return InputError(problem, key=option("out"), value=str(self.folder), expected=expected)
 
 
 def read(journal: Path) -> dict[str, dict[str, Any]]:

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from odonata import slowdown
+from odonata.analysis import slowdown
+from odonata.analysis.measured import GOOD_OUTCOMES
+from odonata.analysis.parquet import documentation
 from odonata.sweeps import record
 from odonata.sweeps.statistics import interval
 from odonata.sweeps.values import column as values_of
@@ -95,8 +97,6 @@ _INTERVAL = (
 @functools.cache
 def job_columns() -> tuple[Column, ...]:
     """The measures of a job: of the tables `jobs` and `slowdown`, each once."""
-    from odonata.results_reference import documentation
-
     documented = {table["table"]: table["columns"] for table in documentation()}
     found = [
         Column(c["name"], c["type"], c["unit"], c["doc"], "name" if c["type"] == "string" else "metric")
@@ -210,8 +210,6 @@ def points_table(keys: list[str], cells: Iterable[Cell], runs: Mapping[str, Mapp
 
 def intervals_table(points: pa.Table, keys: list[str], confidence: float) -> pa.Table:
     """The table of intervals, from that of the points; runs that did not end well do not count."""
-    from odonata.results import GOOD_OUTCOMES
-
     units = {column.name: column.unit for column in job_columns()}
     groups: dict[tuple[int, str], list[dict[str, Any]]] = {}
     for row in points.to_pylist():

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from odonata import quantities, toml_text
+from odonata.base import quantities, toml_text
 
 #: What a unit is in base units, and which one that is.
 UNITS: dict[str, tuple[float, str]] = (

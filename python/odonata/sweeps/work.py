@@ -17,7 +17,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from odonata import _core, runner
+from odonata import _core
+from odonata.running import runner
 from odonata.sweeps.points import Point
 
 #: Keys of the table `run` that results depend on; all others say where and how fast it runs.

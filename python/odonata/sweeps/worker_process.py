@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from odonata.baselines import LAST_WORDS, explain
+from odonata.running.baselines import LAST_WORDS, explain
 from odonata.sweeps import record
 
 #: Wall time, beyond that of a run, after which a process that does not end it is killed, in seconds.

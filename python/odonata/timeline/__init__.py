@@ -4,4 +4,6 @@
 wanted and `sampling` what fits; `ranks`, `servers` and `links` make tracks and events of it, which `trace`
 writes as protobuf by Perfetto's own schema. `write` puts them together. `totals` reads a trace back and holds
 it against the tables of the results.
+
+It imports `analysis` and what is below it, and must not import what runs scenarios.
 """

@@ -11,16 +11,18 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odonata.errors import InputError
-from odonata.folder import RUN_FILE
-from odonata.results import Results, needed
-from odonata.tables import damaged, file_of
-from odonata.timeline.selection import Selection
+from odonata.analysis.measured import damaged, file_of, needed
+from odonata.base.folder import RUN_FILE
+from odonata.errors import InputError, Said, Words
+from odonata.timeline.selection import Selection, seconds
+
+if TYPE_CHECKING:
+    from odonata.results.results import Results
 
 _CALLS = [
     *("job", "rank", "call", "stream", "name", "class", "begin_s", "end_s", "finished"),
@@ -83,7 +85,9 @@ class Recorded:
                 "the run recorded no timeline",
                 file=None if results.path is None else str(Path(results.path) / RUN_FILE),
                 key="run.timeline",
-                expected="a run with this key: odonata run SCENARIO --set run.timeline={} (docs/timeline.md)",
+                expected="a run with this key: "
+                + Words(Said('overrides={"run.timeline": {}}', "odonata run SCENARIO --set run.timeline={}"))
+                + " (docs/timeline.md)",
             )
         self.interval_s = _seconds(run.get("series_interval"))
 
@@ -158,8 +162,6 @@ def within(table: pa.Table, begin: str, end: str, selection: Selection) -> pa.Ta
 
 def _seconds(value: Any) -> float | None:
     """A time as run.json has it; None if there is none."""
-    from odonata.timeline.selection import seconds
-
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, str):

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from odonata.errors import InputError
+from odonata.errors import InputError, option
 
 #: Seconds of a unit.
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
@@ -61,11 +61,13 @@ class Ranks(Container[int]):
         return cls(tuple(range(number, number + 1) for number in numbers))
 
     @classmethod
-    def read(cls, text: str, key: str = "--ranks") -> Ranks:
+    def read(cls, text: str) -> Ranks:
         """Ranks as the command line has them, `0,5,8-15` or `every:16`; `InputError` if they are none."""
 
         def wrong(problem: str) -> InputError:
-            return InputError(problem, key=key, value=_excerpt(text), expected="0,5,8-15 or every:16")
+            return InputError(
+                problem, key=option("ranks"), value=_excerpt(text), expected="0,5,8-15 or every:16"
+            )
 
         if every := re.fullmatch(r"\s*every:(\d{1,9})\s*", text, re.ASCII):
             if not int(every[1]):
@@ -87,7 +89,7 @@ class Ranks(Container[int]):
 def seconds(text: str, key: str) -> float:
     """Simulated time as it is written, with a unit; `InputError` if it is none.
 
-    >>> seconds("1.5 ms", "--from"), seconds("20us", "--from"), seconds("0", "--from")
+    >>> seconds("1.5 ms", "from"), seconds("20us", "from"), seconds("0", "from")
     (0.0015, 2e-05, 0.0)
     """
     match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{0,15})?)\s*([a-z]{0,2})\s*", text, re.ASCII)
@@ -108,7 +110,6 @@ def choose(
     jobs: Iterable[str] | None,
     ranks: Ranks | None,
     period: tuple[float, float],
-    keys: tuple[str, str] = ("--jobs", "--until"),
 ) -> Selection:
     """The selection of `jobs`, of those with `names`; `InputError` if there is no such job or period."""
     chosen = None
@@ -118,7 +119,7 @@ def choose(
             near = get_close_matches(job[:200], [name[:200] for name in names], n=1)
             raise InputError(
                 "no such job",
-                key=keys[0],
+                key=option("jobs"),
                 value=_excerpt(job),
                 expected="one of "
                 + ", ".join(map(_excerpt, names[:12]))
@@ -129,7 +130,7 @@ def choose(
     if not until_s > from_s:
         raise InputError(
             "the period ends before it starts",
-            key=keys[1],
+            key=option("until_s", "--until"),
             value=f"{until_s} s",
             expected=f"more than {from_s} s",
         )

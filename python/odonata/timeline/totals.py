@@ -15,8 +15,9 @@ from typing import Any, BinaryIO
 
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from odonata.analysis.measured import needed
 from odonata.errors import InputError
-from odonata.results import Results, needed
+from odonata.results.results import Results
 from odonata.timeline.ranks import MARK
 from odonata.timeline.recorded import Rank, Recorded
 from odonata.timeline.trace import NS, ps, shortened

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from odonata.answers import TimelineAnswer
 from odonata.errors import InputError
-from odonata.results import Results
 from odonata.timeline import links, ranks, sampling, servers
 from odonata.timeline.recorded import Rank, Recorded, within
 from odonata.timeline.selection import Selection
+from odonata.timeline.trace import TraceWriter
+
+if TYPE_CHECKING:
+    from odonata.results.results import Results
 
 #: Events of a trace, unless it is said otherwise: what the viewer takes with ease.
 MOST_EVENTS = 1_000_000
@@ -65,8 +68,6 @@ class Plan:
 
     def write(self, file: BinaryIO) -> TimelineAnswer:
         """Writes the trace to `file`."""
-        from odonata.timeline.trace import TraceWriter
-
         trace = TraceWriter(file)
         self._ranks.write(trace, self._order)
         self._servers.write(trace, self._shown_servers)

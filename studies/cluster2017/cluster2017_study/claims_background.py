@@ -238,7 +238,7 @@ CLAIMS: list[Claim[Runs]] = [
         "abstract, I, VI",
         "single packets are delayed by a factor of 4,700 or more of the average latency",
         "4,700x",
-        "random, adaptive: the largest worst packet / mean without checkpoint at least 4,700, less 20 %; "
+        "random, adaptive: the largest worst packet / mean without checkpoint at least 4,700, less 20%; "
         "in part from 1,000",
         thousands,
     ),
@@ -263,7 +263,7 @@ CLAIMS: list[Claim[Runs]] = [
         "V-E",
         "the routing policy has only a minor effect on average packet latency",
         "minor",
-        "mean latency, adaptive / minimal within 20 %",
+        "mean latency, adaptive / minimal within 20%",
         routing_and_mean,
     ),
     Claim(

@@ -231,7 +231,7 @@ CLAIMS: list[Claim[Runs]] = [
         "V-F",
         "the SSDs are not the bottleneck of any checkpoint",
         "none",
-        "the busiest device writes less than 90 % of the time, run by run",
+        "the busiest device writes less than 90% of the time, run by run",
         ssd_no_bottleneck,
     ),
     Claim(
@@ -343,7 +343,7 @@ CLAIMS: list[Claim[Runs]] = [
         "V-G",
         "contiguous placement increases the I/O completion time by up to 5 times",
         "5x",
-        "nearest: largest time, contiguous / random node within 30 % of 5",
+        "nearest: largest time, contiguous / random node within 30% of 5",
         five_times,
     ),
     Claim(
@@ -351,7 +351,7 @@ CLAIMS: list[Claim[Runs]] = [
         "V-G",
         "random router is 1.5 times slower than random node",
         "1.5x",
-        "nearest: largest time, random router / random node within 20 % of 1.5; case by case at least 1.2, "
+        "nearest: largest time, random router / random node within 20% of 1.5; case by case at least 1.2, "
         "in part from 1.02",
         router_slower,
     ),

@@ -61,7 +61,7 @@ def canaries_met(rows: Rows) -> list[Value]:
     for row, mean in found(rows, "GPCNeT", "Slingshot"):
         p99 = tails[row][1]
         values.append(Value("mean", row.victim, mean, "x", at_most(mean, ROUNDS_TO_ONE, NONE)))
-        values.append(Value("99 %", row.victim, p99, "x", at_most(p99, ROUNDS_TO_ONE, NONE)))
+        values.append(Value("99%", row.victim, p99, "x", at_most(p99, ROUNDS_TO_ONE, NONE)))
     return values
 
 
@@ -79,7 +79,7 @@ def map_met(machine: str, aggressor: str) -> Callable[[Rows], list[Value]]:
         for row, mean in found(rows, "map", machine):
             theirs = published.impact(row.machine, row.victim, row.aggressor, row.percent)
             if theirs is not None and row.aggressor == aggressor:
-                case = f"{row.victim}, {row.percent} %"
+                case = f"{row.victim}, {row.percent}%"
                 graded_values.append(Value("", case, mean, "x", graded(mean, theirs.factor)))
         return graded_values
 
@@ -104,7 +104,7 @@ def grows(rows: Rows) -> list[Value]:
         if row.aggressor == "incast":
             cells.setdefault(row.victim, {})[row.percent] = mean
     return [
-        Value("90 % / 10 %", victim, found_by[90] / found_by[10], "x", yes(found_by[90] > found_by[10]))
+        Value("90% / 10%", victim, found_by[90] / found_by[10], "x", yes(found_by[90] > found_by[10]))
         for victim, found_by in cells.items()
         if {10, 90} <= found_by.keys()
     ]
@@ -115,7 +115,7 @@ def random_over_linear(rows: Rows) -> list[Value]:
         (row.victim, row.aggressor, row.percent): mean for row, mean in found(rows, "map, linear", "Aries")
     }
     return [
-        Value("random / linear", f"{row.victim}, {row.percent} %", ratio, "x", yes(ratio >= 1.0))
+        Value("random / linear", f"{row.victim}, {row.percent}%", ratio, "x", yes(ratio >= 1.0))
         for row, mean in found(rows, "map", "Aries")
         if (key := (row.victim, row.aggressor, row.percent)) in linear and row.aggressor == "incast"
         for ratio in [mean / linear[key]]
@@ -159,7 +159,7 @@ CLAIMS: list[Claim[Rows]] = [
         "GPCNeT on Slingshot: factors of 1.0 everywhere",
         "1.0",
         "Slingshot-like, per-flow control, every canary beside all congestors: factor of mean "
-        "and 99 % rounds to 1.0; in part up to 1.5",
+        "and 99% rounds to 1.0; in part up to 1.5",
         canaries_met,
         kind=Kind.PUBLISHED,
     ),
@@ -175,7 +175,7 @@ CLAIMS: list[Claim[Rows]] = [
     Claim(
         "aries-incast-map",
         published.SLINGSHOT,
-        "Aries under an incast of 10, 50, 90 % of 512 nodes: 8 to 80 times",
+        "Aries under an incast of 10, 50, 90% of 512 nodes: 8 to 80 times",
         "8.4 to 80",
         "random placement, every victim: within twice and half of the paper's factor (linear "
         "placement); in part within five times",
@@ -184,7 +184,7 @@ CLAIMS: list[Claim[Rows]] = [
     Claim(
         "aries-all-to-all-map",
         published.SLINGSHOT,
-        "Aries under an all-to-all of 90 %: 1.2 to 2 times",
+        "Aries under an all-to-all of 90%: 1.2 to 2 times",
         "1.2 to 2",
         "likewise",
         map_met("Aries", "all-to-all"),
@@ -192,7 +192,7 @@ CLAIMS: list[Claim[Rows]] = [
     Claim(
         "slingshot-incast-map",
         published.SLINGSHOT,
-        "Slingshot under an incast of 90 %: 1.0 to 1.3 times",
+        "Slingshot under an incast of 90%: 1.0 to 1.3 times",
         "1.0 to 1.3",
         "likewise, per-flow control",
         map_met("Slingshot", "incast"),
@@ -202,7 +202,7 @@ CLAIMS: list[Claim[Rows]] = [
         published.SLINGSHOT,
         "on Aries an incast hurts far more than an all-to-all",
         "30 to 60 times",
-        "90 % aggressors, factor under incast over that under all-to-all: at least 5; in part more than 1, "
+        "90% aggressors, factor under incast over that under all-to-all: at least 5; in part more than 1, "
         "victim by victim",
         incast_over_all,
     ),
@@ -211,7 +211,7 @@ CLAIMS: list[Claim[Rows]] = [
         published.SLINGSHOT,
         "on Aries the impact grows with the aggressor's share",
         "> 1",
-        "factor under an incast of 90 % over that of 10 %: more than 1, victim by victim",
+        "factor under an incast of 90% over that of 10%: more than 1, victim by victim",
         grows,
     ),
     Claim(
@@ -228,7 +228,7 @@ CLAIMS: list[Claim[Rows]] = [
         "Slingshot's congestion control protects victims",
         ">= 2",
         "Slingshot-like: factor without over that with per-flow control at least 2, victim by "
-        "victim (canaries, incast of 90 %)",
+        "victim (canaries, incast of 90%)",
         control_explains,
     ),
     Claim(

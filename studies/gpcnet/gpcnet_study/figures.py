@@ -43,7 +43,7 @@ def victim_map(rows: Sequence[Row]) -> Figure:
         axes.set_ylim(0.7, 1000)
         axes.axhline(1, color="grey", linewidth=0.5)
         axes.set_xticks(range(len(VICTIMS)), list(VICTIMS), rotation=90)
-        axes.set_title(f"{machine}, {control}:\n{aggressor} {percent} %", fontsize=8, loc="left")
+        axes.set_title(f"{machine}, {control}:\n{aggressor} {percent}%", fontsize=8, loc="left")
         axes.tick_params(labelsize=7)
     picture.axes[0].set_ylabel("congested / alone", fontsize=8)
     return picture

@@ -54,7 +54,7 @@ class Row:
     @property
     def name(self) -> str:
         """victim, machine, aggressor."""
-        beside = f", {self.aggressor} {self.percent} %" if self.aggressor else ""
+        beside = f", {self.aggressor} {self.percent}%" if self.aggressor else ""
         return f"{self.victim}, {self.machine} ({self.control}){beside}"
 
 

@@ -65,7 +65,7 @@ def canary_table(rows: Sequence[Row]) -> Table:
         for row in rows
         if row.suite == "GPCNeT" and row in factors
     ]
-    header = ["canary", "machine", "control", "alone, mean / 99 %", "congested", "factor", "published factor"]
+    header = ["canary", "machine", "control", "alone, mean / 99%", "congested", "factor", "published factor"]
     return Table("", header, table, left=3)
 
 
@@ -94,7 +94,7 @@ def map_table(rows: Sequence[Row]) -> Table:
                     row.victim,
                     row.machine,
                     row.control,
-                    f"{row.aggressor} {row.percent} %",
+                    f"{row.aggressor} {row.percent}%",
                     number(factor, "x"),
                     number(means[row][0], "x"),
                     "" if in_order is None else number(in_order, "x"),

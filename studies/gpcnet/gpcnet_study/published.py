@@ -27,7 +27,7 @@ class Impact:
 
 
 def row(victim: str, aries: tuple[float, float, float], all_to_all: float, slingshot: float) -> list[Impact]:
-    """A victim's cells: Aries under incasts of 10, 50, 90 % and an all-to-all, Slingshot under an incast."""
+    """A victim's cells: Aries under incasts of 10, 50, 90% and an all-to-all, Slingshot under an incast."""
     return [
         *(
             Impact("Aries", victim, "incast", percent, factor)
@@ -55,7 +55,7 @@ CANARIES = {
     ("Slingshot", "bandwidth + sync"): 1.0,
     ("Slingshot", "all-reduce"): 1.0,
 }
-#: The same alone, mean / 99 %, as printed; 32 ranks per node, so that only the first can be compared
+#: The same alone, mean / 99%, as printed; 32 ranks per node, so that only the first can be compared
 #: with one rank per node.
 ALONE = {
     ("Slingshot", "latency"): "2.9 / 4.3 us",

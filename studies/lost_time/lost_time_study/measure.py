@@ -9,7 +9,7 @@ from pathlib import Path
 
 import odonata
 from lost_time_study.cases import Case
-from odonata import lost_time
+from odonata.analysis import lost_time
 
 SETTINGS = {"run.lost_time": True, "run.blame": True, "run.baselines": True, "run.threads": 1}
 

@@ -9,7 +9,7 @@ from study_tools.table import Table
 
 from lost_time_study import HERE
 from lost_time_study.measure import Prediction, read
-from odonata.wording import duration
+from odonata.base.wording import duration
 
 DATA = HERE / "data" / "predictions.json"
 TEMPLATE = HERE / "section.md"

@@ -40,7 +40,7 @@ LARGER = 1.5
 SLIGHTLY = 1.2
 #: "Fewer than 2 global links ... up to 106 ms".
 FEWER_THAN, UP_TO_MS = 2, 106.0
-#: "60 % of global links", within points; twice and a half of that is near.
+#: "60% of global links", within points; twice and a half of that is near.
 SHARE, POINTS = 0.6, 0.1
 #: "Significant increments" of saturation time.
 SIGNIFICANT_S = 1e-3
@@ -212,7 +212,7 @@ CLAIMS = [
         "Fig. 10b",
         "Checkpoint: the total I/O time remains at the same level",
         "unchanged",
-        "I/O time together / alone within 10 % of 1",
+        "I/O time together / alone within 10% of 1",
         io_time_same,
         (Sufferer(JOB, "io", "servers"),),
     ),
@@ -221,7 +221,7 @@ CLAIMS = [
         "Fig. 11a",
         "Checkpoint: random placement distributes the I/O load over more routers",
         "more routers",
-        "alone: 1.5 times as many routers carry 90 % of the bytes on local links",
+        "alone: 1.5 times as many routers carry 90% of the bytes on local links",
         spread,
     ),
     Claim(
@@ -261,15 +261,15 @@ CLAIMS = [
         "Fig. 11b",
         "contiguous, minimal: fewer than 2 global links saturate longer, by up to 106 ms",
         "< 2, 106 ms",
-        "of the links from Checkpoint's groups: count below 2; largest increase within 20 % of 106 ms",
+        "of the links from Checkpoint's groups: count below 2; largest increase within 20% of 106 ms",
         global_contiguous_minimal,
     ),
     Claim(
         "global-cont-par",
         "Fig. 11b",
-        "contiguous, adaptive: 60 % of global links saturate longer",
-        "60 %",
-        "of the links from Checkpoint's groups: within 10 points of 60 %; in part within 25",
+        "contiguous, adaptive: 60% of global links saturate longer",
+        "60%",
+        "of the links from Checkpoint's groups: within 10 points of 60%; in part within 25",
         global_contiguous_adaptive,
     ),
     Claim(

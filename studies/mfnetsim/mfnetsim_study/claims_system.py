@@ -91,7 +91,7 @@ CLAIMS = [
         "sec. 8",
         "heavy I/O is less sensitive: Checkpoint's I/O time grows less than CosmoFlow's",
         "less",
-        "random, I/O time together / alone: Checkpoint below CosmoFlow by 5 %",
+        "random, I/O time together / alone: Checkpoint below CosmoFlow by 5%",
         heavy_io,
     ),
     Claim(
@@ -99,7 +99,7 @@ CLAIMS = [
         "sec. 8",
         'communication shows a similar "bully" effect',
         "less",
-        "random, time in MPI: of Nekbone or MILC and CosmoFlow, who sends more bytes slows down less, by 5 %",
+        "random, time in MPI: of Nekbone or MILC and CosmoFlow, who sends more bytes slows down less, by 5%",
         heavy_communication,
     ),
     Claim(
@@ -115,7 +115,7 @@ CLAIMS = [
         "sec. 8",
         "random placement is prone to considerable degradation, contiguous is stable",
         "degraded, stable",
-        "elapsed less computation, together / alone: random at least 1.1, contiguous within 5 %, job by job",
+        "elapsed less computation, together / alone: random at least 1.1, contiguous within 5%, job by job",
         random_degrades,
     ),
     Claim(
@@ -123,7 +123,7 @@ CLAIMS = [
         "sec. 8",
         "adaptive routing increases the risk of interference",
         "more",
-        "elapsed less computation, together / alone: adaptive above minimal by 5 %, job by job",
+        "elapsed less computation, together / alone: adaptive above minimal by 5%, job by job",
         adaptive_risks,
     ),
 ]

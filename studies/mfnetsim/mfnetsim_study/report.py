@@ -123,13 +123,13 @@ def summary(comparisons: Sequence[Comparison]) -> list[Table]:
     times = ["ours", "stored", "differs"]
     return [
         Table(
-            "Mean over ranks, ms: non-compute time, then I/O time (goal 5 %, floor 10 %)",
+            "Mean over ranks, ms: non-compute time, then I/O time (goal 5%, floor 10%)",
             ["run", "application", *times, *times, "verdict"],
             applications,
             left=2,
         ),
         Table(
-            "Exact checks; saturation: total, KS distance (goal 10 %, 0.1); packet-hops per CPU-second",
+            "Exact checks; saturation: total, KS distance (goal 10%, 0.1); packet-hops per CPU-second",
             [
                 *("run", "exact", "node-router", "router-node", "local", "global"),
                 *("verdict", "wall s", "CPU s", "Mhops/s"),
@@ -172,7 +172,7 @@ def percent(difference: float | None, digits: int = 2) -> str:
         return ""
     if difference == float("inf"):
         return "new"
-    return f"{100 * difference + 0.0:+.{digits}f} %" if abs(difference) < 10 else f"{1 + difference:,.0f} x"
+    return f"{100 * difference + 0.0:+.{digits}f}%" if abs(difference) < 10 else f"{1 + difference:,.0f} x"
 
 
 def _records(comparison: Comparison) -> Iterable[list[object]]:

@@ -236,7 +236,7 @@ def congestion(of: Measured) -> Iterator[Entry]:
     for row, ours in gpcnet.slowest_impacts(of.gpcnet).items():
         theirs = published.impact(row.machine, row.victim, row.aggressor, row.percent)
         if row.suite == "map" and theirs is not None and row.control == OWN_CONTROL[row.machine]:
-            quantity = f"{row.victim} beside {row.aggressor} of {row.percent} %, factor"
+            quantity = f"{row.victim} beside {row.aggressor} of {row.percent}%, factor"
             yield Entry(
                 f"{names[row.machine]} ({row.machine})",
                 quantity,

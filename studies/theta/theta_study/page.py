@@ -50,7 +50,7 @@ def texts() -> dict[Path, str]:
 
 
 def differences(times: Sequence[Time]) -> str:
-    """How far each variant is from what is published: "with preset 3 of 16 are within 8 % (...)"."""
+    """How far each variant is from what is published: "with preset 3 of 16 are within 8% (...)"."""
     texts = []
     for variant in ("preset", "fitted"):
         off = [
@@ -64,7 +64,7 @@ def differences(times: Sequence[Time]) -> str:
             near = sum(one <= published.WORST for one in off)
             mean, most = (number(value, "%") for value in (sum(off) / len(off), max(off)))
             texts.append(
-                f"with {variant} {near} of {len(off)} are within 8 % (mean difference {mean}, largest {most})"
+                f"with {variant} {near} of {len(off)} are within 8% (mean difference {mean}, largest {most})"
             )
     return "; ".join(texts)
 
@@ -81,7 +81,7 @@ def point_table(times: Sequence[Time]) -> Table:
             elif variant == "fitted" and point.made_of_it:
                 cells += [number(ours, point.unit), f"made of it: `{point.made_of_it}`"]
             else:
-                cells += [number(ours, point.unit), f"{100 * (ours / point.value - 1):+.0f} %"]
+                cells += [number(ours, point.unit), f"{100 * (ours / point.value - 1):+.0f}%"]
         rows.append(
             [
                 *(point.machine, point.quantity, f"{point.value:g} {point.unit}"),

@@ -27,7 +27,7 @@ class Point:
     value: float
     unit: str
     source: str
-    #: "exact" in a text, "table", "read" by eye off a figure (3 to 5 %), "second-hand".
+    #: "exact" in a text, "table", "read" by eye off a figure (3 to 5%), "second-hand".
     certainty: str
     #: Of our test.
     test: str

@@ -38,7 +38,7 @@ def ours(times: Times, variant: str, point: Point) -> float | None:
 
 
 def graded(number: float, target: float) -> Grade:
-    """As claimed within CODES' worst difference, in part within 20 %."""
+    """As claimed within CODES' worst difference, in part within 20%."""
     if near(number, target, WORST) is Grade.YES:
         return Grade.YES
     return Grade.PART if near(number, target, NEAR) is Grade.YES else Grade.NO

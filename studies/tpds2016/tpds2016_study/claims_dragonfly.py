@@ -149,7 +149,7 @@ CLAIMS: list[Claim[Runs]] = [
         "adaptive-nonminimal",
         "6.1",
         "in all these cases adaptive routing takes the non-minimal path for the majority of packets",
-        "> 50 %",
+        "> 50%",
         "packets on a non-minimal path under adaptive routing, as a share of those that have a choice, "
         "which are those that non-minimal routing diverts: more than half",
         as_nonminimal,
@@ -182,11 +182,11 @@ CLAIMS: list[Claim[Runs]] = [
     Claim(
         "local-shares",
         "6.1, fig. 14",
-        "Multigrid: the buffers of roughly 20 % of local channels get full under minimal, 34 % "
-        "under non-minimal, 39 % under "
+        "Multigrid: the buffers of roughly 20% of local channels get full under minimal, 34% "
+        "under non-minimal, 39% under "
         "adaptive routing",
-        "20, 34, 39 %",
-        "share of local links whose buffers were ever full: within 20 % of the paper's number",
+        "20, 34, 39%",
+        "share of local links whose buffers were ever full: within 20% of the paper's number",
         local_shares,
     ),
     Claim(

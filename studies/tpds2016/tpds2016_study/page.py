@@ -200,7 +200,7 @@ def full_table(rows: Sequence[Full]) -> Table:
             f"{row.packet_hops / row.cpu_s / 1e6:.2f} M/s",
             number(row.peak_rss_bytes / 1e6, "MB"),
             number(row.whole_cpu_s / 60, "min"),
-            *("" if off is None else f"{100 * off:+.0f} %" for off in row.off),
+            *("" if off is None else f"{100 * off:+.0f}%" for off in row.off),
             f"`{row.digest[:8]}`" if row.digest else "",
             f"`{row.commit}`",
         ]

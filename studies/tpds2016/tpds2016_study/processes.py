@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from odonata.toml_text import value_text
+from odonata.base.toml_text import value_text
 from tpds2016_study.full import CASES
 
 

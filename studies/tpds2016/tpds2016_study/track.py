@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
-from odonata.runner import Progress
+from odonata.running.runner import Progress
 
 #: Time on the wall between two lines.
 LINES_S = 2.0

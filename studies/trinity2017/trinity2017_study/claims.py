@@ -10,7 +10,7 @@ from trinity2017_study.measures import Run
 
 Runs = Sequence[Run]
 
-#: "The simulation error rate we got is less than 15 %".
+#: "The simulation error rate we got is less than 15%".
 ERROR = 0.15
 #: What a node injects, bytes/s.
 NODE = 2.0e9
@@ -115,7 +115,7 @@ CLAIMS: list[Claim[Runs]] = [
         "IV-B.1, fig. 7",
         "1 to 256 nodes: each compute node can keep 2.0 GB/s, limited by its injection rate",
         "2.0 GB/s",
-        "phase II, N-N: bandwidth per node within 15 % of 2.0 GB/s, up to 256 nodes",
+        "phase II, N-N: bandwidth per node within 15% of 2.0 GB/s, up to 256 nodes",
         two_per_node,
     ),
     Claim(
@@ -124,7 +124,7 @@ CLAIMS: list[Claim[Runs]] = [
         "256 to 512 nodes: the local links are the bottleneck, global links are not fully used",
         "local",
         "phase II, N-N, 256 and 512 nodes: busiest local link busier than the busiest global one; "
-        "per node below 95 % of 2.0 GB/s",
+        "per node below 95% of 2.0 GB/s",
         local_links,
     ),
     Claim(
@@ -132,7 +132,7 @@ CLAIMS: list[Claim[Runs]] = [
         "IV-B.1, fig. 7",
         "512 to 8,192 nodes: capped by the burst buffers, 230 of which reach 1,200 GB/s",
         "1,200 GB/s",
-        "phase II, N-N, more than 512 nodes: bandwidth within 15 % of 1,200 GB/s",
+        "phase II, N-N, more than 512 nodes: bandwidth within 15% of 1,200 GB/s",
         buffers_cap,
     ),
     Claim(
@@ -141,7 +141,7 @@ CLAIMS: list[Claim[Runs]] = [
         "N-1 writes about as fast as N-N; the paper compares the accuracy of the two, after the merge, "
         "without numbers",
         "similar",
-        "both machines, write: bandwidth, N-1 / N-N within 15 %, size by size",
+        "both machines, write: bandwidth, N-1 / N-N within 15%, size by size",
         shared_as_separate,
         kind=Kind.OWN,
     ),
@@ -158,8 +158,8 @@ CLAIMS: list[Claim[Runs]] = [
         "merged-per-node",
         "IV-B.2, fig. 10",
         "N-N write after the merge: a gap with 4K and 8K nodes, but before that the accuracy is fine",
-        "15 %",
-        "merged, N-N, absolute, up to 2,048 nodes: bandwidth within 15 % of what the machine can do, "
+        "15%",
+        "merged, N-N, absolute, up to 2,048 nodes: bandwidth within 15% of what the machine can do, "
         "2.0 GB/s per node, and 1,200 / 230 GB/s per burst buffer at most (the paper prints no bandwidth)",
         merged_per_node,
     ),
@@ -169,7 +169,7 @@ CLAIMS: list[Claim[Runs]] = [
         "N-1 write: a node gets less from 256 to 512 nodes, from one group to two, where the paper sees a "
         "gap between simulation and machine",
         "gap",
-        "merged, N-1, write: bandwidth per node with 512 nodes at least 15 % below that with 256",
+        "merged, N-1, write: bandwidth per node with 512 nodes at least 15% below that with 256",
         one_group_to_two,
         kind=Kind.OWN,
     ),
@@ -178,7 +178,7 @@ CLAIMS: list[Claim[Runs]] = [
         "IV-B.2, fig. 12",
         "N-N read: the simulation reaches a cap at 8K nodes, the machine does not",
         "cap",
-        "merged, N-N, read: bandwidth with 8,192 nodes within 15 % of that with 4,096",
+        "merged, N-N, read: bandwidth with 8,192 nodes within 15% of that with 4,096",
         read_capped,
     ),
     Claim(

@@ -3,7 +3,7 @@
 use super::{Loss, NO_JOB, Origin, Stamp, Vector, Vectors, add};
 use odonata_engine::{Mode, NIL, Pool, Store, Time};
 
-/// What a stamp is kept for: numbers that its user chooses.
+/// The key of a stamp; its user chooses the numbers.
 pub type Key = (u64, u64);
 
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -20,7 +20,7 @@ struct Cell {
 
 odonata_engine::slots!(Cell);
 
-/// Stamps by key: a hash table with chains.
+/// Stamps by key: a hash table with chaining.
 #[derive(Debug)]
 pub struct Stamps {
     heads: Store<u32>,
@@ -30,7 +30,7 @@ pub struct Stamps {
 odonata_engine::journalled!(Stamps { heads, cells, vectors });
 
 impl Stamps {
-    /// For about `expected` stamps at a time; for 0, none are kept.
+    /// A table for about `expected` concurrent stamps; 0 turns it off.
     pub fn new(expected: usize) -> Stamps {
         let heads = match expected {
             0 => 0,
@@ -43,7 +43,7 @@ impl Stamps {
         }
     }
 
-    /// Whether stamps are kept.
+    /// Whether the table is on.
     #[inline(always)]
     pub fn is_on(&self) -> bool {
         !self.heads.is_empty()
@@ -89,12 +89,12 @@ impl Stamps {
         self.find(key).map(|cell| self.stamp(cell))
     }
 
-    /// Whether there is one of `key`.
+    /// Whether `key` has a stamp.
     pub fn has(&self, key: Key) -> bool {
         self.find(key).is_some()
     }
 
-    /// Keeps `stamp` for `key`, in place of any other.
+    /// Stores `stamp` for `key`, replacing any other.
     pub fn set<M: Mode>(&mut self, key: Key, stamp: &Stamp) {
         let slot = self.find(key).unwrap_or_else(|| {
             let chain = self.chain(key);
@@ -124,7 +124,7 @@ impl Stamps {
         (cell.job, cell.origin, cell.losses) = (stamp.job, stamp.origin, losses);
     }
 
-    /// `key` needs `stamp`, too ([`Stamp::join`]).
+    /// Joins `stamp` into the stamp of `key` ([`Stamp::join`]).
     pub fn join<M: Mode>(&mut self, key: Key, stamp: &Stamp) {
         let Some(slot) = self.find(key) else {
             let mut joined = Stamp::default();
@@ -132,7 +132,7 @@ impl Stamps {
             self.set::<M>(key, &joined);
             return;
         };
-        // Most that is needed beside other things was there earlier, and would have been.
+        // Most joined stamps are earlier on all clocks and change nothing.
         let cell = self.cells.get(slot);
         let earlier = stamp.at < cell.at && stamp.alone <= cell.alone && stamp.undisturbed <= cell.undisturbed;
         if earlier && (stamp.job == cell.job || stamp.losses.is_empty()) {
@@ -143,7 +143,7 @@ impl Stamps {
         self.set::<M>(key, &joined);
     }
 
-    /// The stamp of `key`, which is no longer kept.
+    /// Removes and returns the stamp of `key`.
     pub fn take<M: Mode>(&mut self, key: Key) -> Option<Stamp> {
         let cell = self.find(key)?;
         let stamp = self.stamp(cell);
@@ -151,7 +151,7 @@ impl Stamps {
         Some(stamp)
     }
 
-    /// Keeps no stamp for `key`.
+    /// Removes the stamp of `key`.
     pub fn forget<M: Mode>(&mut self, key: Key) {
         if let Some(cell) = self.find(key) {
             self.remove::<M>(cell);
@@ -174,14 +174,14 @@ impl Stamps {
         self.cells.free::<M>(cell);
     }
 
-    /// Adds `loss` to what is kept for `key`, whose time stays as it is.
+    /// Adds `loss` to the stamp of `key`; its time stays.
     pub fn lose<M: Mode>(&mut self, key: Key, loss: Loss) {
         let mut stamp = self.get(key).unwrap_or_default();
         add(&mut stamp.losses, loss);
         self.set::<M>(key, &stamp);
     }
 
-    /// What is kept for `key` stems from `origin`.
+    /// Sets the origin of the stamp of `key`.
     pub fn stems<M: Mode>(&mut self, key: Key, origin: Origin) {
         match self.find(key) {
             Some(cell) => self.cells.edit::<M>(cell).origin = origin,
@@ -195,7 +195,7 @@ impl Stamps {
         }
     }
 
-    /// Stamps that are kept.
+    /// Number of stored stamps.
     pub fn live(&self) -> u32 {
         self.cells.live()
     }

@@ -17,41 +17,42 @@ fn by(culprit: Owner, seconds: u64) -> Loss {
 
 #[test]
 fn own_lateness_absorbs_the_delay_of_another() {
-    // A message comes at 10 s, 4 s of which were lost; its receiver was at work until 9 s anyway.
+    // A message arrives at 10 s, 4 s of which were lost; its receiver computed until 9 s.
     let mut receive = Stamp::start(s(9));
     receive.join(&Stamp::new(s(10), NO_JOB, vec![by(1, 4)]));
     assert_eq!((receive.lost(), receive.losses.clone()), (s(1), vec![by(1, 1)]));
-    // Had it worked until 11 s, nothing would be lost.
+    // With computation until 11 s, nothing is lost.
     let mut late = Stamp::start(s(11));
     late.join(&Stamp::new(s(10), NO_JOB, vec![by(1, 4)]));
     assert_eq!((late.lost(), late.losses.len()), (Time::ZERO, 0));
 }
 
 #[test]
-fn of_two_culprits_the_later_one_counts_for_what_the_other_leaves() {
+fn the_later_of_two_culprits_counts_for_the_remainder() {
     let mut both = Stamp::new(s(12), NO_JOB, vec![by(1, 5)]);
     both.join(&Stamp::new(s(15), NO_JOB, vec![by(2, 10)]));
-    // Undisturbed: at 7 s and at 5 s.
+    // Undisturbed: 7 s and 5 s.
     assert_eq!((both.undisturbed, both.losses), (s(7), vec![by(2, 8)]));
 }
 
-/// Two messages of job 0. The first comes at 12 s, 5 s of which it has waited for its own job; the second at 15 s, having waited 10 s for
-/// job 1. Alone they would come at 12 s and 5 s, without any waits at 7 s and 5 s: 3 s are lost to job 1, 5 s to itself.
+/// Two messages of job 0. The first arrives at 12 s after 5 s of waits for its own job, the second at 15 s after 10 s
+/// of waits for job 1. Without job 1 they would arrive at 12 s and 5 s, without any waits at 7 s and 5 s: job 1 costs 3
+/// s, job 0 itself 5 s.
 #[test]
-fn what_a_job_waits_for_itself_is_no_slack_for_what_others_do() {
+fn waits_for_the_own_job_are_not_slack_for_others() {
     let (own, others) = (by(0, 5), by(2, 10));
     let mut both = Stamp::new(s(12), 0, vec![own]);
     both.join(&Stamp::new(s(15), 0, vec![others]));
     assert_eq!((both.at, both.alone, both.undisturbed), (s(15), s(12), s(7)));
     assert_eq!(both.losses, [own, by(2, 3)]);
     both.audit().unwrap();
-    // For who belongs to another job, all of that is the doing of others.
+    // For a stamp of another job, all of it is lost to others.
     both.belongs_to(3);
     assert_eq!((both.to_others(), both.to_itself()), (s(8), Time::ZERO));
     both.audit().unwrap();
 }
 
-/// Random steps and joins: each of the three clocks is what it would be if the waits that it leaves out took no time.
+/// Random steps and joins: each clock equals that of a run in which the excluded waits take no time.
 #[test]
 fn every_clock_is_that_of_a_world_without_the_waits_that_it_leaves_out() {
     let mut random = Stream::new(7, 0, Purpose::Host);
@@ -177,9 +178,9 @@ fn a_join_stems_from_where_the_last_one_does() {
     assert_eq!(stamps.get((1, 3)).unwrap().origin, from(5, 6));
 }
 
-/// However many places there are: the largest stay, the sums of each culprit and kind too.
+/// With many places, the largest ones remain, and the sums of each culprit and kind stay.
 #[test]
-fn of_many_places_the_largest_are_kept_and_the_others_are_one() {
+fn the_largest_places_are_kept_and_the_others_merged() {
     let mut losses = Vec::new();
     let times: Vec<u64> = (0..60).map(|n| 1 + n * 37 % 61).collect();
     for (n, &time) in times.iter().enumerate() {
@@ -203,22 +204,22 @@ fn of_many_places_the_largest_are_kept_and_the_others_are_one() {
         .count();
     assert_eq!((known.len(), larger < known.len()), (KEPT_PLACES, true));
     assert!(known.iter().all(|loss| before.contains(loss)));
-    assert!(losses.iter().filter(|loss| loss.place == LostAt::ELSEWHERE).count() <= 6);
+    assert!(losses.iter().filter(|loss| loss.place == LostAt::OTHER).count() <= 6);
     let sums = |losses: &[Loss]| {
         let mut plain = losses.to_vec();
         without_places(&mut plain);
         plain
     };
     assert_eq!(sums(&losses), sums(&before));
-    // Few stay as they are.
+    // A few places stay unchanged.
     let few = losses.clone();
     bound_places(&mut losses);
     assert_eq!(losses, few);
 }
 
-/// What a short cut leaves out of a join changes nothing.
+/// The shortcut of a join changes nothing.
 #[test]
-fn a_join_of_what_is_kept_is_that_of_the_stamps() {
+fn joining_kept_losses_equals_joining_stamps() {
     for n in 0..200 {
         let of = |at: u64, lost: u64| {
             let mut losses = Vec::new();
@@ -236,16 +237,16 @@ fn a_join_of_what_is_kept_is_that_of_the_stamps() {
     }
 }
 
-/// Accesses of two jobs at a device that serves first come, first served: those of each job would have ended alone when they do without
-/// the other's, by Lindley's recursion `end = max(comes, end of the last) + takes` of its own alone; without waits, when they have come and been
-/// served.
+/// Accesses of two jobs at a first-come, first-served device. The clock `alone` follows Lindley's recursion `end =
+/// max(arrival, previous end) + service` over the accesses of its own job. The clock `undisturbed` is arrival plus
+/// service.
 #[test]
-fn who_waits_behind_its_own_job_has_lost_what_that_was_late() {
+fn waiting_behind_the_own_job_passes_on_its_delay() {
     let mut random = Stream::new(5, 0, Purpose::Host);
     for _ in 0..300 {
         let mut comes = 0;
         let mut free = 0;
-        // Who has held the device until when; the last stamp of each job; when its last would have ended alone.
+        // Holders of the device with their ends; the last stamp of each job; the end of its last access alone.
         let mut held: Vec<(u16, u64, u64)> = Vec::new();
         let mut last: [Option<Stamp>; 2] = [None, None];
         let mut alone = [0, 0];

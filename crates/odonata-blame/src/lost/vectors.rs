@@ -1,52 +1,53 @@
-//! What was lost, kept once: of many packets of a message, of links and of credits, most have lost nothing, or the same.
+//! Shared loss vectors: most packets, links and credits of a message have lost nothing, or the same.
 //!
-//! A [`Vector`] is a number, 0 of what is empty, so that who has lost nothing costs a comparison. One that is kept does not change;
-//! it is [shared](Vectors::share) by counting who uses it, and gone with the last [release](Vectors::release).
+//! A [`Vector`] is a number; 0 is the empty vector, so the common case costs a comparison. Vectors are immutable and
+//! reference-counted: [`share`](Vectors::share) adds a user, [`release`](Vectors::release) removes one, and the last
+//! release frees the vector.
 
 use super::{Kind, Loss, LostAt, Origin, total};
 use crate::Owner;
 use odonata_engine::{Mode, NIL, Pool, Time};
 
-/// Losses that are kept in [`Vectors`], with an origin.
+/// A handle of losses with an origin in [`Vectors`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Vector(u32);
 
 impl Vector {
-    /// Nothing lost, of no origin.
+    /// No losses, no origin.
     pub const EMPTY: Vector = Vector(0);
 
-    /// Whether it is that.
+    /// Whether it is the empty vector.
     #[inline(always)]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// As three bytes, for who has no room for more; `None` if its number is too large for that.
+    /// The handle as three bytes; `None` if its number is too large.
     #[inline(always)]
     pub fn packed(self) -> Option<[u8; 3]> {
         let [a, b, c, rest] = self.0.to_le_bytes();
         (rest == 0).then_some([a, b, c])
     }
 
-    /// That of these bytes.
+    /// The handle of these bytes.
     #[inline(always)]
     pub fn unpacked([a, b, c]: [u8; 3]) -> Vector {
         Vector(u32::from_le_bytes([a, b, c, 0]))
     }
 }
 
-/// Losses in a chunk, which is two cache lines: few vectors have more.
+/// Losses in a chunk of two cache lines; few vectors have more.
 const LOSSES: usize = 6;
 
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(align(64))]
 struct Chunk {
-    /// Those with a time of zero are none.
+    /// Unused entries have a time of zero.
     losses: [Loss; LOSSES],
-    /// The sum of all, those of further chunks too; of the first chunk.
+    /// Sum over all chunks; in the first chunk.
     total: Time,
     origin: Origin,
-    /// Who uses it; of the first chunk.
+    /// Reference count; in the first chunk.
     users: u32,
     next: u32,
 }
@@ -75,7 +76,7 @@ impl Vectors {
         Vectors { chunks: Pool::new() }
     }
 
-    /// Keeps `losses` and the origin that they stem from, for one user.
+    /// Stores `losses` with their origin, for one user.
     pub fn keep<M: Mode>(&mut self, origin: Origin, losses: &[Loss]) -> Vector {
         if losses.is_empty() && origin == Origin::NONE {
             return Vector::EMPTY;
@@ -95,7 +96,7 @@ impl Vectors {
         Vector(self.chunks.allocate::<M>(chunk) + 1)
     }
 
-    /// Keeps what has no place in a first chunk; the first of theirs.
+    /// Stores the losses after the first chunk; returns the next chunk.
     #[inline(never)]
     fn keep_more<M: Mode>(&mut self, losses: &[Loss]) -> u32 {
         let mut next = NIL;
@@ -113,7 +114,7 @@ impl Vectors {
         next
     }
 
-    /// `vector`, for one more user.
+    /// Adds a user of `vector`.
     #[inline]
     pub fn share<M: Mode>(&mut self, vector: Vector) -> Vector {
         if !vector.is_empty() {
@@ -122,7 +123,7 @@ impl Vectors {
         vector
     }
 
-    /// A user of `vector` less.
+    /// Removes a user of `vector`.
     #[inline]
     pub fn release<M: Mode>(&mut self, vector: Vector) {
         if !vector.is_empty() {
@@ -144,7 +145,7 @@ impl Vectors {
         }
     }
 
-    /// The losses of `vector`, in the order in which they were kept.
+    /// The losses of `vector`, in stored order.
     pub fn losses(&self, vector: Vector) -> impl Iterator<Item = Loss> + '_ {
         let mut at = vector.0.wrapping_sub(1);
         let chunks = std::iter::from_fn(move || {
@@ -158,18 +159,18 @@ impl Vectors {
         chunks.flatten().copied().take_while(|loss| loss.time > Time::ZERO)
     }
 
-    /// Puts the losses of `vector` into `losses`, in place of what is there.
+    /// Replaces the contents of `losses` by the losses of `vector`.
     pub fn read(&self, vector: Vector, losses: &mut Vec<Loss>) {
         losses.clear();
         self.append(vector, losses);
     }
 
-    /// Puts the losses of `vector` behind `losses`.
+    /// Appends the losses of `vector` to `losses`.
     pub fn append(&self, vector: Vector, losses: &mut Vec<Loss>) {
         let mut at = vector.0.wrapping_sub(1);
         while at != NIL {
             let chunk = self.chunks.get(at);
-            // All but the last chunk are full.
+            // All chunks except the last are full.
             let len = match chunk.next {
                 NIL => chunk.losses.iter().take_while(|loss| loss.time > Time::ZERO).count(),
                 _ => LOSSES,
@@ -179,7 +180,7 @@ impl Vectors {
         }
     }
 
-    /// Whether those of `vector` are `losses`.
+    /// Whether the losses of `vector` equal `losses`.
     pub fn are(&self, vector: Vector, losses: &[Loss]) -> bool {
         let mut at = vector.0.wrapping_sub(1);
         for part in losses.chunks(LOSSES) {
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_lost_nothing_is_not_kept() {
+    fn entries_without_losses_are_not_kept() {
         let mut vectors = Vectors::new();
         let none = vectors.keep::<Plain>(Origin::NONE, &[]);
         assert_eq!(vectors.share::<Plain>(none), Vector::EMPTY);

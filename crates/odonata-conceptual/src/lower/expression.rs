@@ -22,7 +22,7 @@ fn counter(name: &str) -> Option<Counter> {
 }
 
 impl<'a> Lower<'a> {
-    /// Runs `lower` with expressions standing at `place`.
+    /// Runs `lower` for expressions at `place`.
     pub(super) fn at<T>(&mut self, place: Place, lower: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.place, place);
         let result = lower(self);
@@ -30,7 +30,7 @@ impl<'a> Lower<'a> {
         result
     }
 
-    /// Runs `lower` with expressions that are reported and change nothing.
+    /// Runs `lower` for expressions that are only reported.
     pub(super) fn reported<T>(&mut self, lower: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.reported, true);
         let result = lower(self);
@@ -61,7 +61,7 @@ impl<'a> Lower<'a> {
         }
         if let Some(counter) = counter(name) {
             if self.place == Place::Binding {
-                let message = format!("{name} differs from task to task: a variable has one value for all");
+                let message = format!("{name} differs between tasks: a variable has one value for all tasks");
                 self.error("counter variable in a binding", message, span);
             }
             if counter == Counter::Elapsed && !self.reported {
@@ -92,7 +92,7 @@ impl<'a> Lower<'a> {
                     Binding::Group(..) => {
                         self.error(
                             "task group used as a variable",
-                            format!("{name:?} is a group of tasks, no number"),
+                            format!("{name:?} is a group of tasks, not a number"),
                             span,
                         );
                         Expr::Int(0)
@@ -112,7 +112,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// Reports a function that tasks would evaluate to different values.
+    /// Reports a function whose value differs between tasks.
     fn unsynchronised(&mut self, what: &str, span: Span) {
         let (reason, place) = match self.place {
             Place::Free => return,
@@ -122,9 +122,8 @@ impl<'a> Lower<'a> {
             Place::Message => ("unsynchronised random function in a message description", "a message"),
             Place::Default => ("unsynchronised random function in a default", "a default"),
         };
-        let message = format!("{what} differs from task to task and cannot stand in {place}");
-        let hint =
-            (self.place == Place::Binding).then(|| "a task that is the same for all is A RANDOM TASK".to_owned());
+        let message = format!("{what} differs between tasks and is not allowed in {place}");
+        let hint = (self.place == Place::Binding).then(|| "A RANDOM TASK is the same for all tasks".to_owned());
         self.error_with(reason, message, span, hint);
     }
 
@@ -143,7 +142,7 @@ impl<'a> Lower<'a> {
             ExprKind::MyTask => {
                 if self.place == Place::If {
                     self.my_task = true;
-                    self.warn("MY TASK", "MY TASK differs from task to task".into(), expr.span);
+                    self.warn("MY TASK", "MY TASK differs between tasks".into(), expr.span);
                 } else {
                     self.error(
                         "MY TASK outside an IF condition",
@@ -206,7 +205,7 @@ impl<'a> Lower<'a> {
         self.folded(lowered)
     }
 
-    /// The constant that `expr` is in integer context, if it is one; a fault stays for when it is reached.
+    /// The constant value of `expr` in integer context, if it has one; a fault is kept until it is reached.
     fn folded(&self, expr: Expr) -> Expr {
         let mut constant = !self.floating;
         walk(&expr, &mut |part| {
@@ -282,7 +281,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// A fresh site for what `tasks` and `ranges` depend on.
+    /// A new site for the dependencies of `tasks` and `ranges`.
     pub(super) fn site(&mut self, sets: &[&Tasks], ranges: &[Range]) -> Site {
         let mut site = Site {
             number: self.code.sites,

@@ -55,7 +55,7 @@ impl<'a> Lower<'a> {
         if self.split > 0 {
             self.error(
                 "timed loop that only some tasks enter",
-                "a timed loop needs all tasks to agree, and cannot stand inside an IF on MY TASK".into(),
+                "all tasks run a timed loop: it is not allowed inside an IF on MY TASK".into(),
                 span,
             );
         }
@@ -149,7 +149,7 @@ impl<'a> Lower<'a> {
                     Binding::Slot(slot)
                 }
                 Bound::Tasks(tasks) => {
-                    // Checked where it stands; what it is depends on where it is used.
+                    // Checked where it is defined; its meaning depends on its use.
                     let inner = self.scopes.len();
                     self.set(tasks, Role::Group);
                     self.scopes[inner..].iter_mut().for_each(|scope| scope.used = true);

@@ -38,7 +38,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// Expressions that shape nothing are checked all the same.
+    /// Checks expressions without effect.
     pub(super) fn checked(&mut self, exprs: &'a [ast::Expr]) {
         for expr in exprs {
             self.at(Place::Message, |lower| lower.expr(expr));
@@ -62,7 +62,7 @@ impl<'a> Lower<'a> {
         })
     }
 
-    /// Refuses WITHOUT COMPLETION where the statement is no asynchronous send, or the dialect does not have it.
+    /// Refuses WITHOUT COMPLETION if the statement is not an asynchronous send, or the dialect lacks it.
     pub(super) fn detaches(&mut self, message: &ast::Message, asynchronous_send: bool) {
         let Some(span) = message.detached else { return };
         if self.dialect.strict {
@@ -74,13 +74,13 @@ impl<'a> Lower<'a> {
         } else if !asynchronous_send {
             self.error(
                 "WITHOUT COMPLETION",
-                "only what is sent ASYNCHRONOUSLY can go WITHOUT COMPLETION".into(),
+                "only messages sent ASYNCHRONOUSLY can be WITHOUT COMPLETION".into(),
                 span,
             );
         }
     }
 
-    /// Texts and the values in them, which are numbered on in `values`.
+    /// Texts and their values, which are appended to `values`.
     fn pieces(&mut self, texts: &'a [Text], values: &mut Vec<Expr>) -> Vec<Piece> {
         let mut value = |lower: &mut Self, expr: &'a ast::Expr| {
             let expr = lower.float_expr(expr);
@@ -130,7 +130,7 @@ impl<'a> Lower<'a> {
         Report::Log { columns, values }
     }
 
-    /// What is given to the back end: its pieces, and the calls in it.
+    /// Text for the back end: its pieces, and the calls in it.
     pub(super) fn backend(
         &mut self,
         texts: &'a [Text],
@@ -146,15 +146,11 @@ impl<'a> Lower<'a> {
         }));
         let found = calls(&text, &mut self.code.requests);
         let found = found.unwrap_or_else(|message| {
-            let reason = "text for a back end that is not known here";
+            let reason = "text for an unknown back end";
             if self.dialect.ignore_unknown_backend {
-                self.warn(
-                    reason,
-                    format!("passed over, text for another back end: {message}"),
-                    span,
-                );
+                self.warn(reason, format!("ignored text for another back end: {message}"), span);
             } else {
-                let hint = "--ignore-unknown-backend, in a scenario ignore_unknown_backend = true, passes over it";
+                let hint = "--ignore-unknown-backend ignores it; in a scenario, ignore_unknown_backend = true";
                 self.error_with(reason, message, span, Some(hint.into()));
             }
             Vec::new()

@@ -6,7 +6,7 @@ use super::super::ir::{Bytes, Expr, InstKind, Report, Tasks, Touch};
 use super::Lower;
 use super::tasks::Role;
 
-/// The deepest stack of stored counters.
+/// Maximum depth of the stack of stored counters.
 pub(in super::super) const MOST_STORES: u32 = 8;
 /// Words of one set of stored counters.
 pub(in super::super) const STORED_WORDS: u32 = 5;
@@ -64,7 +64,7 @@ impl<'a> Lower<'a> {
                 sleep: *sleep,
             }),
             StmtKind::TouchBuffers { tasks, buffer } => {
-                // Message buffers have no addresses here, and touching them no time.
+                // Message buffers have no addresses, and touching them takes no time.
                 let mark = self.scopes.len();
                 self.set(tasks, Role::Source);
                 self.checked(buffer.as_slice());
@@ -97,7 +97,7 @@ impl<'a> Lower<'a> {
                 if self.timed > 0 || self.split > 0 {
                     self.error(
                         "processors assigned where tasks may differ",
-                        "an assignment of processors inside a timed loop or an IF on MY TASK cannot be followed by all tasks"
+                        "an assignment of processors inside a timed loop or an IF on MY TASK does not reach all tasks"
                             .into(),
                         span,
                     );
@@ -181,7 +181,7 @@ impl<'a> Lower<'a> {
                 if *asynchronous {
                     self.warn(
                         "asynchronous multicast",
-                        "an asynchronous multicast is carried out as a blocking one".into(),
+                        "an asynchronous multicast runs as a blocking one".into(),
                         span,
                     );
                 }

@@ -1,22 +1,22 @@
-//! Sets of tasks: their forms, their variables and how far these reach.
+//! Sets of tasks: their forms, their variables and the scopes of these.
 
 use super::super::ast::{self, TasksKind};
 use super::super::ir::{Set, Tasks};
 use super::{Binding, Lower, Place};
 
-/// How a set is used.
+/// The use of a set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Source,
     Target,
-    /// The senders of a RECEIVES and the receivers of a REDUCES: source tasks by the grammar. ALL OTHER TASKS, too, are taken
-    /// here, but not by release 1.5.1b.
+    /// The senders of a RECEIVES and the receivers of a REDUCES: source tasks by the grammar. ALL OTHER TASKS is
+    /// accepted here, but not by release 1.5.1b.
     Partner,
     Group,
 }
 
 impl<'a> Lower<'a> {
-    /// The set `tasks`, whose variable stays in scope until the caller closes it.
+    /// The set `tasks`; its variable stays in scope until the caller closes it.
     pub(super) fn set(&mut self, tasks: &'a ast::Tasks, role: Role) -> Tasks {
         self.at(Place::Set, |lower| lower.set_here(tasks, role))
     }
@@ -40,7 +40,7 @@ impl<'a> Lower<'a> {
             TasksKind::All(variable) => {
                 if role == Role::Target {
                     self.error_with(
-                        "ALL TASKS is no target",
+                        "ALL TASKS is not a target",
                         "ALL TASKS cannot be a target".into(),
                         tasks.span,
                         Some("write ALL OTHER TASKS, or TASKS t SUCH THAT t >= 0 with the source itself".into()),
@@ -52,18 +52,18 @@ impl<'a> Lower<'a> {
             TasksKind::AllOther => {
                 match role {
                     Role::Source => self.error(
-                        "ALL OTHER TASKS is no source",
-                        "ALL OTHER TASKS are other than the source: they cannot be it".into(),
+                        "ALL OTHER TASKS is not a source",
+                        "ALL OTHER TASKS excludes the source and cannot be the source".into(),
                         tasks.span,
                     ),
                     Role::Group => self.error(
                         "ALL OTHER TASKS cannot form a group",
-                        "ALL OTHER TASKS depend on a source: they cannot form a group".into(),
+                        "ALL OTHER TASKS depends on a source and cannot form a group".into(),
                         tasks.span,
                     ),
                     Role::Partner if self.dialect.strict => self.error(
                         "ALL OTHER TASKS where release 1.5.1b forbids it",
-                        "release 1.5.1b takes no ALL OTHER TASKS to receive from, or to reduce to".into(),
+                        "release 1.5.1b has no ALL OTHER TASKS as sources of receives or targets of reductions".into(),
                         tasks.span,
                     ),
                     Role::Target | Role::Partner => {}
@@ -80,7 +80,7 @@ impl<'a> Lower<'a> {
                     Some(_) => {
                         self.error(
                             "variable used as a task group",
-                            format!("{:?} is no group of tasks", name.text),
+                            format!("{:?} is not a group of tasks", name.text),
                             name.span,
                         );
                         plain(Set::All)
@@ -96,12 +96,12 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// A group: its definition, evaluated with the names that it had there, and its own name for each member.
+    /// A group: its definition, evaluated with the names in scope there, and its own name for each member.
     fn group(&mut self, definition: &'a ast::Tasks, reach: usize, name: &'a ast::Word) -> Tasks {
         let hidden = self.hide(reach);
         let mark = self.scopes.len();
         let set = self.set_here(definition, Role::Group);
-        // A variable of the definition has been used as far as it can be.
+        // Variables of the definition count as used.
         self.scopes[mark..].iter_mut().for_each(|scope| scope.used = true);
         self.close(mark);
         self.show(hidden);
@@ -116,12 +116,12 @@ impl<'a> Lower<'a> {
         Tasks { set: set.set, locals }
     }
 
-    /// Marks the variables from `mark` on as those of source tasks.
+    /// Marks the variables from `mark` on as variables of source tasks.
     pub(super) fn mark_source(&mut self, mark: usize) {
         self.scopes[mark..].iter_mut().for_each(|scope| scope.source = true);
     }
 
-    /// Whether `name` is read in `tasks` from outside of it.
+    /// Whether `tasks` reads `name` from an outer scope.
     pub(super) fn mentions(tasks: &ast::Tasks, name: &str) -> bool {
         match &tasks.kind {
             TasksKind::One(expr) => mentions_expr(expr, name),

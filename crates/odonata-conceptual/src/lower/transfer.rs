@@ -35,7 +35,7 @@ impl<'a> Lower<'a> {
                 {
                     self.error(
                         "VERIFICATION on one side only",
-                        "the sender and the receiver both verify a message, or none does".into(),
+                        "sender and receiver both verify a message, or neither does".into(),
                         receive.span,
                     );
                 }
@@ -62,7 +62,7 @@ impl<'a> Lower<'a> {
         );
     }
 
-    /// A RECEIVES, whose variables reach from the receivers to the senders, unless only the senders declare one.
+    /// A RECEIVES; its variables extend from the receivers to the senders, unless only the senders declare one.
     pub(super) fn receive(
         &mut self,
         span: Span,
@@ -74,17 +74,17 @@ impl<'a> Lower<'a> {
         if self.dialect.strict && matches!(receivers.kind, ast::TasksKind::All(_)) {
             self.error(
                 "source-task variable or ALL TASKS used where release 1.5.1b forbids it",
-                "release 1.5.1b has no ALL TASKS that receive".into(),
+                "release 1.5.1b has no ALL TASKS as receivers".into(),
                 receivers.span,
             );
         }
         let (own, other) = (Self::declares(receivers), Self::declares(senders));
-        // ALL OTHER TASKS are other than the sender.
+        // ALL OTHER TASKS excludes the sender.
         let others = |tasks: &ast::Tasks| matches!(tasks.kind, ast::TasksKind::AllOther);
         if others(receivers) && others(senders) {
             self.error(
                 "receive whose scope direction is ambiguous",
-                "ALL OTHER TASKS receive from ALL OTHER TASKS: other than which?".into(),
+                "ALL OTHER TASKS receive from ALL OTHER TASKS: the excluded task is ambiguous".into(),
                 span,
             );
         }
@@ -96,7 +96,8 @@ impl<'a> Lower<'a> {
                 self.error_with(
                     "receive whose scope direction is ambiguous",
                     format!(
-                        "{other:?} is a variable outside and that of the senders: which one do the receivers mean?"
+                        "{other:?} is both an outer variable and the variable of the senders: the receivers' use is \
+                         ambiguous"
                     ),
                     span,
                     Some("name the variables differently".into()),
@@ -135,7 +136,7 @@ impl<'a> Lower<'a> {
         );
     }
 
-    /// Bytes of an item of a type that can be reduced.
+    /// Bytes of an item of a reducible type.
     fn item(&mut self, (word, span): (&'static str, Span)) -> u64 {
         match word {
             "integer" => 4,
@@ -196,7 +197,7 @@ impl<'a> Lower<'a> {
             if size != item || format!("{count:?}") != format!("{items:?}") {
                 self.error(
                     "reduction whose result differs in count or type",
-                    "the result of a reduction has the count and the type of what is reduced".into(),
+                    "the result of a reduction has the count and type of its input".into(),
                     at,
                 );
             }

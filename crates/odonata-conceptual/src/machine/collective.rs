@@ -61,7 +61,7 @@ impl Instance {
                     Members::from_sorted(others, self.tasks)
                 }
                 Pairs::Fixed(members) if from.len() > 0 => members,
-                Pairs::None | Pairs::Fixed(_) => Members::nobody(),
+                Pairs::None | Pairs::Fixed(_) => Members::none(),
                 Pairs::Linked { .. } | Pairs::Inverse(_) | Pairs::Tried => {
                     let mut hit = vec![false; self.tasks as usize];
                     for source in from.iter() {
@@ -82,14 +82,14 @@ impl Instance {
         Ok(data)
     }
 
-    /// A circle for each source, or one for all where they are the same.
+    /// A circle per source, or one for all sources if they are equal.
     fn broadcasts(&self, sources: &Tasks, targets: &Tasks, site: &Site, env: &mut Env) -> Value<SiteData> {
         let first = env.members(sources)?;
         let pairs = env.pairs(sources, &first, targets, site.linked)?;
-        let everybody = Members::All(self.tasks);
+        let all = Members::All(self.tasks);
         let mut circles = Vec::new();
         match &pairs {
-            Pairs::Others => circles.push(self.circle(&everybody, env)),
+            Pairs::Others => circles.push(self.circle(&all, env)),
             Pairs::Fixed(members) if first.iter().all(|source| members.contains(source)) => {
                 circles.push(self.circle(members, env));
             }
@@ -190,7 +190,7 @@ impl<'a> Machine<'a> {
         }
         let items = u64::try_from(env.int(items)?).map_err(|_| "negative message size")?;
         let bytes = items.checked_mul(item).ok_or(OVERFLOW)?;
-        // Receivers that are not just the contributors get the result from the first of them.
+        // Receivers other than the contributors get the result from the first receiver.
         let [from, to, _] = &data.circles[..] else {
             return Err("no collective");
         };

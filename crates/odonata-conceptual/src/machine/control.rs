@@ -10,13 +10,13 @@ use super::super::random::Draws;
 use super::super::sets::{Members, SiteData};
 use super::{Machine, Step};
 
-/// Bytes of the message that tells whether a timed loop goes on.
+/// Bytes of the message with the decision of a timed loop.
 const DECISION_BYTES: u64 = 4;
-/// Passes of a timed loop and of its warm-up where there is no clock.
+/// Passes of a timed loop and of its warm-up without a clock.
 const RECORD_PASSES: (u64, u64) = (3, 1);
 
 impl<'a> Machine<'a> {
-    /// The value of a random task, which is the same for all tasks in the same passes of the loops around.
+    /// The value of a random task, equal for all tasks in the same passes of the enclosing loops.
     pub(super) fn random_task(&self, site: u32, limits: &Limits, loops: &[u32]) -> Value<i64> {
         let env = self.env();
         let tasks = env.tasks;
@@ -55,7 +55,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// The beginning of every pass, and the end of the last.
+    /// The start of every pass, and the end of the last.
     pub(super) fn count_head(&mut self, shape: &Loop) -> Option<Step> {
         let state = shape.state as usize;
         let (ordinal, warm) = (self.memory[state + count::ORDINAL], self.memory[state + count::WARM]);
@@ -81,7 +81,7 @@ impl<'a> Machine<'a> {
 
     fn values(&self, ranges: &[Range], site: &Site) -> Value<std::sync::Arc<SiteData>> {
         self.program.caches[site.number as usize].get(site, self.memory, || {
-            let mut data = SiteData::of(Members::nobody());
+            let mut data = SiteData::of(Members::none());
             data.list = self.env().list(ranges)?;
             Ok(data)
         })
@@ -137,9 +137,9 @@ impl<'a> Machine<'a> {
             data.list
                 .get(ordinal as usize)
                 .copied()
-                .ok_or("a list that has changed under its loop")?
+                .ok_or("a list that changed during its loop")?
         } else {
-            // Within the list, so that it fits.
+            // Within the list, so it fits.
             (self.memory[state + each::FIRST] as i64).wrapping_add(step.wrapping_mul(ordinal as i64))
         };
         self.memory[slot as usize] = value as u64;
@@ -147,7 +147,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// `limit` units of as many microseconds, from now on, in picoseconds.
+    /// `limit` units of `unit` microseconds from now on, in picoseconds.
     fn deadline(&self, limit: &Expr, unit: i64) -> Value<u64> {
         let span = self
             .env()
@@ -169,8 +169,8 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// The beginning of every pass. Rank 0 looks at its clock, and all others hear what it decides along a binomial
-    /// tree of messages on a communicator of their own; the tag is the decision.
+    /// The start of every pass. Rank 0 reads its clock and sends its decision along a binomial tree of messages on a
+    /// separate communicator; the tag is the decision.
     pub(super) fn timed_head(
         &mut self,
         state: u32,

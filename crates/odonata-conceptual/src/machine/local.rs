@@ -1,4 +1,4 @@
-//! Statements that move no message: delays, reports, counters, processors, files.
+//! Statements without messages: delays, reports, counters, processors, files.
 
 use odonata_units::Time;
 use odonata_workload::{Collective, Comm, FILE_BITS, OpKind, Request, Source, Tag};
@@ -16,7 +16,7 @@ use super::{Machine, RESTORE, Step};
 /// The longest delay in microseconds: 2^62 ps.
 const MOST_MICROSECONDS: i64 = (1 << 62) / 1_000_000;
 
-/// The number of a file, as operations have it.
+/// The number of a file in operations.
 fn file_number(number: i64) -> Value<u64> {
     match u64::try_from(number) {
         Err(_) => Err("negative file number"),
@@ -26,7 +26,7 @@ fn file_number(number: i64) -> Value<u64> {
 }
 
 impl<'a> Machine<'a> {
-    /// The variables of `tasks` bound to this rank's task, if it is a member.
+    /// Binds the variables of `tasks` to this rank's task, if it is a member.
     fn with_member<T>(
         &self,
         tasks: &Tasks,
@@ -163,7 +163,7 @@ impl<'a> Machine<'a> {
         }))
     }
 
-    /// The five words that STORES keeps.
+    /// The five words saved by STORES.
     fn counters(&mut self, action: CounterAction) -> Value<()> {
         const KEPT: [usize; STORED_WORDS as usize] = [
             word::ORIGIN,
@@ -205,7 +205,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// A memory region is touched by one task after the other, each going on where the one before stopped.
+    /// Tasks touch a memory region one after the other, each continuing where the previous one stopped.
     fn touch(&mut self, site: &Site, state: u32, tasks: &Tasks, touch: &Touch) -> Value<Option<Step>> {
         let data = self.program.caches[site.number as usize]
             .get(site, self.memory, || Ok(SiteData::of(self.env().members(tasks)?)))?;
@@ -299,7 +299,7 @@ impl<'a> Machine<'a> {
             return Ok(None);
         };
         let kind = self.call(call, numbers)?;
-        // A wait for all is two operations where requests have names: the second is the one for these.
+        // With named requests, a wait for all is two operations: the second is for the named ones.
         let named = program.code.requests.len() as u32;
         let more = call.callee == Callee::Waitall && named > 0 && self.memory[word::STAGE] == 0;
         if more {

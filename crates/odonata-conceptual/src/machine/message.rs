@@ -1,4 +1,4 @@
-//! Messages from task to task.
+//! Messages between tasks.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use super::super::ir::{self, Bytes, Messages, Set, Site, Tasks, word};
 use super::super::sets::{Pairs, SiteData};
 use super::{Machine, Step};
 
-/// The largest tag that is a number; strings have those above.
+/// The largest numeric tag; string tags are above.
 const MOST_TAG: i64 = (1 << 30) - 1;
 
-/// What stands at a place of a list of peers.
+/// An entry of a list of peers.
 enum Peer {
     End,
-    /// Nobody at this place, but perhaps later.
+    /// No peer at this index, but perhaps later.
     Skip,
     Is(u32),
 }
@@ -40,7 +40,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Whom of the first set this rank, as one of the second, goes with: in place `index` of the list.
+    /// The peer in the first set of this rank, a member of the second, at `index` of the list.
     fn incoming(&self, data: &SiteData, first: &Tasks, second: &Tasks, index: u64) -> Value<Peer> {
         let me = self.me();
         let found = match &data.pairs {
@@ -76,7 +76,7 @@ impl<'a> Machine<'a> {
         Ok(found.map_or(Peer::End, Peer::Is))
     }
 
-    /// Whom of the second set this rank, as one of the first, goes with.
+    /// The peer in the second set of this rank, a member of the first.
     fn outgoing(&self, data: &SiteData, first: &Tasks, second: &Tasks, index: u64) -> Value<Peer> {
         let me = self.me();
         if !data.first.contains(me) {
@@ -110,7 +110,7 @@ impl<'a> Machine<'a> {
         Ok(found.map_or(Peer::End, Peer::Is))
     }
 
-    /// The one target of `source`.
+    /// The only target of `source`.
     fn forward(&self, first: &Tasks, second: &Tasks, source: u32) -> Value<Option<u32>> {
         let Set::One(expr) = &second.set else { return Ok(None) };
         let mut env = self.env();
@@ -133,7 +133,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The message at the present place of a list of peers; `None` at its end.
+    /// The message at the current index of a list of peers; `None` at its end.
     #[allow(clippy::too_many_arguments)]
     fn next_message(
         &mut self,
@@ -189,7 +189,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Books a message: a send when it is issued, a receive when it is complete.
+    /// Counts a message: a send when it is issued, a receive when it is complete.
     fn count(&mut self, send: bool, bytes: u64, asynchronous: bool, detached: bool) {
         if asynchronous && !detached {
             self.memory[word::REQUESTS] += 1;
@@ -206,14 +206,14 @@ impl<'a> Machine<'a> {
         self.memory[total] = self.memory[total].wrapping_add(bytes);
     }
 
-    /// Books the receives that have been waited for.
+    /// Counts the receives that have been awaited.
     pub(super) fn complete(&mut self) {
         self.memory[word::RECEIVED] += std::mem::take(&mut self.memory[word::COMING]);
         let bytes = std::mem::take(&mut self.memory[word::COMING_BYTES]);
         self.memory[word::RECEIVED_BYTES] = self.memory[word::RECEIVED_BYTES].wrapping_add(bytes);
     }
 
-    /// SENDS: on each rank, all receives of the statement come before all its sends.
+    /// SENDS: on each rank, all receives of the statement precede all its sends.
     pub(super) fn send(
         &mut self,
         site: &Site,
@@ -245,7 +245,7 @@ impl<'a> Machine<'a> {
         Ok(step)
     }
 
-    /// RECEIVES; `reversed` where the senders are the first set.
+    /// RECEIVES; `reversed` if the senders are the first set.
     pub(super) fn receive(
         &mut self,
         site: &Site,
@@ -265,7 +265,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The tag that a string stands for: above those that are numbers (FNV-1a).
+/// The tag of a string: above all numeric tags (FNV-1a).
 fn text_tag(text: &str) -> u32 {
     let hash = text.bytes().fold(0x811c_9dc5u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)

@@ -5,7 +5,7 @@ use super::super::diagnostic::Span;
 use super::super::lexer::Tok;
 use super::{MOST_CHAIN, Parsed, Parser};
 
-/// The functions whose names are keywords; BITS is a form of BIT.
+/// The functions named by keywords; BITS is a form of BIT.
 fn function(word: &str) -> Option<Func> {
     Some(match word {
         "abs" => Func::Abs,
@@ -116,7 +116,7 @@ impl Parser {
         }
     }
 
-    /// Whether the star here stands for a dimension that wraps.
+    /// Whether this star marks a dimension that wraps around.
     fn wraps(&self) -> bool {
         matches!(self.peek(1), Tok::Sign("," | ")"))
     }
@@ -370,11 +370,11 @@ impl Parser {
         Ok(left)
     }
 
-    /// Whether the parenthesis here holds a condition, and not the beginning of an expression: whether a
-    /// relation stands in it outside of further brackets and of the middle of an IF expression.
+    /// Whether this parenthesis holds a condition rather than an expression: whether it contains a relation outside of
+    /// inner brackets and of the middle of an IF expression.
     fn holds_condition(&self) -> bool {
         let mut open = self.at;
-        // Parentheses directly within each other are one.
+        // Directly nested parentheses count as one.
         loop {
             let close = self.closes[open];
             if close == u32::MAX {

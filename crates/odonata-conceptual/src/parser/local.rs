@@ -1,4 +1,4 @@
-//! Statements that move no message: memory that is touched, files.
+//! Statements without messages: touching memory, files.
 
 use super::super::ast::{IoVerb, Multiplier, StmtKind, Stride, Tasks};
 use super::super::lexer::Tok;
@@ -120,7 +120,7 @@ impl Parser {
         })
     }
 
-    /// Whether what stands `ahead` can begin an operand (and not continue an expression).
+    /// Whether the token `ahead` can begin an operand (and not continue an expression).
     fn expr_begins(&self, ahead: usize) -> bool {
         match self.peek(ahead) {
             Tok::Int(_) | Tok::Name(_) | Tok::Sign("(") => true,

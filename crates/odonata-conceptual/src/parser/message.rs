@@ -1,11 +1,11 @@
-//! Descriptions of messages, of reductions and of what a receiver does with them.
+//! Descriptions of messages, of reductions and of receive attributes.
 
 use super::super::ast::{Expr, Message, Multiplier, ReceiveAs, Reduction, ResultAs, Tag};
 use super::super::diagnostic::Span;
 use super::super::lexer::Tok;
 use super::{Parsed, Parser};
 
-/// Bytes of the data types. INTEGER is the int of C; PAGE is taken as 4096 bytes.
+/// Bytes of the data types. INTEGER is C's int; PAGE is 4096 bytes.
 pub(super) fn data_type(word: &str) -> Option<u32> {
     Some(match word {
         "byte" => 1,
@@ -18,7 +18,7 @@ pub(super) fn data_type(word: &str) -> Option<u32> {
     })
 }
 
-/// What can follow a number of units.
+/// The words that can follow a number of units.
 pub(super) fn multiplier(word: &str) -> Option<Multiplier> {
     Some(match word {
         "bit" => Multiplier::Bit,
@@ -83,7 +83,7 @@ impl Parser {
         matches!(self.peek(ahead), Tok::Word("aligned" | "misaligned"))
     }
 
-    /// What stands between the count and the word MESSAGES; without sizes before a data type.
+    /// The part between the count and the word MESSAGES; without sizes before a data type.
     fn shape(&mut self, sizes: bool) -> Parsed<Shape> {
         let mut shape = Shape::default();
         self.unique();
@@ -92,7 +92,7 @@ impl Parser {
                 return Ok(shape);
             }
             let begin = self.at;
-            // A function before a parenthesis is one, even where its name is a form of a unit (BITS).
+            // A function name before a parenthesis is a function, even if it is also a unit (BITS).
             let quantity = if self.at_expr() { Some(self.expr()?) } else { None };
             if multiplier(self.word()).is_some() && self.aligned_follows(1) {
                 self.advance();
@@ -105,7 +105,7 @@ impl Parser {
                 Some(quantity) if sizes && shape.size.is_none() => {
                     shape.size = Some((Some(quantity), self.take_multiplier()?));
                 }
-                // No alignment either: the word that is missing is reported where this begins.
+                // No alignment either: the missing word is reported here.
                 Some(_) => {
                     self.at = begin;
                     return Ok(shape);
@@ -120,7 +120,7 @@ impl Parser {
         }
     }
 
-    /// WITH or WITHOUT DATA TOUCHING or VERIFICATION: whether verification is asked for, if anything is said.
+    /// WITH or WITHOUT DATA TOUCHING or VERIFICATION: whether verification is requested, if given.
     fn touch(&mut self) -> Parsed<Option<bool>> {
         if !matches!(self.tok(), Tok::Word("with" | "without"))
             || !matches!(self.peek(1), Tok::Word("data" | "verification"))
@@ -137,7 +137,7 @@ impl Parser {
         Ok(Some(false))
     }
 
-    /// WITHOUT COMPLETION, an addition: nobody awaits the message.
+    /// WITHOUT COMPLETION, an extension: the message is never awaited.
     fn without_completion(&mut self) -> Option<Span> {
         let span = self.span();
         let found = self.is("without") && matches!(self.peek(1), Tok::Word("completion"));
@@ -161,8 +161,8 @@ impl Parser {
         Ok(Some(Tag::Number(self.expr()?)))
     }
 
-    /// A buffer after FROM or INTO: (expressions in it, whether there is an offset). FROM also comes before
-    /// the senders of a RECEIVES, which are tasks.
+    /// A buffer after FROM or INTO: (its expressions, whether it has an offset). FROM also precedes the senders of a
+    /// RECEIVES, which are tasks.
     fn buffer(&mut self, preposition: &str) -> Parsed<(Vec<Expr>, bool)> {
         let mut others = Vec::new();
         let mut offset = false;
@@ -229,7 +229,7 @@ impl Parser {
         }
     }
 
-    /// What follows WHO RECEIVES IT.
+    /// The attributes after `WHO RECEIVES IT`.
     pub(super) fn receive_as(&mut self) -> Parsed<ReceiveAs> {
         let start = self.span();
         let first = self.at;
@@ -248,9 +248,13 @@ impl Parser {
             let span = self.previous();
             return Err(self.report(
                 "empty WHO RECEIVES",
-                "WHO RECEIVES IT says nothing".into(),
+                "WHO RECEIVES IT has no attributes".into(),
                 span,
-                Some("say how: SYNCHRONOUSLY, AS AN UNALIGNED MESSAGE, USING TAG 1, INTO BUFFER 2, ...".into()),
+                Some(
+                    "add an attribute: SYNCHRONOUSLY, AS AN UNALIGNED MESSAGE, USING TAG 1, INTO BUFFER 2, \
+                 ..."
+                    .into(),
+                ),
             ));
         }
         Ok(ReceiveAs {
@@ -262,7 +266,7 @@ impl Parser {
         })
     }
 
-    /// A count of items of a type that is to be reduced.
+    /// A count of items of a reducible type.
     pub(super) fn reduction(&mut self) -> Parsed<Reduction> {
         let start = self.span();
         let count = self.count()?;
@@ -284,7 +288,7 @@ impl Parser {
         })
     }
 
-    /// What follows WHO RECEIVES THE RESULT.
+    /// The attributes after `WHO RECEIVES THE RESULT`.
     pub(super) fn result_as(&mut self) -> Parsed<ResultAs> {
         let start = self.span();
         let first = self.at;
@@ -306,7 +310,7 @@ impl Parser {
             let span = self.previous();
             return Err(self.report(
                 "empty WHO RECEIVES",
-                "WHO RECEIVES THE RESULT says nothing".into(),
+                "WHO RECEIVES THE RESULT has no attributes".into(),
                 span,
                 None,
             ));

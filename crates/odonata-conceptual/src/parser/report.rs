@@ -1,4 +1,4 @@
-//! What LOGS and OUTPUTS report: texts, values, aggregates.
+//! Arguments of LOGS and OUTPUTS: texts, values, aggregates.
 
 use odonata_workload::aggregate::Aggregate;
 
@@ -54,7 +54,7 @@ impl Parser {
         })
     }
 
-    /// `expr`, `THE expr`, or functions and what they are taken of.
+    /// `expr`, `THE expr`, or functions and their argument.
     fn aggregated(&mut self, aggregates: &mut Vec<Aggregate>, percentiles: &mut Vec<Expr>) -> Parsed<Expr> {
         let mut the = self.eat("the");
         loop {

@@ -5,7 +5,7 @@ use super::super::keyword::nearest;
 use super::super::lexer::Tok;
 use super::{Parsed, Parser, Stop};
 
-/// The keywords that can follow a set of tasks that acts.
+/// The keywords that can follow the acting tasks.
 pub(super) const VERBS: [&str; 20] = [
     "asynchronously",
     "synchronously",
@@ -29,7 +29,7 @@ pub(super) const VERBS: [&str; 20] = [
     "who",
 ];
 
-/// The verbs of file access, which are no keywords: programs may use the same names for variables.
+/// The verbs of file access, which are not keywords: programs may use them as variables.
 pub(super) fn io_verb(name: &str) -> Option<IoVerb> {
     Some(match name {
         "read" | "reads" => IoVerb::Read,
@@ -290,7 +290,7 @@ impl Parser {
             if unsuspecting {
                 self.report(
                     "UNSUSPECTING with WHO RECEIVES",
-                    "a task that is unsuspecting cannot be told how to receive".into(),
+                    "an unsuspecting task takes no receive attributes".into(),
                     span,
                     None,
                 );

@@ -1,4 +1,4 @@
-//! Whether all ranks come to their end, and who waits for whom where they do not, without a clock.
+//! Untimed execution: whether all ranks finish, and the cycle of waits if they do not.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::machine::Step;
 use crate::sets::Members;
 
-/// Who must come to a collective, and which one it is.
+/// The members of a collective, and its identity.
 type Meeting = (u8, u32, Arc<[u32]>);
 
 fn meeting(step: &Step, tasks: u32) -> Option<Meeting> {
@@ -22,22 +22,22 @@ fn meeting(step: &Step, tasks: u32) -> Option<Meeting> {
     })
 }
 
-/// Messages of one sender to one receiver under one tag.
+/// Messages of one sender to one receiver with one tag.
 type Channel = (u32, u32, u32);
 
 /// One rank of the untimed execution.
 #[derive(Default)]
 struct Runner {
     at: usize,
-    /// Whether the operation at hand has been begun.
+    /// Whether the current operation has begun.
     begun: bool,
-    /// Asynchronous receives under way: (channel, its number in it).
+    /// Asynchronous receives in progress: (channel, index in it).
     receives: Vec<(Channel, u64)>,
     sends: u64,
     waits_for: Vec<u32>,
 }
 
-/// Carries out all operations as far as they can go: sends are buffered, receives and collectives wait.
+/// Executes all operations as far as possible: sends are buffered, receives and collectives wait.
 pub(super) fn completion(all: &[Vec<Step>], tasks: u32) -> Json {
     let mut runners: Vec<Runner> = all.iter().map(|_| Runner::default()).collect();
     let mut sent: BTreeMap<Channel, u64> = BTreeMap::new();
@@ -81,7 +81,7 @@ pub(super) fn completion(all: &[Vec<Step>], tasks: u32) -> Json {
                         if *asynchronous {
                             runner.receives.push((channel, *number));
                         } else {
-                            // Nothing else of this rank comes between: the number is that of this receive.
+                            // No other receive of this rank intervenes: the index belongs to this receive.
                             runner.waits_for = open(&[(channel, *number)], &sent);
                         }
                     }
@@ -118,7 +118,7 @@ pub(super) fn completion(all: &[Vec<Step>], tasks: u32) -> Json {
         if finished(rank) || on_cycle[rank as usize] {
             continue;
         }
-        // Along the first peer of each that has not finished either, until one comes again.
+        // Follows the first unfinished peer of each rank until one repeats.
         let mut way = vec![rank];
         let mut at = rank;
         while let Some(&next) = runners[at as usize].waits_for.iter().find(|&&peer| !finished(peer)) {

@@ -1,20 +1,20 @@
 //! Linear least squares of a few parameters, by modified Gram-Schmidt (A. Bjorck, "Solving linear least squares problems by
 //! Gram-Schmidt orthogonalization", BIT 1967).
 
-/// What came of it.
+/// The result of a fit.
 #[derive(Debug, PartialEq)]
 pub(super) enum Outcome {
     /// The parameters.
     Solved(Vec<f64>),
-    /// Columns that the rows cannot tell apart.
+    /// Columns that the rows cannot separate.
     Undetermined(Vec<usize>),
 }
 
-/// What is left of a column beside those before it, as a share, below which it is a sum of them. Measurements have three digits
-/// or four: what hangs on the sixth is noise.
+/// Relative remainder of a column after projection, below which it depends on the preceding columns. Measurements have
+/// three or four digits: the sixth is noise.
 const SAME: f64 = 1e-6;
 
-/// The `x` with the least `|A x - 1|`, for a matrix of rows.
+/// The `x` that minimizes `|A x - 1|`, for a matrix of rows.
 pub(super) fn least_squares(rows: &[Vec<f64>]) -> Outcome {
     let count = rows.first().map_or(0, Vec::len);
     let column = |j: usize| rows.iter().map(|row| row[j]).collect::<Vec<f64>>();
@@ -34,7 +34,7 @@ pub(super) fn least_squares(rows: &[Vec<f64>]) -> Outcome {
         }
         let length = dot(&left, &left).sqrt();
         if length <= SAME * whole {
-            // Those that it is a sum of, solved for back from the last.
+            // Coefficients of the dependent column, by back substitution.
             let mut share = factors.clone();
             for k in (0..share.len()).rev() {
                 share[k] /= upper[k][k];
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn rows_that_differ_give_the_least_squares() {
-        // |a x - 1| for a = 1, 2, 3 is least at sum a / sum a^2.
+        // |a x - 1| for a = 1, 2, 3 is minimal at sum a / sum a^2.
         let rows = [1.0, 2.0, 3.0].map(|a| vec![a]);
         let Outcome::Solved(solution) = least_squares(&rows) else {
             panic!("it can be solved");

@@ -1,8 +1,8 @@
-//! Reads: the buffer with what was read ahead.
+//! Reads: the buffer with read-ahead.
 //!
-//! The buffer has segments, each a range of addresses. Into the one of the last read the head goes on reading; at any moment
-//! it has come as far as its rate says, so nothing happens until somebody asks. As soon as the head is needed elsewhere, the
-//! segment stays as it is.
+//! The buffer has segments, each a range of addresses. The head keeps reading into the segment of the last read. Its
+//! position at any time follows from its rate, so no event is needed until the next access. When the head is needed
+//! elsewhere, the segment keeps its contents.
 
 use odonata_engine::Stream;
 use odonata_units::{Bytes, Time};
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 use super::{Hdd, HddState, Range};
 use crate::Service;
 
-/// Most segments of a read buffer.
+/// Maximum number of segments of a read buffer.
 pub(super) const MOST_SEGMENTS: u32 = 8;
 
 /// A range of addresses in the buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Segment {
     from: u64,
-    /// The address behind its last byte; the head may have read on.
+    /// The address after its last byte; the head may have read further.
     to: u64,
-    /// When the last byte was there, in ps.
+    /// When the last byte was in the buffer, in ps.
     ready: u64,
-    /// The number of its last use; 0 if it is empty.
+    /// The sequence number of its last use; 0 if it is empty.
     used: u64,
 }
 
@@ -30,7 +30,7 @@ struct Segment {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Buffer {
     segments: [Segment; MOST_SEGMENTS as usize],
-    /// Whether the head reads on into the segment used last.
+    /// Whether the head still reads into the last used segment.
     reading: bool,
     /// That segment.
     last: u32,
@@ -45,7 +45,7 @@ impl Buffer {
 }
 
 impl Hdd {
-    /// How far the head has come by `now` in the segment that it reads into, and when it stops there.
+    /// The address that the head has reached by `now` in its segment, and the address where it stops.
     fn read_until(&self, segment: Segment, now: Time) -> (u64, Time) {
         let most = segment
             .to
@@ -60,7 +60,7 @@ impl Hdd {
         (most.min(segment.to.saturating_add(passed as u64)), stops)
     }
 
-    /// The head is needed elsewhere at `now`.
+    /// Stops reading ahead at `now`, because the head is needed elsewhere.
     pub(super) fn stop_reading_ahead(&self, state: &mut HddState, now: Time) {
         if !state.read.reading {
             return;
@@ -84,12 +84,12 @@ impl Hdd {
         let mut missing = range.from;
         if let Some((number, segment)) = filled.filter(|(_, segment)| holds(segment)).max_by_key(|(_, s)| s.to) {
             if range.to <= segment.to {
-                // The head passed the last byte asked for before that of the segment.
+                // The head passed the last requested byte before the last byte of the segment.
                 let ready = Time(segment.ready).saturating_sub(self.transfer(range.to, segment.to));
                 state.read.touch(number);
-                // The head goes on reading into the segment that it is in, not into this one.
+                // The head keeps reading into its current segment, not into this one.
                 let service = self.deliver(state, now, ready, range.bytes());
-                // What the platters have not passed yet is read for it.
+                // Bytes that the platters have not passed yet are part of the service.
                 let begin = if ready > now { now } else { service.begin };
                 return Service { begin, ..service };
             }
@@ -98,7 +98,7 @@ impl Hdd {
         self.read_from_platters(state, now, range, missing, random)
     }
 
-    /// A read of what the head is reading, has just read, or comes to with its read-ahead; `None` if it is none.
+    /// A read of data that the head reads now, has just read, or reaches by read-ahead; `None` otherwise.
     fn read_on(&self, state: &mut HddState, now: Time, range: Range, random: &mut Stream) -> Option<Service> {
         let number = state.read.last as usize;
         let segment = state.read.segments[number];
@@ -112,7 +112,7 @@ impl Hdd {
         let mut ready = Time(segment.ready);
         let mut begin = now;
         if stops < now {
-            // It has read all that it may, and stands still.
+            // The head has reached its limit and stopped.
             if range.to <= here {
                 return Some(self.deliver(state, now, now, range.bytes()));
             }
@@ -131,7 +131,7 @@ impl Hdd {
         Some(Service { begin, finish })
     }
 
-    /// The head has passed the address `to` at `ready`, and reads ahead from there into a segment.
+    /// The head passes address `to` at `ready`, and reads ahead from there into a segment.
     fn go_on(&self, state: &mut HddState, number: usize, to: u64, ready: Time) {
         let segment = &mut state.read.segments[number];
         (segment.to, segment.ready) = (to, ready.0);
@@ -141,7 +141,7 @@ impl Hdd {
         state.free = state.free.max((ready + ahead).0);
     }
 
-    /// Reads what is missing of a range, from the address `missing` on.
+    /// Reads the missing rest of a range, from address `missing` on.
     fn read_from_platters(
         &self,
         state: &mut HddState,

@@ -1,19 +1,20 @@
 //! Writes: the write-back cache.
 //!
-//! The cache holds ranges of addresses that are not on the platters yet, at most [`Hdd::reorder`] of them: their number, their
-//! bytes and the span they lie in, not each one. That is Parsons' and Pai's way with reorder queues, and keeps the state small.
-//! The head sweeps over the span, to and fro; out of `n` ranges, evenly spread, the next is `span / (n + 1)` away, and the rotational latency is the
-//! least of `n` draws. So a full cache of random writes takes
+//! The cache holds ranges of addresses that are not on the platters yet, at most [`Hdd::reorder`] of them. It stores
+//! their number, their bytes and their span, not each range: this is the reorder queue of Parsons and Pai, and it keeps
+//! the state small. The head sweeps over the span, back and forth. Of `n` evenly spread ranges, the next is
+//! `span / (n + 1)` away, and the rotational latency is the minimum of `n` draws. So each random write to a full cache
+//! takes on average
 //!
 //! ```text
 //! seek(span / (n + 1)) + rotation / (n + 1) + transfer
 //! ```
 //!
-//! each on average, where first come, first served takes `seek(span / 3) + rotation / 2 + transfer`. A write that begins
-//! where the last one ended prolongs its range; a single range is written as a stream. Reads go first: the cache is written while
-//! nothing else is to be done, a track at a time, or when a write finds no room.
+//! while first come, first served takes `seek(span / 3) + rotation / 2 + transfer`. A write that begins at the end of
+//! the last one extends its range; a single range is written as a stream. Reads have priority: the cache is written
+//! while the disk is idle, a track at a time, or when a write finds no room.
 //!
-//! Reads of what is in this cache go to the platters all the same.
+//! Reads of cached data still go to the platters.
 
 use odonata_engine::Stream;
 use odonata_units::Time;
@@ -25,30 +26,30 @@ use crate::Service;
 /// The write-back cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cache {
-    /// Ranges that the head has not come to yet, and their bytes.
+    /// Ranges that the head has not reached yet, and their bytes.
     ranges: u32,
     waiting: u64,
-    /// Bytes of the last step towards the platters; they take room until `clean`.
+    /// Bytes of the last step to the platters; they occupy the cache until `clean`.
     under_way: u64,
-    /// Bytes left of the range that is being written, behind that step.
+    /// Remaining bytes of the current range, after that step.
     writing: u64,
-    /// Whether that is the range of the last write.
+    /// Whether the current range belongs to the last write.
     writing_last: bool,
-    /// Where the last write ended.
+    /// End address of the last write.
     end: u64,
-    /// Addresses between which the ranges lie.
+    /// Lowest and highest address of the ranges.
     low: u64,
     high: u64,
     /// Whether the head sweeps towards `low`.
     outwards: bool,
-    /// When the first of them was there, in ps.
+    /// When the first range was in the cache, in ps.
     since: u64,
-    /// When the platters had, or will have, all that has left the cache, in ps.
+    /// When the platters have all data that has left the cache, in ps.
     pub(super) clean: u64,
 }
 
 impl Cache {
-    /// Whether anything is to be written.
+    /// Whether the cache has unwritten data.
     pub(super) fn dirty(&self) -> bool {
         self.ranges > 0 || self.writing > 0
     }
@@ -62,21 +63,21 @@ impl Cache {
         )
     }
 
-    /// Whether a write from this address prolongs the last one, which is not on the platters yet.
+    /// Whether a write from this address extends the last one, which is not on the platters yet.
     fn prolongs(&self, from: u64) -> bool {
         self.end == from && (self.ranges > 0 || (self.writing > 0 && self.writing_last))
     }
 }
 
 impl Hdd {
-    /// Catches up with what was written while nothing else was to be done.
+    /// Accounts for the writes during idle time.
     pub(super) fn write_while_idle(&self, state: &mut HddState, now: Time, random: &mut Stream) {
         while state.write.dirty() && state.free.max(state.write.since) < now.0 {
             self.write_some(state, random);
         }
     }
 
-    /// Writes the next track of what is in the cache.
+    /// Writes the next track of cached data.
     pub(super) fn write_some(&self, state: &mut HddState, random: &mut Stream) {
         let mut at = Time(state.free.max(state.write.since));
         self.stop_reading_ahead(state, at);
@@ -102,7 +103,7 @@ impl Hdd {
             cache.ranges -= 1;
             cache.writing_last = alone;
         }
-        // However slow the disk: in 64 steps all of the cache is written.
+        // Bounds the number of steps on slow disks: 64 steps write the whole cache.
         let step = self.track_bytes(state.head).max(self.write_cache.0 / 64);
         let bytes = cache.writing.min(step);
         let to = state.head.saturating_add(bytes);

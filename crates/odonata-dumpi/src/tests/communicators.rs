@@ -1,4 +1,4 @@
-//! Who is in the communicators that programs make.
+//! Members of the communicators that programs create.
 
 use odonata_workload::{OpKind, Program};
 
@@ -19,7 +19,7 @@ fn members(trace: &Trace, rank: u32) -> Vec<u32> {
     (0..group.len()).filter_map(|member| group.rank(member)).collect()
 }
 
-/// A communicator that all ranks make, given the calls of each, and how each calls it.
+/// A communicator created by all ranks, given the calls of each and their handles.
 fn made(count: usize, call: impl Fn(usize, &mut Writer) -> i16) -> Vec<Vec<u32>> {
     let mut writers = ranks(count);
     for (rank, writer) in writers.iter_mut().enumerate() {
@@ -32,7 +32,7 @@ fn made(count: usize, call: impl Fn(usize, &mut Writer) -> i16) -> Vec<Vec<u32>>
 }
 
 #[test]
-fn splits_order_by_key_then_rank_and_leave_out_who_has_no_colour() {
+fn splits_order_by_key_then_rank_and_leave_out_ranks_without_color() {
     let seen = made(6, |rank, writer| {
         let new = if rank == 5 { 1 } else { 7 };
         let color = if rank == 5 { -32_766 } else { rank as i32 % 2 };
@@ -122,7 +122,7 @@ fn rows_of_a_grid_are_those_of_the_standard() {
 }
 
 #[test]
-fn a_grid_that_was_reordered_is_as_the_ranks_were_told() {
+fn a_reordered_grid_is_as_recorded_by_the_ranks() {
     let seen = made(4, |rank, writer| {
         let (dims, periods) = (V::Is(vec![4]), V::Is(vec![1]));
         writer.call("Cart_create", &[V::H(2), V::I(1), dims, periods, V::I(1), V::H(4)]);
@@ -165,7 +165,7 @@ fn intercommunicators_name_the_remote_group_and_can_be_merged() {
     }
     let (folder, trace) = open(&writers);
     assert_eq!(trace.problems(), [""; 0]);
-    // Those that are not high come first.
+    // The group with `high` false comes first.
     assert_eq!(members(&trace, 0), [1, 3, 0, 2, 4]);
     let to = ops(&trace, 4).into_iter().find_map(|kind| match kind {
         OpKind::Send { to, comm, .. } => trace.group(4, comm)?.rank(to),

@@ -1,4 +1,4 @@
-//! Files that are cut off, damaged or lie about their lengths: an error that says where, never a panic.
+//! Files that are truncated, damaged or state wrong lengths: an error with the place, never a panic.
 
 use std::io::Cursor;
 
@@ -14,7 +14,7 @@ use super::super::trailer::Version;
 use super::super::{Oddity, Statistics, lint, repeat};
 use super::writer::{Folder, V, Writer};
 
-/// A rank with something of everything.
+/// A rank with a record of every kind.
 fn sample() -> Writer {
     let mut writer = Writer::new(Version(13, 0, 0));
     let status = V::Status(vec![(8, 0, 1, false)]);
@@ -70,7 +70,7 @@ fn sample() -> Writer {
     writer
 }
 
-/// All that can be done with a file; errors are welcome.
+/// All operations on a file; errors are fine.
 fn try_everything(bytes: &[u8]) -> Result<(), String> {
     let folder = Folder::new();
     folder.write("t-0000.bin", bytes);
@@ -96,7 +96,7 @@ fn a_whole_file_is_without_fault() {
     assert_eq!(findings, []);
 }
 
-/// What is wrong with a file of these bytes, read to its end.
+/// The error of a file with these bytes, read to its end.
 fn refused(bytes: Vec<u8>) -> Option<String> {
     let said = |fault: Box<Fault>| {
         Some(format!(
@@ -118,7 +118,7 @@ fn refused(bytes: Vec<u8>) -> Option<String> {
     }
 }
 
-/// Files of old and new tracers, with and without the parts that are mostly empty.
+/// Files of old and new tracers, with and without the usually empty parts.
 fn whole_files() -> impl Iterator<Item = Vec<u8>> {
     let variants = (5..=8).flat_map(|index| [(index, false, true), (index, true, true), (index, true, false)]);
     variants.map(|(index, labelled, ends)| {
@@ -175,22 +175,23 @@ fn a_file_that_lacks_a_byte_or_has_one_more_anywhere_is_refused() {
 }
 
 #[test]
-fn a_file_that_is_not_whole_is_told_with_what_and_where() {
+fn an_incomplete_file_is_reported_with_cause_and_position() {
     let whole = sample().finish();
     let (length, records) = (whole.len(), sample().bytes.len());
     let said = |bytes: Vec<u8>| refused(bytes).expect("it is not whole");
     assert_eq!(
         said(whole[..records + 1].to_vec()),
         format!(
-            "byte {}: the file ends without an index; expected an index at its end, which a tracer writes last: the \
-             program died, or the file was cut off",
+            "byte {}: the file ends without an index; expected an index at the end: the traced program died, or the \
+             file was truncated",
             records + 1
         )
     );
     assert_eq!(
         said(whole[..length - 1].to_vec()),
         format!(
-            "byte {}: an index of 63 bytes, cut off; expected 64 bytes, of old tracers 40 to 56, with which the file ends",
+            "byte {}: a truncated index of 63 bytes; expected 64 bytes at the end of the file (40 to 56 from old \
+             tracers)",
             length - 64
         )
     );
@@ -199,7 +200,7 @@ fn a_file_that_is_not_whole_is_told_with_what_and_where() {
         appended.starts_with(&format!("byte {}: an index of up to 64 bytes, and 5 more", length - 64)),
         "{appended}"
     );
-    // The label that ends the records stands before more of them.
+    // The end-of-stream label precedes further records.
     let mut early = sample();
     early.bytes.extend(293u16.to_be_bytes());
     early.call("Wtime", &[]);
@@ -228,7 +229,7 @@ fn lint_tells_of_files_that_are_not_whole_and_everything_else_refuses_them() {
             repeat(&files, &folder.0.join("again"), 2).unwrap_err().to_string(),
             error
         );
-        // Who asks for what there is gets it, and hears what is wrong.
+        // Reading incomplete files returns the records, and reports the damage.
         let files = files.with(Incomplete::Read);
         let trace = Trace::of(files.clone(), 1.0).unwrap();
         assert_eq!(trace.damages().len(), 1);
@@ -241,7 +242,7 @@ fn lint_tells_of_files_that_are_not_whole_and_everything_else_refuses_them() {
 #[test]
 fn sizes_of_datatypes_that_nothing_states_are_noted() {
     let mut writer = sample();
-    // A datatype of Fortran: no call has made it.
+    // A Fortran datatype, created by no call.
     writer.call("Send", &[V::I(4), V::H(40), V::I(0), V::I(1), V::H(2)]);
     let mut whole = writer.clone();
     whole.sizes.resize(41, 8);
@@ -257,7 +258,7 @@ fn sizes_of_datatypes_that_nothing_states_are_noted() {
 }
 
 #[test]
-fn of_a_file_that_is_cut_off_anywhere_there_are_the_records_up_to_there_for_who_asks() {
+fn records_before_a_cut_are_available_on_request() {
     let whole = sample().finish();
     let body = sample().bytes.len();
     for length in 0..whole.len() {
@@ -298,7 +299,7 @@ fn every_flipped_bit_is_read_or_an_error() {
     flip_bits(1);
 }
 
-/// Bits of every byte whose number is a multiple of `step`.
+/// Flips bits of every byte whose offset is a multiple of `step`.
 fn flip_bits(step: usize) {
     let whole = sample().finish();
     // The zeros of the footer are all alike.
@@ -336,7 +337,7 @@ fn lengths_that_cannot_be_are_errors_that_name_the_byte() {
 }
 
 #[test]
-fn what_is_no_call_is_an_error_that_says_what_was_expected() {
+fn an_invalid_call_is_an_error_with_the_expectation() {
     for (label, mask, expected) in [
         (128u16, 0u8, "label 128"),
         (290, 0, "label 290"),
@@ -380,7 +381,7 @@ fn folders_without_one_whole_trace_are_errors() {
     assert!(error(&Folder::new()).contains("files of 0 traces"));
     let folder = Folder::new();
     folder.write("t-0000.bin", &bytes);
-    // The other halves of files that a macOS tar has packed, and files that are of no rank.
+    // AppleDouble files from a macOS tar, and files of no rank.
     for name in [
         "._t-0000.bin",
         "._t.meta",
@@ -401,23 +402,23 @@ fn folders_without_one_whole_trace_are_errors() {
     std::fs::remove_file(folder.0.join("t-00001.bin")).unwrap();
     folder.write("u-0000.bin", &bytes);
     assert!(error(&folder).contains("files of 2 traces"));
-    // A set that was renamed: its own name counts.
+    // A renamed set: the file's own name counts.
     let meta = folder.write("t.meta", b"numprocs=3\nfileprefix=other\n");
     let found = TraceFiles::find(&meta).unwrap();
     assert_eq!((found.ranks.len(), found.meta["numprocs"].as_str()), (3, "3"));
     folder.write("t.meta", b"numprocs=4\nfileprefix=t\n");
     assert!(error(&folder).contains("numprocs"));
-    // Cut off in the midst of the number.
+    // Truncated within the number.
     folder.write("t.meta", b"fileprefix=t\nnumprocs=");
     assert!(error(&folder).contains("numprocs"));
     folder.write("u.meta", b"");
     assert!(error(&folder).contains("2 files end in .meta"));
 }
 
-/// Each copy of the state has at most as many entries as there are calls up to the next, the last as many as there are
-/// calls: sum <= 2 * calls.
+/// Each copy of the state has at most as many entries as there are calls up to the next copy, and the last at most the
+/// number of calls: sum <= 2 * calls.
 #[test]
-fn requests_that_nobody_waits_for_take_memory_in_proportion_to_the_file() {
+fn requests_without_waits_take_memory_in_proportion_to_the_file() {
     let mut writer = Writer::new(Version(13, 0, 0));
     let count = 20_000;
     for request in 0..count {

@@ -1,4 +1,4 @@
-//! Every record type in every version that stores it otherwise.
+//! Every record type, in every version that changes its layout.
 
 use std::io::Cursor;
 
@@ -24,7 +24,7 @@ fn version(text: &str) -> Version {
     Version(parts[0], parts[1], parts[2])
 }
 
-/// Arguments as the table says, with numbers that count up; `root`: whether the rank is the root.
+/// Arguments according to the table, with ascending numbers; `root`: whether the rank is the root.
 fn arguments(text: &str, at: Version, root: bool) -> Vec<V> {
     let mut next = 10;
     let mut number = || {
@@ -71,7 +71,7 @@ fn every_record_type_ends_where_the_next_begins_in_every_version() {
             if label == usize::from(PCONTROL) {
                 continue;
             }
-            // Without statuses, with; with CPU times; with counters; the root of a call and another rank.
+            // Without and with statuses; with CPU times; with counters; the root of a call and another rank.
             for (mask, root) in [(0, true), (3, false), (7, true), (0x83, true)] {
                 let mut writer = Writer::new(version);
                 if mask == 7 {
@@ -149,7 +149,7 @@ fn arguments_come_back_as_they_were_written() {
     );
     assert_eq!((record.int(Arg::Outcount), record.statuses()[1].source), (2, -1));
     assert_eq!((record.statuses()[0].tag, record.statuses()[1].cancelled), (9, true));
-    // What a call does not have is not left over from the one before.
+    // Arguments of the previous call do not leak into a call without them.
     assert_eq!((record.get(Arg::Dest), record.list(Arg::Ranks)), (None, &[][..]));
     records.read(&mut record).unwrap();
     assert_eq!(
@@ -167,7 +167,7 @@ fn clocks_that_go_around_after_16_bits_of_seconds_go_on() {
     let mut writer = Writer::new(Version(13, 0, 0));
     let day = 86_400_000_000_000;
     for _ in 0..3 {
-        // Less than half a turn from one call to the next.
+        // Less than half a period from one call to the next.
         writer.call("Wtime", &[]);
         writer.now += day / 3;
         writer.call("Wtime", &[]);

@@ -1,4 +1,4 @@
-//! What calls mean that real traces lack.
+//! The meaning of calls that real traces lack.
 
 use odonata_workload::{Collective, Comm, OpKind, PROC_NULL, Program, Request, Source, Tag, operations};
 
@@ -9,7 +9,7 @@ use super::writer::{Folder, V, Writer};
 use super::{INT, open, ops, ranks};
 
 #[test]
-fn what_cannot_be_matched_is_found() {
+fn unmatched_operations_are_found() {
     let texts = |writers: &[Writer]| -> String {
         let folder = Folder::trace(writers);
         let findings = lint(&TraceFiles::find(&folder.0).unwrap()).unwrap();
@@ -30,7 +30,7 @@ fn what_cannot_be_matched_is_found() {
     assert!(texts(&writers).contains("collectives: call 0 on communicator 0"));
     let mut writers = ranks(2);
     writers[0].call("Comm_dup", &[V::H(2), V::H(4)]);
-    assert!(texts(&writers).contains("rank 0 calls MPI_Comm_dup on a communicator, its member 1 does not"));
+    assert!(texts(&writers).contains("rank 0 calls MPI_Comm_dup on a communicator, but its member 1 does not"));
     let mut writers = ranks(1);
     writers[0].call("Barrier", &[V::H(77)]);
     assert!(texts(&writers).contains("communicators that cannot be reconstructed"));
@@ -39,7 +39,7 @@ fn what_cannot_be_matched_is_found() {
     writers[0].call("Wtime", &[]);
     writers[0].now -= 150;
     writers[0].call("Wtime", &[]);
-    assert!(texts(&writers).contains("starts 60 ns before the call before it has ended"));
+    assert!(texts(&writers).contains("starts 60 ns before the previous call ends"));
     let mut bytes = ranks(1)[0].clone().call("Wtime", &[]).finish();
     let wtime = bytes
         .windows(8)
@@ -55,7 +55,7 @@ fn what_cannot_be_matched_is_found() {
 }
 
 #[test]
-fn a_receive_from_anybody_takes_the_message_that_it_took() {
+fn a_receive_from_any_source_takes_the_recorded_message() {
     let mut writers = ranks(3);
     let any = |request| [V::I(4), INT, V::I(-1), V::I(-1), V::H(2), V::I(request)];
     writers[0]
@@ -114,7 +114,7 @@ fn a_receive_from_anybody_takes_the_message_that_it_took() {
 }
 
 #[test]
-fn polls_are_folded_cancelled_receives_left_out_and_nobody_is_nobody() {
+fn polls_are_folded_cancelled_receives_left_out_and_null_stays_null() {
     let mut writers = ranks(1);
     let none = || V::Status(vec![]);
     writers[0]
@@ -152,15 +152,15 @@ fn polls_are_folded_cancelled_receives_left_out_and_nobody_is_nobody() {
             }
         })
         .sum();
-    // 90 ns before each call but the first, and but the three after a poll that failed.
+    // 90 ns before each call except the first, and except the three after an unsuccessful poll.
     assert_eq!(computed, (12 - 1 - 3) * 90_000);
     let request = Request(1);
-    let nobody = Source::Rank(PROC_NULL);
+    let null = Source::Rank(PROC_NULL);
     assert_eq!(
         ops(&trace, 0),
         [
             OpKind::Irecv {
-                from: nobody,
+                from: null,
                 tag: Tag::Is(3),
                 bytes: 4,
                 comm: Comm::WORLD,
@@ -176,7 +176,7 @@ fn polls_are_folded_cancelled_receives_left_out_and_nobody_is_nobody() {
             OpKind::Wait { request },
             OpKind::Wait { request: Request(2) },
             OpKind::Recv {
-                from: nobody,
+                from: null,
                 tag: Tag::Any,
                 bytes: 4,
                 comm: Comm::WORLD
@@ -195,9 +195,9 @@ fn polls_are_folded_cancelled_receives_left_out_and_nobody_is_nobody() {
 }
 
 #[test]
-fn who_may_be_anybody_or_nobody_is_told_by_the_messages_that_there_are() {
+fn an_ambiguous_source_is_resolved_by_the_available_messages() {
     // A line of three ranks under an MPI whose MPI_PROC_NULL is -1, all statuses ignored: tag 1 goes up, tag 2 down.
-    // Then rank 0 hears from the others, in whatever order.
+    // Then rank 0 receives from the others, in any order.
     let mut writers = ranks(3);
     let none = || V::Status(vec![]);
     let peer = |rank: i32| V::I(if (0..3).contains(&rank) { rank } else { -1 });
@@ -236,11 +236,11 @@ fn who_may_be_anybody_or_nobody_is_told_by_the_messages_that_there_are() {
         };
         ops(&trace, rank).iter().filter_map(source).collect()
     };
-    let nobody = Source::Rank(PROC_NULL);
-    // The last would miss its message if the one before took that of rank 1.
-    assert_eq!(sources(0), [nobody, Source::Rank(1), Source::Any, Source::Any]);
+    let null = Source::Rank(PROC_NULL);
+    // The last receive would miss its message if the one before took the message of rank 1.
+    assert_eq!(sources(0), [null, Source::Rank(1), Source::Any, Source::Any]);
     assert_eq!(sources(1), [Source::Rank(0), Source::Rank(2)]);
-    assert_eq!(sources(2), [Source::Rank(1), nobody]);
+    assert_eq!(sources(2), [Source::Rank(1), null]);
     assert_eq!(trace.oddities()[&Oddity::UnknownSource], 1);
     let findings = lint(&TraceFiles::find(&folder.0).unwrap()).unwrap();
     assert!(findings.iter().all(|finding| finding.check == "replay"), "{findings:?}");
@@ -260,7 +260,7 @@ fn requests_become_ranges_in_the_order_in_which_they_are_named() {
     let (_folder, trace) = open(&writers);
     let seen = ops(&trace, 0);
     let first = Request(0);
-    // The requests that are left are freed at the end.
+    // The remaining requests are freed at the end.
     let expected = [
         OpKind::StartAll { first, count: 2 },
         OpKind::Start { request: Request(3) },
@@ -358,7 +358,7 @@ fn listed_sizes_are_those_of_the_trace() {
             });
         }
     }
-    // What rank 0 gives to rank 1 in the first is what that gets, and the other way round.
+    // The first list is what rank 0 gives to rank 1, equal to what rank 1 gets, and vice versa.
     let [first, second] = [&seen[..5], &seen[5..]];
     assert_eq!(
         first,
@@ -427,7 +427,7 @@ fn files_are_accessed_where_pointers_and_views_say() {
             ("iread", 136, 4),
         ]
     };
-    // Ordered by rank: 40 bytes each; then as they come.
+    // Ordered by rank: 40 bytes each; then in order of arrival.
     assert_eq!(of(0), expected(100, 180));
     assert_eq!(of(1), expected(140, 200));
     let opened = |rank| {
@@ -471,7 +471,7 @@ fn with_the_time_in_calls_operations_stand_on_the_clock_of_the_recording() {
         writer.now = at;
         starts.push(at);
         writer.call("Send", &[V::I(1), INT, V::I(0), V::I(0), V::H(2)]);
-        // Polls without success count as the rest of the time does.
+        // Unsuccessful polls count like the rest of the time.
         writer.now = at + 500;
         for _ in 0..2 {
             writer.call("Test", &[V::I(4), V::I(0), V::Status(vec![])]);
@@ -523,7 +523,7 @@ fn wherever_chunks_end_the_operations_are_the_same() {
     }
     let folder = Folder::trace(&writers);
     let files = TraceFiles::find(&folder.0).unwrap();
-    // A computation may be cut in two at the end of a chunk.
+    // A computation may be split at the end of a chunk.
     let all = |chunk: u32| {
         let trace = Trace::with_chunks(files.clone(), 1.0, chunk).unwrap();
         let mut seen = Vec::new();
@@ -568,7 +568,7 @@ fn a_repeated_trace_does_everything_that_often() {
                 ],
             ),
         };
-        // More than the stored seconds can tell.
+        // More than the stored seconds can represent.
         writer.now += 30_000_000_000_000;
         writer.call("Barrier", &[V::H(2)]).call("Finalize", &[]);
     }
@@ -611,11 +611,11 @@ fn a_repeated_trace_does_everything_that_often() {
             })
             .sum()
     };
-    // The time before the first call is there once; that before the end also.
+    // The time before the first call occurs once, like the time before the end.
     let each = 30_000_000_000_000_000 + 2 * 90_000;
     assert_eq!(computed(&files), 90_000 + each + 90_000);
     assert_eq!(computed(&again), 90_000 + 5 * each + 90_000);
-    // What is there is not touched.
+    // Existing files are not touched.
     assert!(repeat(&files, &target, 2).unwrap_err().to_string().contains("again"));
     assert!(target.join("t-0001.bin").exists());
 }

@@ -31,18 +31,18 @@ pub(super) struct Writer {
     pub(super) bytes: Vec<u8>,
     version: Version,
     pub(super) sizes: Vec<i32>,
-    /// The next call begins now, in ns since the base.
+    /// Start of the next call, in ns since the base.
     pub(super) now: u64,
     pub(super) thread: Option<u16>,
     calls: Vec<u32>,
-    /// Words of the index, 5 to 8 with the magic: older files have fewer, and not the parts that these stand for.
+    /// Words of the index, 5 to 8 with the magic: older files have fewer words, and lack the corresponding parts.
     pub(super) index: usize,
-    /// Whether there are keyvals, labels of counters and addresses, as far as the index has a word for them.
+    /// Whether there are keyvals, counter labels and addresses, as far as the index has words for them.
     pub(super) labelled: bool,
     pub(super) ends: bool,
 }
 
-/// When clocks start, in s.
+/// Start of the clocks, in s.
 pub(super) const BASE: i32 = 1_000;
 
 pub(super) fn label(name: &str) -> u16 {
@@ -122,13 +122,13 @@ impl Writer {
         }
     }
 
-    /// A time stamp: seconds go around after 16 bits.
+    /// A time stamp: seconds wrap around after 16 bits.
     fn stamp(&mut self, ns: u64) {
         self.bytes.extend(((ns / 1_000_000_000) as u16).to_be_bytes());
         self.bytes.extend(((ns % 1_000_000_000) as u32).to_be_bytes());
     }
 
-    /// A call that takes 10 ns, 90 ns after the one before, with `mask` besides wall times.
+    /// A call that takes 10 ns, 90 ns after the previous one, with `mask` in addition to wall times.
     pub(super) fn masked(&mut self, name: &str, mask: u8, values: &[V]) -> &mut Self {
         let label = label(name);
         self.bytes.extend(label.to_be_bytes());
@@ -195,7 +195,7 @@ impl Writer {
             }
             0
         };
-        // As tracers do: the index does not say where the keyvals are.
+        // Like real tracers: the index omits the keyvals.
         part(self.labelled, &|bytes| {
             bytes.extend(1i32.to_be_bytes());
             text(bytes, "key");
@@ -223,7 +223,7 @@ impl Writer {
     }
 }
 
-/// A folder of files that is removed at the end.
+/// A folder that is removed at the end.
 #[derive(Debug)]
 pub(super) struct Folder(pub(super) PathBuf);
 

@@ -1,4 +1,4 @@
-//! Collectives, and calls that make and free communicators.
+//! Collectives, and calls that create and free communicators.
 
 use odonata_workload::{Collective, Comm, Counts, OpKind};
 
@@ -22,8 +22,8 @@ impl Translator<'_> {
             .collect()
     }
 
-    /// The lists of a v-variant; `None` for other calls. What is significant at this rank is taken, as the other
-    /// arguments may be anything (`MPI_IN_PLACE`).
+    /// The size lists of a v-variant; `None` for other calls. Only arguments significant at this rank are used, because
+    /// the others may be arbitrary (`MPI_IN_PLACE`).
     fn blocks(&self, record: &Record, me: u32) -> Option<Blocks> {
         let root = record.int(Arg::Rank) == record.int(Arg::Root);
         Some(match record.label {
@@ -77,7 +77,7 @@ impl Translator<'_> {
         self.op(OpKind::Collective(collective));
     }
 
-    /// The call of `record`; `None` where its root is not in the communicator.
+    /// The call of `record`; `None` if its root is not in the communicator.
     fn call(&self, record: &Record, of: CommOf, list: u32) -> Option<Collective> {
         let (comm, counts) = (Comm(of.number), Counts(list));
         let count = u64::from(record.int(Arg::Count).max(0) as u32);
@@ -158,7 +158,7 @@ impl Translator<'_> {
         self.op(OpKind::Collective(Collective::Barrier { comm }));
     }
 
-    /// A call that makes or frees a communicator.
+    /// A call that creates or frees a communicator.
     pub(super) fn communicator(&mut self, record: &Record) {
         let parent = match record.label {
             l::INTERCOMM_CREATE => Arg::Local,
@@ -172,7 +172,7 @@ impl Translator<'_> {
         match record.label {
             l::COMM_FREE | l::COMM_DISCONNECT => {
                 let of = self.known(record.int(parent));
-                // Comm_free of the world is an error that the traced library has let pass.
+                // MPI_Comm_free of the world is an error that the traced library ignored.
                 if let Some(of) = of.filter(|of| of.number != 0) {
                     let comm = Comm(of.number);
                     self.op(OpKind::CommFree { comm });
@@ -214,7 +214,7 @@ impl Translator<'_> {
         );
         let Some(of) = before.filter(|_| !foreign) else { return };
         let comm = Comm(of.number);
-        // A rank that is in none of the new ones has no number for one.
+        // A rank outside all new communicators has no number for one.
         let new = self.known(handle).filter(|_| made).map_or(comm, |of| Comm(of.number));
         self.op(match record.label {
             l::COMM_DUP | l::INTERCOMM_MERGE => OpKind::CommDup { comm, new },
@@ -227,7 +227,7 @@ impl Translator<'_> {
     }
 }
 
-/// Whether a call that makes a communicator has returned one in `handle`: neither error nor null.
+/// Whether a creating call returned a communicator in `handle`: neither error nor null.
 pub(crate) fn makes(handle: i32) -> bool {
     !(0..=3).contains(&handle)
 }

@@ -10,9 +10,9 @@ use crate::record::{Arg, Record};
 /// An open file of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FileState {
-    /// Which opening of the rank it is.
+    /// The opening, by number.
     opening: u32,
-    /// Where its view starts, in bytes from the start of the file.
+    /// Start of its view, in bytes from the start of the file.
     displacement: u64,
     /// Unit of offsets, in bytes.
     unit: u64,
@@ -20,11 +20,11 @@ pub(super) struct FileState {
     position: u64,
     /// The largest offset written, from the start of the file.
     end: u64,
-    /// The request of a split collective under way.
+    /// The request of a split collective in progress.
     split: Option<u32>,
 }
 
-/// Where an access is.
+/// The position of an access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum At {
     Explicit,
@@ -33,43 +33,43 @@ enum At {
     Ordered,
 }
 
-/// How an access waits.
+/// The completion of an access.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum How {
+enum Completion {
     Blocking,
     Request,
     Begin,
 }
 
-/// What a call does; `None` if it moves no data.
-fn access(label: u16) -> Option<(bool, At, How)> {
+/// The access of a call; `None` if it moves no data.
+fn access(label: u16) -> Option<(bool, At, Completion)> {
     let (read, write) = (false, true);
     Some(match label {
-        l::FILE_READ_AT | l::FILE_READ_AT_ALL => (read, At::Explicit, How::Blocking),
-        l::FILE_WRITE_AT | l::FILE_WRITE_AT_ALL => (write, At::Explicit, How::Blocking),
-        l::FILE_IREAD_AT => (read, At::Explicit, How::Request),
-        l::FILE_IWRITE_AT => (write, At::Explicit, How::Request),
-        l::FILE_READ | l::FILE_READ_ALL => (read, At::Pointer, How::Blocking),
-        l::FILE_WRITE | l::FILE_WRITE_ALL => (write, At::Pointer, How::Blocking),
-        l::FILE_IREAD => (read, At::Pointer, How::Request),
-        l::FILE_IWRITE => (write, At::Pointer, How::Request),
-        l::FILE_READ_SHARED => (read, At::Shared, How::Blocking),
-        l::FILE_WRITE_SHARED => (write, At::Shared, How::Blocking),
-        l::FILE_IREAD_SHARED => (read, At::Shared, How::Request),
-        l::FILE_IWRITE_SHARED => (write, At::Shared, How::Request),
-        l::FILE_READ_ORDERED => (read, At::Ordered, How::Blocking),
-        l::FILE_WRITE_ORDERED => (write, At::Ordered, How::Blocking),
-        l::FILE_READ_AT_ALL_BEGIN => (read, At::Explicit, How::Begin),
-        l::FILE_WRITE_AT_ALL_BEGIN => (write, At::Explicit, How::Begin),
-        l::FILE_READ_ALL_BEGIN => (read, At::Pointer, How::Begin),
-        l::FILE_WRITE_ALL_BEGIN => (write, At::Pointer, How::Begin),
-        l::FILE_READ_ORDERED_BEGIN => (read, At::Ordered, How::Begin),
-        l::FILE_WRITE_ORDERED_BEGIN => (write, At::Ordered, How::Begin),
+        l::FILE_READ_AT | l::FILE_READ_AT_ALL => (read, At::Explicit, Completion::Blocking),
+        l::FILE_WRITE_AT | l::FILE_WRITE_AT_ALL => (write, At::Explicit, Completion::Blocking),
+        l::FILE_IREAD_AT => (read, At::Explicit, Completion::Request),
+        l::FILE_IWRITE_AT => (write, At::Explicit, Completion::Request),
+        l::FILE_READ | l::FILE_READ_ALL => (read, At::Pointer, Completion::Blocking),
+        l::FILE_WRITE | l::FILE_WRITE_ALL => (write, At::Pointer, Completion::Blocking),
+        l::FILE_IREAD => (read, At::Pointer, Completion::Request),
+        l::FILE_IWRITE => (write, At::Pointer, Completion::Request),
+        l::FILE_READ_SHARED => (read, At::Shared, Completion::Blocking),
+        l::FILE_WRITE_SHARED => (write, At::Shared, Completion::Blocking),
+        l::FILE_IREAD_SHARED => (read, At::Shared, Completion::Request),
+        l::FILE_IWRITE_SHARED => (write, At::Shared, Completion::Request),
+        l::FILE_READ_ORDERED => (read, At::Ordered, Completion::Blocking),
+        l::FILE_WRITE_ORDERED => (write, At::Ordered, Completion::Blocking),
+        l::FILE_READ_AT_ALL_BEGIN => (read, At::Explicit, Completion::Begin),
+        l::FILE_WRITE_AT_ALL_BEGIN => (write, At::Explicit, Completion::Begin),
+        l::FILE_READ_ALL_BEGIN => (read, At::Pointer, Completion::Begin),
+        l::FILE_WRITE_ALL_BEGIN => (write, At::Pointer, Completion::Begin),
+        l::FILE_READ_ORDERED_BEGIN => (read, At::Ordered, Completion::Begin),
+        l::FILE_WRITE_ORDERED_BEGIN => (write, At::Ordered, Completion::Begin),
         _ => return None,
     })
 }
 
-/// An offset or size, which is not negative.
+/// A nonnegative offset or size.
 fn whole(value: Option<i64>) -> u64 {
     u64::try_from(value.unwrap_or(0)).unwrap_or(0)
 }
@@ -166,7 +166,7 @@ impl Translator<'_> {
         self.share(record, &file, 0, true, true);
     }
 
-    /// Where a seek goes, in bytes from the start of the view, `from` where it stands.
+    /// The target of a seek, in bytes from the start of the view; `from` is the current position.
     fn target(&mut self, record: &Record, file: &FileState, from: u64) -> u64 {
         let by = record.get(Arg::Off).unwrap_or(0).saturating_mul(file.unit as i64);
         let start = match record.int(Arg::Whence) {
@@ -185,7 +185,7 @@ impl Translator<'_> {
         self.keep(record.int(Arg::File), FileState { position, ..file });
     }
 
-    /// An access with the shared pointer, of which only the whole trace says where it is.
+    /// A shared-pointer access, whose position depends on the whole trace.
     fn share(&mut self, record: &Record, file: &FileState, bytes: u64, view: bool, seek: bool) {
         let number = self.state.shared;
         self.state.shared = number.saturating_add(1);
@@ -207,9 +207,9 @@ impl Translator<'_> {
         }));
     }
 
-    /// A request for what is left out.
+    /// A request for an operation that is left out.
     fn unknown_request(&mut self, record: &Record) {
-        if matches!(access(record.label), Some((_, _, How::Request))) {
+        if matches!(access(record.label), Some((_, _, Completion::Request))) {
             let number = self.number();
             self.bind_file(record, number, For::Buffered);
         }
@@ -229,10 +229,10 @@ impl Translator<'_> {
         self.bind(record.int(Arg::Ioreq), handle);
     }
 
-    fn access(&mut self, record: &Record, mut file: FileState, write: bool, at: At, how: How) {
+    fn access(&mut self, record: &Record, mut file: FileState, write: bool, at: At, how: Completion) {
         let bytes = self.bytes(record, Arg::Count, Arg::Type);
         let request = match how {
-            How::Blocking => None,
+            Completion::Blocking => None,
             _ => Some(self.number()),
         };
         let offset = match at {
@@ -256,15 +256,15 @@ impl Translator<'_> {
             }
         };
         if write {
-            // Where the shared pointer is, only the second pass knows: it must not matter for the first.
+            // Only the second pass knows the shared pointer: the first must not depend on it.
             let known = matches!(at, At::Explicit | At::Pointer);
             file.end = file.end.max(if known { offset.saturating_add(bytes) } else { 0 });
         }
-        if how == How::Begin {
+        if how == Completion::Begin {
             file.split = request;
         }
         self.keep(record.int(Arg::File), file);
-        if let (How::Request, Some(number)) = (how, request) {
+        if let (Completion::Request, Some(number)) = (how, request) {
             self.bind_file(record, number, For::File);
         }
         let Some(file) = self.file_number(&file) else { return };

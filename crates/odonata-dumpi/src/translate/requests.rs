@@ -1,7 +1,7 @@
-//! Requests: what handles stand for, and waits for them.
+//! Requests: the meaning of handles, and waits.
 //!
-//! A handle's number comes back soon; the program numbers transfers through instead, so that the
-//! requests of one wait are mostly one range. What completed in the trace is waited for, and nothing else.
+//! Handle numbers are reused soon. The program numbers transfers consecutively instead, so the requests of one wait are
+//! usually one range. Only transfers that completed in the trace are waited for.
 
 use odonata_workload::{OpKind, Request};
 
@@ -10,35 +10,35 @@ use crate::knowledge::Fate;
 use crate::label as l;
 use crate::record::{Arg, Record, Status};
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum For {
     Send,
     Receive,
     File,
-    /// A send that is complete at once, as it is buffered.
+    /// A buffered send, which is complete at once.
     Buffered,
 }
 
-/// What a handle stands for.
+/// The meaning of a handle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handle {
     pub(super) what: For,
-    /// The program's number of the request.
+    /// The request number in the program.
     pub(super) number: u32,
-    /// The transfer under way.
+    /// The transfer in progress.
     pub(super) transfer: Option<u32>,
     pub(super) cancelled: bool,
-    /// Whether source or tag are not fixed.
+    /// Whether source or tag is a wildcard.
     pub(super) wild: bool,
     /// The communicator.
     pub(super) object: u32,
     pub(super) persistent: Option<Description>,
-    /// Whether the program has a persistent request for it; else each start is an operation of its own.
+    /// Whether the program has a persistent request for it; otherwise each start is a separate operation.
     pub(super) inside: bool,
 }
 
-/// What a persistent request does.
+/// The operation of a persistent request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Description {
     pub(super) peer: i32,
@@ -47,16 +47,16 @@ pub(super) struct Description {
 }
 
 impl Handle {
-    /// Whether it is a send that is not persistent.
+    /// Whether it is a nonpersistent send.
     fn is_send(&self) -> bool {
         matches!(self.what, For::Send | For::Buffered) && self.persistent.is_none()
     }
 }
 
-/// Sends that share a handle; with more, the first have ended in a call that is not recorded.
+/// Maximum number of sends that share a handle; beyond it, the first have completed in an unrecorded call.
 const MOST_TWINS: usize = 4_096;
 
-/// Handles that stand for nothing: error and null.
+/// Handles without a request: error and null.
 const NULLS: std::ops::RangeInclusive<i32> = 0..=1;
 
 impl Translator<'_> {
@@ -67,10 +67,10 @@ impl Translator<'_> {
         number
     }
 
-    /// `handle` now stands for this.
+    /// Binds `handle` to a request.
     ///
-    /// Sends that are complete when they return share a handle in some libraries: they wait behind each other.
-    /// Otherwise what it stood for before has ended in a call that is not recorded.
+    /// In some libraries, sends that are complete on return share a handle: they form a queue. Otherwise the previous
+    /// request of the handle completed in an unrecorded call.
     pub(super) fn bind(&mut self, handle: i32, what: Handle) {
         let Some(old) = self.state.requests.get(&handle).copied() else {
             self.state.requests.insert(handle, what);
@@ -89,7 +89,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Nobody will ask for a request again.
+    /// No call will refer to this request again.
     fn forget(&mut self, handle: Handle) {
         if !self.open(&handle) {
             return;
@@ -113,7 +113,7 @@ impl Translator<'_> {
         there && begun && !cancelled && handle.what != For::Buffered
     }
 
-    /// At the end of the stream: what was never waited for is forgotten.
+    /// At the end of the stream: drops requests that were never waited for.
     pub(crate) fn end(&mut self) {
         let mut left: Vec<Handle> = std::mem::take(&mut self.state.requests).into_values().collect();
         left.extend(std::mem::take(&mut self.state.twins).into_values().flatten());
@@ -176,7 +176,7 @@ impl Translator<'_> {
         self.complete(&some);
     }
 
-    /// These requests completed, with these statuses where they were stored.
+    /// These requests completed, with these statuses if stored.
     pub(super) fn complete(&mut self, requests: &[(i32, Option<Status>)]) {
         let mut numbers: Vec<u32> = Vec::with_capacity(requests.len());
         for &(request, status) in requests {
@@ -208,7 +208,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Takes note of what a status says of transfer `transfer`.
+    /// Records what a status reveals about transfer `transfer`.
     fn learn(&mut self, handle: &Handle, transfer: u32, status: Option<Status>) {
         if self.knowledge.is_some() {
             return;
@@ -230,7 +230,7 @@ impl Translator<'_> {
         self.out.news.push(News::Fate(transfer, fate));
     }
 
-    /// A transfer of `request` is over.
+    /// A transfer of `request` completed.
     fn settle(&mut self, request: i32, handle: &Handle) {
         if handle.persistent.is_none() {
             self.unbind(request);
@@ -240,7 +240,7 @@ impl Translator<'_> {
         }
     }
 
-    /// `request` stands for nothing any more, or for the next of several sends; returns what it stood for.
+    /// Unbinds `request`, or moves on to the next of several sends; returns the previous meaning.
     fn unbind(&mut self, request: i32) -> Option<Handle> {
         let handle = self.state.requests.remove(&request)?;
         if let Some(twins) = self.state.twins.get_mut(&request) {
@@ -282,7 +282,7 @@ impl Translator<'_> {
             }
             let handle = *handle;
             if handle.inside && self.open(&handle) && self.begins(transfer) {
-                // Ranges keep the order in which the call names its requests.
+                // Ranges keep the order of requests in the call.
                 run = match run {
                     Some((first, count)) if first + count == handle.number => Some((first, count + 1)),
                     other => {
@@ -322,7 +322,7 @@ impl Translator<'_> {
     }
 }
 
-/// What became of a receive with wildcards that ended with `status`.
+/// The outcome of a wildcard receive that completed with `status`.
 pub(super) fn fate_of(status: &Status) -> Fate {
     match status.source {
         ..0 => Fate::Null,

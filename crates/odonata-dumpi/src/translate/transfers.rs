@@ -8,10 +8,10 @@ use crate::knowledge::{CommOf, Fate};
 use crate::label as l;
 use crate::record::{Arg, Record};
 
-/// Stored for any source and any tag.
+/// Stored value of MPI_ANY_SOURCE and MPI_ANY_TAG.
 const ANY: i32 = -1;
 
-/// Room for a message of a datatype whose size is not known.
+/// Buffer size for a message of a datatype of unknown size.
 const UNKNOWN_ROOM: u64 = 1 << 40;
 
 impl Translator<'_> {
@@ -29,7 +29,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Destination `dest` as the program names it.
+    /// Destination `dest` as numbered by the program.
     fn to(&mut self, comm: CommOf, dest: i32) -> u32 {
         match u32::try_from(dest) {
             Ok(dest) if dest < comm.peers => dest + comm.shift,
@@ -37,13 +37,13 @@ impl Translator<'_> {
         }
     }
 
-    /// Source and tag of a receive as the program names them, given what is known of the message.
+    /// Source and tag of a receive as numbered by the program, given the outcome of the message.
     fn from(&mut self, of: CommOf, source: i32, tag: i32, fate: Option<Fate>) -> (Source, Tag) {
         let fate = match (self.knowledge, fate) {
             (Some(knowledge), None) if source == ANY => {
                 let key = u32::try_from(tag).map(|tag| (of.number, tag));
                 key.ok()
-                    .filter(|key| knowledge.nobody.contains(key))
+                    .filter(|key| knowledge.null_sources.contains(key))
                     .map(|_| Fate::Null)
             }
             (Some(knowledge), Some(Fate::From { .. })) if source == ANY && knowledge.loose.contains(&of.number) => None,
@@ -68,7 +68,7 @@ impl Translator<'_> {
         (source, tag)
     }
 
-    /// Room in the buffer of a receive.
+    /// Buffer size of a receive.
     fn room(&self, record: &Record, count: Arg, datatype: Arg) -> u64 {
         match self.bytes(record, count, datatype) {
             0 if record.int(count) > 0 => UNKNOWN_ROOM,
@@ -89,7 +89,7 @@ impl Translator<'_> {
         );
         self.op(match record.label {
             l::SSEND => OpKind::Ssend { to, tag, bytes, comm },
-            // Complete when it is copied.
+            // Complete when the data is copied.
             l::BSEND => OpKind::Isend {
                 to,
                 tag,
@@ -101,7 +101,7 @@ impl Translator<'_> {
         });
     }
 
-    /// What the status of a call that has waited says.
+    /// The outcome of a blocking call, by its status.
     fn own_fate(&mut self, record: &Record, source: i32, tag: i32) -> Option<Fate> {
         if source != ANY && tag != ANY {
             return None;
@@ -113,7 +113,7 @@ impl Translator<'_> {
         fate
     }
 
-    /// Communicator, source and tag of a call that has waited for a message; `None` if the communicator is not known.
+    /// Communicator, source and tag of a call that waited for a message; `None` if the communicator is unknown.
     fn awaited(&mut self, record: &Record, tag: Arg) -> Option<(CommOf, Source, Tag)> {
         self.object(record.int(Arg::Comm));
         let (source, tag) = (record.int(Arg::Source), record.int(tag));
@@ -211,7 +211,7 @@ impl Translator<'_> {
         self.begin(&handle, number, Description { peer, tag, bytes }, false);
     }
 
-    /// Begins a transfer that is a request of its own.
+    /// Begins a transfer with its own request.
     fn begin(&mut self, handle: &Handle, transfer: u32, what: Description, synchronous: bool) {
         let Some(knowledge) = self.knowledge else { return };
         let fate = knowledge.fate(transfer);
@@ -288,7 +288,7 @@ impl Translator<'_> {
             wild,
             object: self.object(record.int(Arg::Comm)),
             persistent: Some(Description { peer, tag, bytes }),
-            // What each start takes differs from start to start.
+            // Each start may match a different message.
             inside: !wild && !buffered,
         };
         self.bind(record.int(Arg::Req), handle);

@@ -1,14 +1,14 @@
-//! Traces to be held against what is known of them: those of `tests/traces`, and real ones where there are some.
+//! Traces with known contents: those of `tests/traces`, and real ones if available.
 
 #[path = "../../../odonata-trace-format/tests/reference/mod.rs"]
 mod reference;
 
 use std::path::{Path, PathBuf};
 
-/// The folders of all traces: those of the repository, then the reference traces that are at hand.
+/// The folders of all traces: those of the repository, then the available reference traces.
 ///
 /// # Panics
-/// `ODONATA_REFERENCE` names a folder that has no traces.
+/// `ODONATA_REFERENCE` names a folder without traces.
 pub(crate) fn sets() -> Vec<PathBuf> {
     [our_sets(), reference::sets("dumpi")].concat()
 }
@@ -24,7 +24,7 @@ pub(crate) fn our_sets() -> Vec<PathBuf> {
     found
 }
 
-/// The folder of one of them.
+/// The folder of one trace.
 #[allow(dead_code, reason = "not every test that is compiled with this names one")]
 pub(crate) fn our_set(name: &str) -> PathBuf {
     let found = our_sets().into_iter().find(|set| set.ends_with(name));

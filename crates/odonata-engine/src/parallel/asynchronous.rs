@@ -1,13 +1,11 @@
-//! Asynchronous conservative synchronisation: rounds in which the threads of a process do not wait for each other at
+//! Asynchronous conservative synchronization: rounds in which the threads of a process do not wait for each other at
 //! the end of each window (Chandy, Misra, Bryant).
 //!
-//! A part waits only for the parts that can send to it and are more than a lookahead behind it, as their
-//! [clocks](super::clocks) say. Each thread runs its own parts over and over again. It steals the parts of a thread
-//! that sleeps or that the operating system does not run. The round ends when all parts have reached its end, some
-//! hundred windows later.
+//! A part waits only for the parts that can send to it and whose [clocks](super::clocks) are more than a lookahead
+//! behind. Each thread runs its own parts over and over again. It steals the parts of a thread that sleeps or is not
+//! scheduled. The round ends when all parts have reached its end, some hundred windows later.
 //!
-//! This pays where windows hold enough events, because the clock of a part has to be advanced even where the part has
-//! nothing to do.
+//! This pays if windows hold enough events: the clock of a part must advance even if the part is idle.
 
 use super::distances::Horizon;
 use super::part::{Part, Window};
@@ -18,17 +16,17 @@ use crate::core::after;
 use crate::{Model, Time};
 use std::time::{Duration, Instant};
 
-/// A part publishes its clock this many times in a window ...
+/// A part publishes its clock this many times per window ...
 const STRIDES: u64 = 4;
-/// ... but not after fewer events than this, and at the latest after this many.
+/// ... but at least this many and at most that many events apart.
 const LEAST_STRIDE: u64 = 8;
 const MOST_STRIDE: u64 = 1_024;
-/// How long a thread is idle before its parts speculate, and by how many events at a time.
+/// Idle time after which a thread lets its parts speculate, and events per attempt.
 const SPECULATE_AFTER: Duration = Duration::from_micros(30);
 const SPECULATION_STRIDE: u64 = 8;
-/// How long a thread is idle before it steals parts of other threads.
+/// Idle time after which a thread steals parts of other threads.
 const STEAL_AFTER: Duration = Duration::from_micros(30);
-/// How long a thread that has stopped spinning sleeps before it polls again.
+/// Sleep between polls of a thread that has stopped spinning.
 const SLEEP: Duration = Duration::from_micros(50);
 /// Polls between two readings of the time.
 const POLLS: u32 = 32;
@@ -39,7 +37,7 @@ struct IdlePeriod {
     /// Time since then, as last read.
     waited: Duration,
     polls: u32,
-    /// The thread has begun to speculate, and goes on with it.
+    /// The thread is speculating.
     speculating: bool,
 }
 
@@ -62,7 +60,7 @@ impl<M: Model> Shared<M> {
             .store(stride.clamp(LEAST_STRIDE, MOST_STRIDE), Ordering::Relaxed);
     }
 
-    /// Does the work of `thread` in a round, to the round's end. Returns when it last did something, if at all.
+    /// Does the work of `thread` until the end of the round. Returns when it last made progress, if at all.
     pub(super) fn run_asynchronously(&self, thread: usize, worker: &mut Worker<M>) -> Option<Instant> {
         let (clocks, counters) = (&self.clocks, &self.thread_counters[thread]);
         let (begin, mut idle_time) = (Instant::now(), IdleTime::default());
@@ -78,7 +76,7 @@ impl<M: Model> Shared<M> {
             let idle = idle_time.idle.get_or_insert_with(IdlePeriod::begin);
             idle.poll();
             if idle.waited > SPIN_TIME {
-                // Meanwhile others may steal its parts.
+                // While it sleeps, other threads may steal its parts.
                 clocks.set_active(thread, false);
                 std::thread::sleep(SLEEP);
             }
@@ -96,8 +94,8 @@ impl<M: Model> Shared<M> {
         (windows > 0).then_some(last)
     }
 
-    /// Advances the parts of `thread`, and of others if it has to steal. Returns how many parts handled events, and how
-    /// many of those were stolen.
+    /// Advances the parts of `thread`, and stolen parts when idle. Returns the number of parts that handled events, and
+    /// how many of them were stolen.
     fn advance_parts(&self, thread: usize, worker: &mut Worker<M>, idle_time: &mut IdleTime) -> (u64, u64) {
         let clocks = &self.clocks;
         let eager = self.eager.load(Ordering::Relaxed);
@@ -124,7 +122,7 @@ impl<M: Model> Shared<M> {
                         done += 1;
                         if !own {
                             taken += 1;
-                            // Until the owner is active again, others need not wait before they steal.
+                            // Until the owner is active again, other threads may steal without delay.
                             clocks.set_active(owner, false);
                         }
                     }
@@ -136,7 +134,7 @@ impl<M: Model> Shared<M> {
         (done, taken)
     }
 
-    /// Runs a part as far as its bound. Returns its number of committed events; `None` if another thread has it.
+    /// Runs a part up to its bound. Returns its number of committed events; `None` if another thread runs it.
     fn run_part(&self, slot: usize, thread: usize, worker: &mut Worker<M>) -> Option<u64> {
         let mut part = try_lock(&self.slots[slot].part)?;
         let most = self.stride.load(Ordering::Relaxed);

@@ -1,13 +1,13 @@
-//! The barrier between rounds. Unlike a usual barrier it waits only for the threads that have entered the round.
+//! The barrier between rounds. Unlike a usual barrier, it waits only for the threads that have entered the round.
 //!
 //! One thread, the *leader*, opens the barrier for a round, works itself, closes the barrier, and waits until all
-//! threads that have entered it have left it. A thread that comes late finds it closed and waits for the next round. So
-//! nobody waits for a thread that sleeps or that the operating system does not run. For that reason work is claimed by
-//! the threads present, not assigned in advance.
+//! threads inside have left. A late thread finds the barrier closed and waits for the next round. So the leader never
+//! waits for a thread that sleeps or is not scheduled. For the same reason, present threads claim work instead of
+//! having it assigned.
 //!
 //! A waiting thread spins for a while, because the next round is usually near, and then sleeps. The leader wakes as
-//! many as it has work for. The whole state is one word that is changed by read-modify-write operations only: they have
-//! a total order, and each happens after everything that was done before those that precede it.
+//! many threads as it has work for. The whole state is one word changed only by read-modify-write operations: they have
+//! a total order, and each happens after everything before its predecessors.
 
 use super::sync::{AtomicU64, Condvar, Mutex, Ordering, lock};
 use std::time::{Duration, Instant};
@@ -19,12 +19,12 @@ const COUNT: u64 = ASLEEP - 1;
 /// The leader sleeps until all are out.
 const LEADER_SLEEPS: u64 = 1 << 24;
 const OPEN: u64 = 1 << 25;
-/// There will be no further round.
+/// No further round follows.
 const OVER: u64 = 1 << 26;
-/// The number of the round takes all bits from here on. It wraps; no thread sleeps through so many rounds.
+/// The round number occupies all bits from here on. It wraps; no thread sleeps through that many rounds.
 const ROUND: u64 = 1 << 32;
 
-/// The most threads that can use a barrier, besides the leader.
+/// Maximum number of threads besides the leader.
 pub(super) const MOST: usize = COUNT as usize;
 
 fn inside(state: u64) -> u64 {
@@ -39,9 +39,9 @@ fn asleep(state: u64) -> usize {
 #[derive(Debug)]
 pub(super) struct RoundBarrier {
     state: AtomicU64,
-    /// How long to spin.
+    /// Spinning time before sleeping.
     spin_time: Duration,
-    /// Sleepers that were woken and have not yet run. They no longer count as asleep.
+    /// Threads woken but not yet running. They no longer count as asleep.
     called: Mutex<usize>,
     opened: Condvar,
     left: Condvar,
@@ -50,9 +50,9 @@ pub(super) struct RoundBarrier {
 /// The state of a thread at the barrier.
 #[derive(Debug)]
 pub(super) struct Participant {
-    /// The last round that it has entered.
+    /// The last round it entered.
     round: u64,
-    /// It spins from this time on.
+    /// Start of spinning.
     since: Instant,
 }
 
@@ -75,7 +75,7 @@ impl RoundBarrier {
         }
     }
 
-    /// Leader: opens the barrier for a round to which `wanted` of the `all` others could contribute.
+    /// Leader: opens the barrier for a round to which `wanted` of the `all` other threads could contribute.
     pub(super) fn open(&self, wanted: usize, all: usize) {
         let asleep = asleep(self.state.fetch_add(ROUND | OPEN, Ordering::AcqRel));
         let awake = all - asleep;
@@ -84,10 +84,10 @@ impl RoundBarrier {
         }
     }
 
-    /// Wakes `wanted` sleepers, or all if they are fewer.
+    /// Wakes `wanted` sleepers, or all if there are fewer.
     fn wake(&self, wanted: usize) {
         let mut called = lock(&self.called);
-        // The number of sleepers is reliable only under the lock: a thread may be about to return without sleeping.
+        // The count of sleepers is reliable only under the lock: a thread may be about to return without sleeping.
         let count = wanted.min(asleep(self.state.load(Ordering::Acquire)));
         *called += count;
         self.state.fetch_sub(ASLEEP * count as u64, Ordering::AcqRel);
@@ -124,13 +124,13 @@ impl RoundBarrier {
         self.state.fetch_and(!LEADER_SLEEPS, Ordering::AcqRel);
     }
 
-    /// Leader, between two rounds: there will be no further one.
+    /// Leader, between rounds: no further round follows.
     pub(super) fn end(&self) {
         self.state.fetch_or(OVER, Ordering::AcqRel);
         self.wake(MOST);
     }
 
-    /// Others: enters a round that this thread has not been in; `false` if there will be none.
+    /// Other threads: enters a round that this thread has not entered yet; `false` if no round follows.
     pub(super) fn enter(&self, participant: &mut Participant) -> bool {
         loop {
             let state = self.state.load(Ordering::Acquire);
@@ -158,8 +158,8 @@ impl RoundBarrier {
 
     fn sleep(&self, participant: &Participant) {
         let mut called = lock(&self.called);
-        // A leader that opens the barrier after this sees that a thread sleeps, and cannot wake it before the wait
-        // releases the lock.
+        // A leader that opens the barrier after this sees the sleeper, and cannot wake it before the wait releases the
+        // lock.
         let state = self.state.fetch_add(ASLEEP, Ordering::AcqRel);
         if participant.may_enter(state) || state & OVER != 0 {
             self.state.fetch_sub(ASLEEP, Ordering::AcqRel);
@@ -177,12 +177,12 @@ impl RoundBarrier {
         }
     }
 
-    /// Others: leaves the round. `useful`: when the thread last did something, if it did.
+    /// Other threads: leaves the round. `useful`: when the thread last made progress.
     pub(super) fn leave(&self, participant: &mut Participant, useful: Option<Instant>) {
         participant.since = useful.unwrap_or(participant.since);
         let state = self.state.fetch_sub(INSIDE, Ordering::AcqRel);
         if inside(state) == 1 && state & LEADER_SLEEPS != 0 {
-            // Under the lock, so that the leader is not between reading the word and sleeping.
+            // Under the lock: the leader must not be between reading the word and sleeping.
             drop(lock(&self.called));
             self.left.notify_one();
         }

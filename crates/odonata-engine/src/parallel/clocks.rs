@@ -1,12 +1,11 @@
-//! Clocks of parts: lower bounds on their future, for [asynchronous](super::asynchronous) rounds.
+//! Clocks of parts: lower bounds on their future actions, for [asynchronous](super::asynchronous) rounds.
 //!
-//! A part will neither do nor roll back anything before its clock in the round. So a part may handle all events before
-//! the minimum, over the parts that can send to it, of clock plus delay; then it advances its own clock (Chandy and
-//! Misra, "Distributed simulation", IEEE TSE 5, 1979; a clock is a null message that is read instead of sent). The part
-//! with the least clock can always advance, so there is no deadlock.
+//! In the round, a part neither does nor rolls back anything before its clock. So a part may handle all events before
+//! the minimum of clock plus delay over its senders; then it advances its own clock (Chandy and Misra, "Distributed
+//! simulation", IEEE TSE 5, 1979; a clock is a null message that is read instead of sent). The part with the smallest
+//! clock can always advance, so there is no deadlock.
 //!
-//! A thread that reads a clock finds in the inbox all messages that were sent before the clock was set, because
-//! messages are routed first.
+//! Messages are routed before the clock is set: a thread that reads a clock finds all earlier messages in the inbox.
 
 use super::distances::{Distances, Horizon};
 use super::sync::{AtomicBool, AtomicU64, CachePadded, Ordering};
@@ -14,11 +13,11 @@ use crate::core::{HALT_GRID, after, halt_end};
 use crate::{Partition, Time};
 use std::ops::Range;
 
-/// The longest round, in lookaheads and in synchronisation points: long enough to amortise the global reduction. Short
-/// enough because clocks are advanced even where there is nothing to do.
+/// The longest round, in lookaheads and in synchronization points: long enough to amortize the global reduction, and
+/// short because clocks advance even in idle parts.
 const LOOKAHEADS: u64 = 256;
 const SYNC_POINTS: u64 = 16;
-/// The same in events, approximately: a run can be interrupted only between rounds.
+/// The longest round in events, approximately: a run can be interrupted only between rounds.
 const EVENTS: u64 = 1 << 16;
 
 /// See the [module](self). Parts are those of this process, counted from 0.
@@ -27,18 +26,18 @@ pub(super) struct Clocks {
     clocks: Vec<CachePadded<AtomicU64>>,
     /// The least of all delays.
     lookahead: Time,
-    /// The bounds that the parts of other processes impose in this round. Written between rounds.
+    /// The bounds imposed by the parts of other processes in this round. Written between rounds.
     caps: Vec<AtomicU64>,
     /// Per part, the parts of this process that can send to it, with their delays.
     senders: Vec<Vec<(u32, Time)>>,
-    /// The next global synchronisation point. No part passes a multiple of [`HALT_GRID`](crate::HALT_GRID) before it is
-    /// known that no part has halted the run before it.
+    /// The next global synchronization point. No part passes a multiple of [`HALT_GRID`](crate::HALT_GRID) before all
+    /// parts are known not to have halted the run before it.
     sync_point: CachePadded<AtomicU64>,
-    /// The last synchronisation point of the round. Written between rounds.
+    /// The last synchronization point of the round. Written between rounds.
     limit: AtomicU64,
-    /// Parts that have not reached the synchronisation point.
+    /// Parts that have not reached the synchronization point.
     behind: CachePadded<AtomicU64>,
-    /// A part has halted the run.
+    /// Whether a part has halted the run.
     halted: AtomicBool,
     over: AtomicBool,
     /// Which threads are running their parts.
@@ -69,8 +68,8 @@ impl Clocks {
     }
 
     /// Leader, between rounds: sets the clocks of the parts from `first` on. `horizon` has the next events of all
-    /// parts; those of other processes do not advance in this round. Nothing from `limit` on is handled. `events` are
-    /// expected in a lookahead.
+    /// parts; parts of other processes do not advance in this round. Events from `limit` on are not handled. `events`
+    /// is the expected number per lookahead.
     pub(super) fn begin(&self, first: usize, distances: &Distances, horizon: &mut Horizon, limit: Time, events: u64) {
         distances.set_clocks(horizon);
         let lookaheads = (EVENTS / events.max(1)).clamp(1, LOOKAHEADS);
@@ -101,7 +100,7 @@ impl Clocks {
         Time(self.clocks[slot].load(Ordering::Acquire))
     }
 
-    /// The next synchronisation point.
+    /// The next synchronization point.
     pub(super) fn sync_point(&self) -> Time {
         Time(self.sync_point.load(Ordering::Acquire))
     }
@@ -111,13 +110,13 @@ impl Clocks {
         Time(self.limit.load(Ordering::Relaxed))
     }
 
-    /// Where the part has to wait for the others in this step.
+    /// Where the part has to wait for other parts in this step.
     #[inline]
     fn stop(&self, slot: usize) -> Time {
         Time(self.caps[slot].load(Ordering::Relaxed)).min(self.sync_point())
     }
 
-    /// The time before which no message can arrive at the part any more; `None` if its clock is there already.
+    /// The time before which no further message can arrive at the part; `None` if its clock is there already.
     #[inline]
     pub(super) fn bound(&self, slot: usize) -> Option<Time> {
         let (clock, mut bound) = (self.clock(slot), self.stop(slot));
@@ -125,14 +124,14 @@ impl Clocks {
             if clock >= bound {
                 return None;
             }
-            // Acquire: everything that the sender had routed before is visible with its clock.
+            // Acquire: messages routed before the clock was set are visible.
             bound = bound.min(self.clock(sender as usize) + delay);
         }
         (clock < bound).then_some(bound)
     }
 
-    /// Sets the clock of a part, by the thread that runs it, after the messages of the part were routed. `halted`: the
-    /// part has halted the run before that time.
+    /// Sets the clock of a part after routing its messages; called by the thread that runs the part. `halted`: the part
+    /// has halted the run before that time.
     pub(super) fn advance(&self, slot: usize, clock: Time, halted: bool) {
         let stop = self.stop(slot);
         if halted {
@@ -150,7 +149,7 @@ impl Clocks {
         }
     }
 
-    /// Called by the last part that reaches a synchronisation point: sets the next one, or ends the round.
+    /// Called by the last part that reaches a synchronization point: sets the next one, or ends the round.
     fn next_sync_point(&self) {
         let sync_point = self.sync_point();
         let next = after(halt_end(sync_point)).min(self.limit());
@@ -172,7 +171,7 @@ impl Clocks {
         self.over.store(true, Ordering::Release);
     }
 
-    /// A thread says whether it runs its parts. Others may also find that it does not.
+    /// Sets whether a thread runs its parts. Other threads may clear this flag, too.
     pub(super) fn set_active(&self, thread: usize, active: bool) {
         if self.is_active(thread) != active {
             self.active[thread].store(active, Ordering::Relaxed);
@@ -209,15 +208,15 @@ mod tests {
     }
 
     #[test]
-    fn a_part_goes_as_far_as_those_let_it_that_can_send_to_it() {
+    fn a_part_advances_as_far_as_its_possible_senders_allow() {
         let clocks = begun(0..3, [100, 105, 900].map(Time), Time(10_000));
-        // 100 + 10, 105 + 20; of part 0, by part 1, 105 + 30.
+        // 100 + 10, 105 + 20; for part 0, limited by part 1, 105 + 30.
         let bounds = [0, 1, 2].map(|slot| clocks.bound(slot));
         assert_eq!(bounds, [Some(Time(135)), Some(Time(110)), None]);
         clocks.advance(0, Time(120), false);
         assert_eq!((clocks.bound(0), clocks.bound(1)), (Some(Time(135)), Some(Time(130))));
         clocks.advance(1, Time(130), false);
-        // The clock of part 2 was what part 1 let it have: 105 + 20.
+        // Part 1 limited the clock of part 2: 105 + 20.
         assert_eq!((clocks.bound(1), clocks.bound(2)), (None, Some(Time(150))));
     }
 
@@ -242,7 +241,7 @@ mod tests {
         assert!(clocks.is_over() && clocks.sync_point() == HALT_GRID);
     }
 
-    /// Part 2 is in another process. The earliest message that it can get is at 105 + 20, its answer arrives 500 later.
+    /// Part 2 is in another process. Its earliest possible message is at 105 + 20; its answer arrives 500 later.
     #[test]
     fn parts_of_other_processes_stay_where_they_are() {
         let clocks = begun(0..2, [100, 105, 900].map(Time), Time(10_000));

@@ -1,14 +1,14 @@
-//! Distances between parts: how far a part may go, given the time of each part's next event.
+//! Distances between parts: how far a part may advance, given the time of each part's next event.
 //!
-//! An event of part q at time t can affect part p at t plus the shortest path from q to p at the earliest. Paths
-//! include round trips, because a part can affect itself through others. So part p may handle all events before the
-//! minimum of these times over all parts. This is Chandy and Misra's condition, computed anew in every round instead of
-//! by null messages, and the "distance between objects" of Lubachevsky's bounded lag (CACM 32, 1989).
+//! An event of part q at time t affects part p no earlier than t plus the shortest path from q to p. Paths include
+//! round trips, because a part can affect itself through others. So part p may handle all events before the minimum of
+//! these times over all parts. This is Chandy and Misra's condition, computed anew in every round instead of by null
+//! messages, and the "distance between objects" of Lubachevsky's bounded lag (CACM 32, 1989).
 
 use crate::{Partition, Time};
 use std::ops::Range;
 
-/// The largest number of parts for which all shortest paths are kept.
+/// Maximum number of parts for which all shortest paths are stored.
 const PAIRS_UP_TO: usize = 64;
 
 /// See the [module](self).
@@ -16,7 +16,7 @@ const PAIRS_UP_TO: usize = 64;
 pub(super) enum Distances {
     /// For each part, the shortest path from each part to it.
     Pairs(Vec<Vec<Time>>),
-    /// For too many parts: the least of all delays.
+    /// For more parts: the smallest delay.
     Least(Time),
 }
 
@@ -26,7 +26,7 @@ impl Distances {
         if parts > PAIRS_UP_TO {
             return Distances::Least(partition.lookahead());
         }
-        // The algorithm of Floyd and Warshall, without empty paths.
+        // Floyd-Warshall, without empty paths.
         let mut delays = vec![vec![Time::NEVER; parts]; parts];
         for (to, row) in delays.iter_mut().enumerate() {
             for &(from, delay) in partition.senders(to) {
@@ -46,20 +46,20 @@ impl Distances {
     }
 
     /// The time before which no message can arrive at `part`; `None` if its own next event, due at `due`, is no
-    /// earlier, so that there is nothing to do.
+    /// earlier: the part is idle.
     #[inline]
     pub(super) fn bound(&self, part: usize, due: Time, horizon: &Horizon) -> Option<Time> {
         if let Distances::Pairs(delays) = self
             && due >= horizon.next[horizon.last] + delays[part][horizon.last]
         {
-            // Mostly the part with the earliest event holds up the others. This saves the loop over all.
+            // The part with the earliest event usually limits the others. This check saves the loop over all parts.
             return None;
         }
         let bound = self.safe(part, horizon);
         (due < bound).then_some(bound)
     }
 
-    /// The time before which no message can arrive at `part`, whether it has something to do or not.
+    /// The time before which no message can arrive at `part`, idle or not.
     #[inline]
     pub(super) fn safe(&self, part: usize, horizon: &Horizon) -> Time {
         let next = &horizon.next;
@@ -73,8 +73,7 @@ impl Distances {
         bound.min(horizon.limit)
     }
 
-    /// Computes the time before which each part can do nothing any more: its next event, or the earliest message for
-    /// it.
+    /// Computes the time before which each part can do nothing more: its next event, or its earliest possible message.
     pub(super) fn set_clocks(&self, horizon: &mut Horizon) {
         let mut clocks = std::mem::take(&mut horizon.clocks);
         clocks.clear();
@@ -83,7 +82,7 @@ impl Distances {
         horizon.clocks = clocks;
     }
 
-    /// The time before which no message can arrive at `part` from outside the parts `here`, however far those advance;
+    /// The time before which no message can arrive at `part` from outside the parts `here`, whatever their progress;
     /// after [`set_clocks`](Self::set_clocks).
     pub(super) fn safe_from_others(&self, part: usize, here: &Range<usize>, horizon: &Horizon) -> Time {
         let Distances::Pairs(delays) = self else {
@@ -95,22 +94,22 @@ impl Distances {
         bound.unwrap_or(Time::NEVER)
     }
 
-    /// Whether the next event of each part is needed; else the least of all is enough.
+    /// Whether the next event of each part is needed; otherwise the minimum is enough.
     pub(super) fn is_by_part(&self) -> bool {
         matches!(self, Distances::Pairs(_))
     }
 }
 
-/// The times with which a round begins.
+/// The times at the start of a round.
 #[derive(Debug)]
 pub(super) struct Horizon {
-    /// The time of the next event of each part, or the least of all.
+    /// The time of the next event of each part, or the minimum.
     next: Vec<Time>,
-    /// The index of the least of them.
+    /// The index of the minimum.
     last: usize,
-    /// The time before which each part can do nothing any more, if computed.
+    /// The time before which each part can do nothing more, if computed.
     clocks: Vec<Time>,
-    /// No part goes beyond this.
+    /// No part advances beyond this time.
     limit: Time,
 }
 
@@ -124,7 +123,7 @@ impl Horizon {
         }
     }
 
-    /// No part goes beyond this.
+    /// No part advances beyond this time.
     pub(super) fn limit(&self) -> Time {
         self.limit
     }
@@ -134,12 +133,12 @@ impl Horizon {
         self.next.len()
     }
 
-    /// The time of the first event of all.
+    /// The time of the first event.
     pub(super) fn first(&self) -> Time {
         self.next[self.last]
     }
 
-    /// The time before which `part` can do nothing any more; after [`Distances::set_clocks`].
+    /// The time before which `part` can do nothing more; after [`Distances::set_clocks`].
     pub(super) fn clock(&self, part: usize) -> Time {
         self.clocks[part]
     }
@@ -165,7 +164,7 @@ mod tests {
         horizon.set(next.iter().copied(), Time::NEVER);
         let bound = |part| {
             let bound = distances.bound(part, Time::ZERO, &horizon).unwrap();
-            // An event at the bound or later is not for this round.
+            // An event at or after the bound is not for this round.
             assert_eq!(distances.bound(part, bound, &horizon), None);
             bound
         };
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_part_does_reaches_others_on_the_shortest_way_and_itself_on_a_round_trip() {
+    fn a_part_affects_others_over_the_shortest_path_and_itself_over_a_round_trip() {
         // 0 -> 1 in 10, 1 -> 2 in 20, 0 -> 2 in 50, 2 -> 1 in 5.
         let senders = vec![
             Vec::new(),
@@ -196,9 +195,9 @@ mod tests {
         );
     }
 
-    /// No event that any chain of messages can cause lies before the bound, and some chain meets it.
+    /// No chain of messages causes an event before the bound, and some chain reaches it.
     #[test]
-    fn bounds_are_what_relaxing_along_single_hops_comes_to() {
+    fn bounds_equal_relaxation_along_single_hops() {
         let mut random = Stream::new(5, 0, Purpose::Host);
         for parts in [1, 2, 3, 9, 64] {
             let senders = (0..parts).map(|to| {

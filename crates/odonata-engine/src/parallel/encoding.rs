@@ -52,7 +52,7 @@ pub(super) fn anti_message(bytes: &mut Vec<u8>, anti_message: &AntiMessage<impl 
     }
 }
 
-/// Appends all `messages`, each anti-message after what was sent before it, and leaves them empty.
+/// Appends all `messages`, each anti-message after the message it cancels, and clears them.
 pub(super) fn all<E: WireFormat, U: WireFormat>(bytes: &mut Vec<u8>, messages: &mut Messages<E, U>) {
     messages.in_order(|sent| match sent {
         Message::Event(lp, key, content) => event(bytes, lp, key, &content),
@@ -74,11 +74,11 @@ fn time_of(bytes: &mut &[u8]) -> Option<Time> {
 }
 
 /// Decodes all records of `bytes` and sends them to `sink`, for a model of `lps` LPs. `place` returns the part of a
-/// receiver in this process and the earliest time that a message for it may have. `anti_messages`: whether there may be
-/// any.
+/// receiver in this process and the earliest allowed time of a message for it. `anti_messages`: whether anti-messages
+/// are allowed.
 ///
 /// # Errors
-/// Describes the first record that is malformed, late, or for no LP of this process.
+/// The first record that is malformed, late, or for an LP of another process.
 pub(super) fn read_all<M: Model>(
     bytes: &[u8],
     lps: Lp,

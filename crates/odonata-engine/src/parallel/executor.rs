@@ -1,4 +1,4 @@
-//! The event executor of a part: the model with its event queue. Events that it handles are never rolled back.
+//! The event executor of a part: the model with its event queue. Its events are never rolled back.
 
 use super::message_router::MessageSink;
 use super::messages::AntiMessage;
@@ -13,7 +13,7 @@ pub(super) struct Executor<M: Model> {
     pub(super) core: Core<M::Event>,
     /// The number of the part.
     number: usize,
-    /// No message for an earlier time can arrive any more.
+    /// No message for an earlier time can arrive.
     pub(super) done: Time,
 }
 
@@ -33,7 +33,7 @@ impl<M: Model> Executor<M> {
         }
     }
 
-    /// Checks that a message for `lp` at `at` is not late.
+    /// Panics if a message for `lp` at `at` is late.
     #[inline]
     pub(super) fn assert_not_late(&self, lp: Lp, at: Time) {
         let done = self.done;
@@ -46,7 +46,7 @@ impl<M: Model> Executor<M> {
     /// Receives a remote event.
     #[inline]
     pub(super) fn receive(&mut self, lp: Lp, key: Key, remote: M::RemoteEvent) {
-        // No LP: receiving is no event, and sends nothing.
+        // No LP: receiving is not an event and sends nothing.
         self.core.lp = Lp::MAX;
         debug_assert!(key.time >= self.core.now);
         let event = self.model.receive_event(&mut self.core, lp, remote);
@@ -61,7 +61,7 @@ impl<M: Model> Executor<M> {
         self.model.apply_update(&mut self.core, lp, at, update);
     }
 
-    /// Handles all events before `bound`, or the first `most` of them. Returns their number.
+    /// Handles all events before `bound`, at most `most`. Returns their number.
     pub(super) fn run(&mut self, bound: Time, most: u64, partition: &Partition, sink: &mut impl MessageSink<M>) -> u64 {
         let before = self.core.events;
         let last = before.saturating_add(most);
@@ -72,9 +72,8 @@ impl<M: Model> Executor<M> {
         self.core.events - before
     }
 
-    /// Sends the remote events and updates of the event that was just handled. `note` is told the anti-message of each.
-    /// With `checked` this panics if the lookahead is violated: the model is wrong, or speculates in a state that
-    /// cannot occur in a correct run.
+    /// Sends the remote events and updates of the last event. `note` gets the anti-message of each. With `checked`, a
+    /// violated lookahead panics: the model is wrong, or speculates in an impossible state.
     pub(super) fn send_remote(
         &mut self,
         partition: &Partition,

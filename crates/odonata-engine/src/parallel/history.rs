@@ -1,4 +1,4 @@
-//! The processed-event queue of a part: what has to be known to roll events back, besides the undo logs of the model.
+//! The processed-event queue of a part: the data to roll back events, besides the undo logs of the model.
 
 use super::input_queue::{InputMessage, Position};
 use super::messages::AntiMessage;
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// One step that can be rolled back. Its effects are the last entries of the other queues of the [`History`].
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
-    what: What<E>,
+    cause: Cause<E>,
     position: Position,
     /// The part's time before the step.
     before: Time,
@@ -24,10 +24,10 @@ struct Entry<E> {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What<E> {
+enum Cause<E> {
     /// An event of the queue was handled.
     Event(Scheduled<E>),
-    /// A message was received; if it was a remote event, that was handled.
+    /// A message was received, and handled if it was a remote event.
     Message,
 }
 
@@ -42,20 +42,20 @@ pub(super) struct History<M: Model> {
     next: Savepoint,
     messages: VecDeque<InputMessageOf<M>>,
     queued: VecDeque<(Lp, Key)>,
-    /// The receiving part, and what cancels the message.
+    /// The receiving part, and the anti-message.
     sent: VecDeque<(u32, AntiMessage<M::RemoteUpdate>)>,
     /// The part's `halted` before an entry changed it.
     halted: VecDeque<Option<(Time, u32)>>,
 }
 
-/// What a rollback has to requeue, remove and cancel.
+/// The result of a rollback: events to requeue, remove and cancel.
 pub(super) struct RolledBack<M: Model> {
     /// Events and messages that are pending again, in reverse order.
     pub(super) events: Vec<Scheduled<M::Event>>,
     pub(super) messages: Vec<InputMessageOf<M>>,
-    /// Events that were queued by what is rolled back.
+    /// Events queued by the rolled-back steps.
     pub(super) queued: Vec<(Lp, Key)>,
-    /// Anti-messages for what was sent to other parts, in reverse order.
+    /// Anti-messages for messages sent to other parts, in reverse order.
     pub(super) sent: Vec<(u32, AntiMessage<M::RemoteUpdate>)>,
 }
 
@@ -109,21 +109,21 @@ impl<M: Model> History<M> {
     /// Begins an entry: the event `item` will be handled.
     #[inline]
     pub(super) fn begin_event(&mut self, item: Scheduled<M::Event>, core: &Core<M::Event>) {
-        self.begin(What::Event(item), Position::event(item.rank()), core);
+        self.begin(Cause::Event(item), Position::event(item.rank()), core);
     }
 
     /// Begins an entry: `message` will be received.
     pub(super) fn begin_message(&mut self, message: InputMessageOf<M>, core: &Core<M::Event>) {
         self.messages.push_back(message);
-        self.begin(What::Message, message.position(), core);
+        self.begin(Cause::Message, message.position(), core);
     }
 
     #[inline]
-    fn begin(&mut self, what: What<M::Event>, position: Position, core: &Core<M::Event>) {
+    fn begin(&mut self, cause: Cause<M::Event>, position: Position, core: &Core<M::Event>) {
         self.next.begin();
         self.next = self.next.later(1);
         self.entries.push_back(Entry {
-            what,
+            cause,
             position,
             before: core.now,
             sequences: 0,
@@ -133,7 +133,7 @@ impl<M: Model> History<M> {
         });
     }
 
-    /// Notes in the current entry that a message was sent to `part`, with what cancels it.
+    /// Records in the current entry that a message was sent to `part`, with its anti-message.
     pub(super) fn sent(&mut self, part: usize, anti_message: AntiMessage<M::RemoteUpdate>) {
         let entry = self.entries.back_mut().expect("an entry is under way");
         entry.sent += 1;
@@ -151,7 +151,7 @@ impl<M: Model> History<M> {
             queued += entry.queued as usize;
             sent += entry.sent as usize;
             halted += usize::from(entry.halted);
-            messages += usize::from(matches!(entry.what, What::Message));
+            messages += usize::from(matches!(entry.cause, Cause::Message));
             events += u64::from(entry.position.is_event());
         }
         self.entries.drain(..count);
@@ -163,8 +163,8 @@ impl<M: Model> History<M> {
         (events, first)
     }
 
-    /// Rolls back the entries after `position`, and those at it if `including`. Restores everything but the state of
-    /// the model, which the caller has to undo from the returned savepoint on, and what is in `undone`.
+    /// Rolls back the entries after `position`, and those at it if `including`. Restores everything except the state of
+    /// the model, which the caller must undo from the returned savepoint on, and the contents of `undone`.
     pub(super) fn roll_back(
         &mut self,
         position: Position,
@@ -175,12 +175,12 @@ impl<M: Model> History<M> {
         while let Some(entry) = self.entries.back()
             && (entry.position > position || (including && entry.position == position))
         {
-            let lp = match entry.what {
-                What::Event(item) => {
+            let lp = match entry.cause {
+                Cause::Event(item) => {
                     undone.events.push(item);
                     item.lp
                 }
-                What::Message => {
+                Cause::Message => {
                     let message = self.messages.pop_back().expect("an entry of a message has one");
                     undone.messages.push(message);
                     message.lp()
@@ -274,8 +274,7 @@ impl<M: Model> Context for SpeculativeContext<'_, M> {
 }
 
 impl<M: Model> SpeculativeContext<'_, M> {
-    /// In a state that cannot occur in a correct run, a handler may send to any LP. The panic is rolled back with the
-    /// event.
+    /// In an impossible state, a handler may send to any LP. The panic is rolled back with the event.
     #[inline]
     fn assert_possible(&self, to: Lp, at: Time) {
         assert!(at > self.core.now, "an event must lie strictly in the future");

@@ -1,4 +1,4 @@
-//! The input queue of a part: messages that the model has not received yet, because they may still be cancelled.
+//! The input queue of a part: messages that the model has not received yet and that may still be cancelled.
 
 use super::messages::AntiMessage;
 use crate::wheel::order;
@@ -13,7 +13,7 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// That of an event with this [rank](crate::wheel::Scheduled::rank).
+    /// The position of an event with this [rank](crate::wheel::Scheduled::rank).
     #[inline]
     pub(super) fn event((time, order): (Time, u64)) -> Position {
         Position {
@@ -23,7 +23,7 @@ impl Position {
         }
     }
 
-    /// Whether it is that of an event.
+    /// Whether it is the position of an event.
     pub(super) fn is_event(&self) -> bool {
         self.is_event
     }
@@ -60,7 +60,7 @@ impl<E, U> InputMessage<E, U> {
 }
 
 impl<E: WireFormat, U: WireFormat> InputMessage<E, U> {
-    /// Whether `anti_message` cancels this message, or one that is equal to it.
+    /// Whether `anti_message` cancels this message, or an equal one.
     pub(super) fn is_cancelled_by(&self, anti_message: &AntiMessage<U>) -> bool {
         match (self, anti_message) {
             (InputMessage::Event(lp, key, _), AntiMessage::Event(cancelled, position)) => {
@@ -96,17 +96,17 @@ impl<E: WireFormat, U: WireFormat> InputQueue<E, U> {
         self.sorted = false;
     }
 
-    /// Removes the message that `anti_message` cancels; `false` if it is not here.
+    /// Removes the message that `anti_message` cancels; `false` if it is not in the queue.
     pub(super) fn remove(&mut self, anti_message: &AntiMessage<U>) -> bool {
         let at = self
             .messages
             .iter()
             .position(|input| input.is_cancelled_by(anti_message));
-        // Not `swap_remove`: what is in order stays so.
+        // Not `swap_remove`: it would break the order.
         at.map(|at| self.messages.remove(at)).is_some()
     }
 
-    /// Restores the order after messages were added.
+    /// Restores the order after insertions.
     pub(super) fn sort(&mut self) {
         if !self.sorted {
             // A stable sort merges the sorted front with the new end.

@@ -1,8 +1,7 @@
-//! The synchronisation between threads, under every interleaving (`make check-concurrency`).
+//! The synchronization between threads, under every interleaving (`make check-concurrency`).
 //!
-//! Loom also tries every value that a relaxed load may see when nothing orders it after a store, so the plain checks
-//! here prove that rounds are ordered. Interleavings with more preemptions than a test names are left out: there would
-//! be too many.
+//! Loom also tries every value that a relaxed load may see, so the plain checks here prove that rounds are ordered.
+//! Each test bounds the number of preemptions.
 
 use super::barrier::RoundBarrier;
 use super::clocks::Clocks;
@@ -16,7 +15,7 @@ use loom::thread;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Two parts, counters that are raised once per round, and the number of the round as the leader sets it.
+/// Two parts, counters that are incremented once per round, and the round number set by the leader.
 struct Work {
     barrier: RoundBarrier,
     queues: WorkQueues,
@@ -26,7 +25,7 @@ struct Work {
 }
 
 impl Work {
-    /// A thread that claims a part finds it as it was left in the round before.
+    /// A thread that claims a part finds it in the state of the previous round.
     fn work(&self, thread: usize) -> Option<Instant> {
         let round = self.round.load(Ordering::Relaxed);
         let mut useful = None;
@@ -83,7 +82,7 @@ fn rounds(helpers: usize, rounds: u64, preemptions: usize) {
 }
 
 #[test]
-fn a_round_ends_when_all_that_came_in_are_out_and_nobody_sleeps_for_ever() {
+fn a_round_ends_when_all_workers_have_left_and_none_sleeps_forever() {
     rounds(1, 2, 4);
 }
 
@@ -142,7 +141,7 @@ fn two_clocks() -> Clocks {
     clocks
 }
 
-/// A time after the begin of the round.
+/// A time relative to the start of the round.
 fn at(time: u64) -> Time {
     Time(HALT_GRID.0 - 100 + time)
 }
@@ -168,7 +167,7 @@ fn a_thread_that_sees_a_clock_sees_the_messages_that_were_sent_before() {
     });
 }
 
-/// Both parts go to the synchronisation point, where one has halted the run or not, and then as far as they may.
+/// Both parts advance to the synchronization point, where one may have halted the run, and then as far as possible.
 fn two_sync_points(halted: bool) {
     loom::model(move || {
         let clocks = Arc::new(two_clocks());
@@ -187,7 +186,7 @@ fn two_sync_points(halted: bool) {
         let mut went_on = [false, go(&clocks, 1, false)];
         went_on[0] = other.join().unwrap();
         for slot in [0, 1] {
-            // The first to arrive has not seen the next synchronisation point.
+            // The first arrival has not seen the next synchronization point.
             if !halted && !went_on[slot] {
                 assert!(!clocks.is_over());
                 clocks.advance(slot, clocks.sync_point(), false);

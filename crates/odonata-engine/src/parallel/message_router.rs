@@ -5,13 +5,13 @@ use super::messages::{AntiMessage, Inbox, Messages, MessagesOf};
 use super::sync::{CachePadded, Mutex, exclusive, lock};
 use crate::{Key, Lp, Model, Time};
 
-/// Where a part sends its messages to.
+/// The destination of a part's messages.
 pub(super) trait MessageSink<M: Model> {
     /// Sends a remote event for `lp` of `part`.
     fn event(&mut self, part: usize, lp: Lp, key: Key, event: M::RemoteEvent);
     /// Sends a remote update for `lp` of `part` that takes effect at `at`.
     fn update(&mut self, part: usize, lp: Lp, at: Time, update: M::RemoteUpdate);
-    /// Cancels a message that was sent to `part` before.
+    /// Cancels an earlier message to `part`.
     fn anti_message(&mut self, part: usize, anti_message: AntiMessage<M::RemoteUpdate>);
 }
 
@@ -40,12 +40,12 @@ impl<M: Model> MessageRouter<M> {
         self.process_of[part] == self.rank
     }
 
-    /// The time of the first message in transit to `part`, as far as this process knows.
+    /// The time of the first message in transit to `part` that is known to this process.
     pub(super) fn earliest(&self, part: usize) -> Time {
         self.inboxes[part].earliest()
     }
 
-    /// Receives the messages for `part`, which is in this process, into `messages`, which are empty.
+    /// Receives the messages for `part`, a part of this process, into the empty `messages`.
     pub(super) fn receive(&self, part: usize, messages: &mut MessagesOf<M>) {
         self.inboxes[part].take(messages);
     }
@@ -74,7 +74,7 @@ impl<M: Model> MessageRouter<M> {
         process_buffers.iter().any(|buffer| !buffer.is_empty())
     }
 
-    /// Clears the times of messages in transit to other processes, after these have been sent.
+    /// Clears the times of messages in transit to other processes, after sending.
     pub(super) fn process_buffers_were_sent(&self) {
         for (part, inbox) in self.inboxes.iter().enumerate() {
             if !self.is_local(part) {
@@ -88,7 +88,7 @@ impl<M: Model> MessageRouter<M> {
 pub(super) struct BatchedSender<M: Model> {
     /// Per part.
     messages: Vec<MessagesOf<M>>,
-    /// The parts for which there are messages.
+    /// The parts with collected messages.
     parts: Vec<u32>,
     /// Number of messages routed.
     pub(super) sent: u64,

@@ -3,16 +3,16 @@
 use super::sync::{AtomicU64, Mutex, Ordering, exclusive, lock};
 use crate::{Key, Lp, Model, Time};
 
-/// A batch of messages: remote events with their keys, remote updates, and anti-messages for what was sent before.
+/// A batch of messages: remote events with their keys, remote updates, and anti-messages for earlier messages.
 #[derive(Debug)]
 pub(super) struct Messages<E, U> {
     pub(super) events: Vec<(Lp, Key, E)>,
     pub(super) updates: Vec<(Lp, Time, U)>,
-    /// Each with the number of remote events and of remote updates that were sent before it.
+    /// Each with the number of remote events and remote updates sent before it.
     pub(super) anti_messages: Vec<(AntiMessage<U>, usize, usize)>,
 }
 
-/// An anti-message: cancels a message that was sent before (Jefferson 1985).
+/// An anti-message cancels an earlier message (Jefferson 1985).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum AntiMessage<U> {
     /// The remote event with this receiver and key.
@@ -30,7 +30,7 @@ pub(super) enum Message<E, U> {
 }
 
 impl<U> AntiMessage<U> {
-    /// The time of the message that is cancelled.
+    /// The time of the cancelled message.
     pub(super) fn time(&self) -> Time {
         match *self {
             AntiMessage::Event(_, key) => key.time,
@@ -55,13 +55,13 @@ impl<E, U> Messages<E, U> {
         self.events.is_empty() && self.updates.is_empty() && self.anti_messages.is_empty()
     }
 
-    /// Adds an anti-message for something that was sent before.
+    /// Adds an anti-message for an earlier message.
     pub(super) fn anti_message(&mut self, anti_message: AntiMessage<U>) {
         self.anti_messages
             .push((anti_message, self.events.len(), self.updates.len()));
     }
 
-    /// Passes all messages to `each`, every anti-message after what was sent before it, and leaves none.
+    /// Passes all messages to `each`, every anti-message after the message it cancels, and clears the batch.
     #[inline]
     pub(super) fn in_order(&mut self, mut each: impl FnMut(Message<E, U>)) {
         let (mut events, mut updates) = (self.events.drain(..), self.updates.drain(..));
@@ -80,7 +80,7 @@ impl<E, U> Messages<E, U> {
         updates.for_each(|(lp, at, update)| each(Message::Update(lp, at, update)));
     }
 
-    /// Moves all messages of `other` here; nothing is copied if there was none here.
+    /// Moves all messages of `other` here; copies nothing if this batch is empty.
     fn append(&mut self, other: &mut Self) {
         if self.is_empty() {
             std::mem::swap(self, other);
@@ -103,8 +103,8 @@ impl<E, U> Messages<E, U> {
     }
 }
 
-/// Messages for one part. Those for a part of this process wait here until the part receives them. For a part of
-/// another process only their earliest time is kept.
+/// Messages for one part. A part of this process receives them from here. For a part of another process only the
+/// earliest time is stored.
 #[derive(Debug)]
 pub(super) struct Inbox<E, U> {
     messages: Mutex<Messages<E, U>>,
@@ -125,7 +125,7 @@ impl<E, U> Inbox<E, U> {
         Time(self.earliest.load(Ordering::Relaxed))
     }
 
-    /// Puts at least one message here, and leaves `messages` empty.
+    /// Adds the nonempty `messages`, and clears them.
     pub(super) fn put(&self, messages: &mut Messages<E, U>) {
         let first = messages.earliest();
         let mut here = lock(&self.messages);
@@ -133,7 +133,7 @@ impl<E, U> Inbox<E, U> {
         self.announce(first);
     }
 
-    /// Notes that a message for `first` is in transit.
+    /// Records that a message for `first` is in transit.
     pub(super) fn announce(&self, first: Time) {
         self.earliest.fetch_min(first.0, Ordering::Relaxed);
     }
@@ -143,7 +143,7 @@ impl<E, U> Inbox<E, U> {
         self.earliest.store(Time::NEVER.0, Ordering::Relaxed);
     }
 
-    /// Takes all messages into `messages`, which are empty and whose memory is used here from now on.
+    /// Swaps all messages into the empty `messages`; their memory is reused here.
     pub(super) fn take(&self, messages: &mut Messages<E, U>) {
         let mut here = lock(&self.messages);
         std::mem::swap(&mut *here, messages);

@@ -11,23 +11,24 @@ use crate::{Model, Partition, Saved, Time};
 /// See the [module](self).
 pub(super) struct Part<M: Model> {
     executor: Executor<M>,
-    /// Present under the optimistic scheduler.
+    /// Used by the optimistic scheduler.
     speculation: Option<Speculation<M>>,
 }
 
 /// The bounds of a part's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
-    /// No message for a time before this can arrive any more.
+    /// No message for an earlier time can arrive.
     pub(super) safe: Time,
     /// Speculation ends here.
     pub(super) limit: Time,
-    /// At most this many events are handled before the part publishes its clock.
+    /// Maximum number of events before the part publishes its clock.
     pub(super) most: u64,
 }
 
 impl<M: Model> Part<M> {
-    /// Starts the LPs of `model`, part `number` of the partition. `parts` parts share the memory bound of `optimism`.
+    /// Starts the LPs of `model`, part `number` of the partition. The parts of a process, `parts` in number, share the
+    /// memory bound of `optimism`.
     pub(super) fn new(model: M, number: usize, buckets: usize, optimism: Option<Optimism>, parts: usize) -> Part<M> {
         Part {
             executor: Executor::new(model, number, buckets),
@@ -35,7 +36,7 @@ impl<M: Model> Part<M> {
         }
     }
 
-    /// Does the part's share of a round: receives `messages`, leaves them empty, and handles events.
+    /// Does the part's share of a round: receives `messages`, clears them, and handles events.
     pub(super) fn work(
         &mut self,
         window: Window,
@@ -53,7 +54,7 @@ impl<M: Model> Part<M> {
         let executor = &mut self.executor;
         speculation.receive_all(executor, messages, safe, sink);
         let mut events = 0;
-        // While something can be rolled back, everything before the end of the window has been handled speculatively.
+        // While something can be rolled back, all events of the window were handled speculatively.
         if speculation.commit(executor, safe) {
             speculation.deliver(executor, safe);
             events = executor.run(safe, most, partition, sink);
@@ -64,7 +65,7 @@ impl<M: Model> Part<M> {
         }
     }
 
-    /// Lets the model receive all `messages`, and leaves them empty.
+    /// Passes all `messages` to the model, and clears them.
     fn receive_all(&mut self, messages: &mut MessagesOf<M>) {
         debug_assert!(messages.anti_messages.is_empty());
         for (lp, key, event) in messages.events.drain(..) {
@@ -78,13 +79,13 @@ impl<M: Model> Part<M> {
     }
 
     /// Quiesces the part at the end of a run, when no event is due or nothing can be rolled back: commits everything,
-    /// and lets the model receive all `messages`.
+    /// and passes all `messages` to the model.
     pub(super) fn quiesce(&mut self, messages: &mut MessagesOf<M>, sink: &mut impl MessageSink<M>) {
         let Some(speculation) = &mut self.speculation else {
             return self.receive_all(messages);
         };
         speculation.commit(&mut self.executor, Time::NEVER);
-        // What is cancelled now was not received yet, so that nothing is sent.
+        // Messages cancelled now were not received yet, so nothing is sent.
         speculation.receive_all(&mut self.executor, messages, Time::ZERO, sink);
         speculation.deliver(&mut self.executor, Time::NEVER);
     }
@@ -96,7 +97,7 @@ impl<M: Model> Part<M> {
         message.map_or(event, |message| message.min(event))
     }
 
-    /// No message for an earlier time can arrive any more.
+    /// No message for an earlier time can arrive.
     pub(super) fn done(&self) -> Time {
         self.executor.done
     }
@@ -123,7 +124,7 @@ impl<M: Model> Part<M> {
             .map_or(Counts::default(), |speculation| speculation.counts)
     }
 
-    /// When the part first halted the run, and with which code. Under speculation this may be rolled back.
+    /// When the part first halted the run, and with which code. Speculation may roll this back.
     pub(super) fn halted(&self) -> Option<(Time, u32)> {
         self.executor.core.halted
     }

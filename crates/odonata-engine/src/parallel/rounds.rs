@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Rounds, and events, after which the parts are distributed anew over the threads.
+/// Rounds and events between two distributions of the parts over the threads.
 const REBALANCE_EVERY: u64 = 256;
 const REBALANCE_AFTER: u64 = 1 << 17;
-/// So few processes exchange messages in every round, which takes them no longer than the reduction would.
+/// Up to this number of processes, messages are exchanged in every round: it takes no longer than the reduction.
 const FEW_PROCESSES: usize = 4;
-/// Events after which the speed of the run is noted.
+/// Events between two measurements of the speed.
 const TELL_AFTER: u64 = 1 << 12;
 
 /// The state of a run without messages in transit.
@@ -26,18 +26,18 @@ struct Quiescent {
     halted: Option<u32>,
 }
 
-/// The values of the reduction. 0 if a process has used up its budget, ...
+/// Indices into the reduced values. 0 if a process has used up its budget, ...
 const BUDGET: usize = 0;
-/// ... 0 if a process has something that can be rolled back, ...
+/// ... 0 if a process has speculative state, ...
 const SPECULATIVE: usize = 1;
-/// ... 0 if a process has sent something to another, ...
+/// ... 0 if a process has sent a message to another, ...
 const SENT: usize = 2;
 /// ... the first instant at which the run was halted, ...
 const HALTED: usize = 3;
-/// ... and the time of the next event: of every part, or the least of all.
+/// ... and the time of the next event: of every part, or the minimum.
 const NEXT: usize = 4;
 
-/// Takes the minima of `values` and of those behind the messages in `bytes`. Returns the messages.
+/// Takes the minima of `values` and of the values after the messages in `bytes`. Returns the messages.
 ///
 /// # Errors
 /// `bytes` hold fewer values.
@@ -50,14 +50,14 @@ fn take_minima<'a>(values: &mut [u64], bytes: &'a [u8]) -> Result<&'a [u8], Stri
     Ok(messages)
 }
 
-/// CPU time of this process so far; none where the system does not tell.
+/// CPU time of this process so far; zero if the system does not provide it.
 fn cpu_time() -> Duration {
     cpu_time::ProcessTime::try_now().map_or(Duration::ZERO, |time| time.as_duration())
 }
 
 impl<M: Model> Parallel<M> {
-    /// Reduces the values over all processes, exchanges messages, and sets the bounds of the next round; or says why
-    /// there is none.
+    /// Reduces the values over all processes, exchanges messages, and sets the bounds of the next round; or returns the
+    /// reason for a pause.
     fn begin_round(&mut self, until: Time, budget_left: bool) -> Result<Option<Pause>, String> {
         let shared = &*self.shared;
         let due = (0..shared.slots.len()).map(|slot| shared.due(slot).0);
@@ -88,12 +88,12 @@ impl<M: Model> Parallel<M> {
         if no_budget && self.values[SPECULATIVE] == 1 {
             return Ok(Some(Pause::Budget));
         }
-        // Before a pause all speculation is committed or rolled back.
+        // Before a pause, all speculation is committed or rolled back.
         shared.speculation_suspended.store(no_budget, Ordering::Relaxed);
         if first == Time::NEVER {
             return Ok(Some(Pause::Idle));
         }
-        // The last instant that is handled at all.
+        // The last instant to handle.
         let last = if halted < Time::NEVER {
             until.min(halt_end(halted))
         } else {
@@ -113,13 +113,13 @@ impl<M: Model> Parallel<M> {
         Ok(None)
     }
 
-    /// Reduces the values, and exchanges messages if any process has sent some. Where that is likely, or there are few
-    /// processes, the values go with the messages, and each takes the minima itself: one operation instead of two.
+    /// Reduces the values, and exchanges messages if any process has sent some. If that is likely, or there are few
+    /// processes, the values travel with the messages and each process takes the minima: one operation instead of two.
     fn exchange(&mut self) -> Result<(), String> {
         let shared = &*self.shared;
         let any = shared.router.swap_process_buffers(&mut self.outgoing);
         self.values[SENT] = u64::from(!any);
-        // All processes know this: it follows from what was reduced before.
+        // All processes agree on this: it follows from the previous reduction.
         let piggyback = self.transport.size() <= FEW_PROCESSES || self.have_sent;
         if piggyback {
             let (own, values) = (self.transport.rank(), &self.values);
@@ -170,12 +170,12 @@ impl<M: Model> Parallel<M> {
             advance,
         } = self.expected;
         let large = events >= pool.least_events * 16;
-        // Events of all parts in a lookahead.
+        // Events of all parts per lookahead.
         let lookahead = shared.partition.lookahead().0;
         let density = u128::from(events) * u128::from(lookahead) / u128::from(advance.max(1));
         let density = u64::try_from(density).unwrap_or(u64::MAX);
         let dense = pool.asynchronous.unwrap_or(large && density >= pool.least_events);
-        // What was speculated is committed window by window, even where nothing else is left to do.
+        // Speculative events are committed window by window, even if no other work is left.
         let speculation_suspended = shared.speculation_suspended.load(Ordering::Relaxed);
         let asynchronously = dense && shared.distances.is_by_part() && !speculation_suspended;
         shared.asynchronous.store(asynchronously, Ordering::Relaxed);
@@ -190,7 +190,7 @@ impl<M: Model> Parallel<M> {
             self.end = shared.clocks.limit();
         }
         let awake = self.choice.awake(self.rounds);
-        // Which sleeper is woken is not told: where another number is to work than before, all are.
+        // The leader cannot choose the sleepers it wakes, so a change of the number wakes all of them.
         if shared.awake.swap(awake as u64, Ordering::Relaxed) == awake as u64 {
             wanted = wanted.min(awake - 1);
         }
@@ -201,16 +201,19 @@ impl<M: Model> Parallel<M> {
         );
         let last = (total.0 - self.total.0, total.1 - self.total.1);
         self.total = total;
-        self.told_events += last.0;
-        if self.told_events >= TELL_AFTER {
+        self.reported_events += last.0;
+        if self.reported_events >= TELL_AFTER {
             let time = (self.running + self.begin.elapsed()).saturating_sub(self.exchange_time);
             let cpu = match self.choice.is_measured() {
                 true => cpu_time(),
                 false => Duration::ZERO,
             };
-            let (clock, spent) = (time.saturating_sub(self.told), cpu.saturating_sub(self.told_cpu));
-            self.choice.passed(self.told_events, clock, spent);
-            (self.told, self.told_cpu, self.told_events) = (time, cpu, 0);
+            let (clock, spent) = (
+                time.saturating_sub(self.reported),
+                cpu.saturating_sub(self.reported_cpu),
+            );
+            self.choice.passed(self.reported_events, clock, spent);
+            (self.reported, self.reported_cpu, self.reported_events) = (time, cpu, 0);
         }
         self.expected.events = events - events / 16 + last.0;
         self.expected.windows = last.1;
@@ -226,7 +229,7 @@ impl<M: Model> Parallel<M> {
         }
     }
 
-    /// Quiesces the run between rounds: receives all messages and reduces what is left over all processes.
+    /// Quiesces the run between rounds: receives all messages and reduces the rest over all processes.
     fn quiesce(&mut self) -> Result<Quiescent, String> {
         let shared = &*self.shared;
         shared.quiesce(&mut self.worker);

@@ -1,4 +1,4 @@
-//! The state that the threads of a process share, and the work of a thread in a round.
+//! The state shared by the threads of a process, and the work of a thread in a round.
 
 use super::clocks::Clocks;
 use super::distances::{Distances, Horizon};
@@ -26,9 +26,9 @@ pub(super) struct PartStatus {
     next: AtomicU64,
     done: AtomicU64,
     events: AtomicU64,
-    /// When the part first halted the run. In an optimistic run this may be rolled back.
+    /// When the part first halted the run. An optimistic run may roll this back.
     halted: AtomicU64,
-    /// Whether the part has something that can be rolled back.
+    /// Whether the part has speculative state.
     speculative: AtomicU64,
 }
 
@@ -55,7 +55,7 @@ impl PartStatus {
         Time(self.next.load(Ordering::Relaxed))
     }
 
-    /// No message for an earlier time can arrive any more.
+    /// No message for an earlier time can arrive.
     pub(super) fn done(&self) -> Time {
         Time(self.done.load(Ordering::Relaxed))
     }
@@ -72,13 +72,13 @@ impl PartStatus {
         self.speculative.load(Ordering::Relaxed) != 0
     }
 
-    /// As [`publish`](Self::publish), after the state of the part was replaced.
+    /// Like [`publish`](Self::publish), after the state of the part was replaced.
     pub(super) fn restart<M: Model>(&self, part: &Part<M>) {
         self.events.store(part.events(), Ordering::Relaxed);
         self.publish(part);
     }
 
-    /// Publishes the status, and returns the number of events since the last time.
+    /// Publishes the status, and returns the number of events since the last call.
     pub(super) fn publish<M: Model>(&self, part: &Part<M>) -> u64 {
         self.next.store(part.next().0, Ordering::Relaxed);
         self.done.store(part.done().0, Ordering::Relaxed);
@@ -106,7 +106,7 @@ pub(super) fn add(counter: &AtomicU64, count: u64) {
     counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);
 }
 
-/// Everything that the threads of this process share.
+/// State shared by all threads of this process.
 pub(super) struct Shared<M: Model> {
     pub(super) partition: Arc<Partition>,
     /// The number of the first part of this process.
@@ -114,10 +114,10 @@ pub(super) struct Shared<M: Model> {
     pub(super) slots: Vec<CachePadded<PartitionSlot<M>>>,
     pub(super) router: MessageRouter<M>,
     pub(super) distances: Distances,
-    /// The time of the next event of each part of the model, or the least of all, as [`Distances::bound`] needs it.
-    /// Written between rounds.
+    /// The time of the next event of each part of the model, or the minimum, as [`Distances::bound`] needs it. Written
+    /// between rounds.
     pub(super) times: Vec<AtomicU64>,
-    /// No part goes beyond this in the round.
+    /// No part advances beyond this time in the round.
     pub(super) limit: AtomicU64,
     /// Whether the scheduler is optimistic.
     pub(super) optimistic: bool,
@@ -130,16 +130,16 @@ pub(super) struct Shared<M: Model> {
     pub(super) clocks: Clocks,
     /// Events after which a part publishes its clock in an asynchronous round.
     pub(super) stride: AtomicU64,
-    /// For tests: threads steal and speculate without waiting first.
+    /// For tests: threads steal and speculate without delay.
     pub(super) eager: AtomicBool,
-    /// Threads that work in this round: those of lower numbers.
+    /// Number of threads that work in this round, by ascending number.
     pub(super) awake: AtomicU64,
     pub(super) thread_counters: Vec<CachePadded<ThreadCounters>>,
     /// The first panic of a handler.
     pub(super) failed: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// The working memory of a thread, used again in every round.
+/// The working memory of a thread, reused in every round.
 pub(super) struct Worker<M: Model> {
     pub(super) sender: BatchedSender<M>,
     pub(super) messages: MessagesOf<M>,
@@ -165,12 +165,11 @@ impl<M: Model> Shared<M> {
             .min(self.router.earliest(self.first + slot))
     }
 
-    /// The window of the part in slot `slot`, if there is something for it to do.
+    /// The window of the part in slot `slot`, if it has work.
     #[inline]
     fn window(&self, slot: usize, horizon: &Horizon) -> Option<Window> {
         let (number, due) = (self.first + slot, self.due(slot));
-        // Messages that arrive in this round are for later than the bound, so that it does not matter whether they are
-        // seen here.
+        // Messages that arrive in this round are due after the bound: whether they are seen here does not matter.
         if !self.optimistic {
             let safe = self.distances.bound(number, due, horizon)?;
             return Some(Window {
@@ -192,7 +191,7 @@ impl<M: Model> Shared<M> {
         horizon.set(times, Time(self.limit.load(Ordering::Relaxed)));
     }
 
-    /// Claims and runs parts until none is left in this round. Returns when the thread last did something, if at all.
+    /// Claims and runs parts until none is left in this round. Returns when the thread last made progress, if at all.
     fn work(&self, thread: usize, worker: &mut Worker<M>) -> Option<Instant> {
         let counters = &self.thread_counters[thread];
         self.set_horizon(&mut worker.horizon);
@@ -222,8 +221,8 @@ impl<M: Model> Shared<M> {
         Some(end)
     }
 
-    /// As [`work`](Self::work), or [`run_asynchronously`](Self::run_asynchronously) in an asynchronous round. A panic
-    /// is kept for the leader. A thread that is not to be awake does nothing.
+    /// Like [`work`](Self::work), or [`run_asynchronously`](Self::run_asynchronously) in an asynchronous round. Stores
+    /// a panic for the leader. A thread that is not awake in this round returns.
     pub(super) fn work_caught(&self, thread: usize, worker: &mut Worker<M>) -> Option<Instant> {
         if thread as u64 >= self.awake.load(Ordering::Relaxed) {
             return None;
@@ -278,12 +277,12 @@ impl<M: Model> Shared<M> {
         let sent = worker.sender.sent;
         let result = encoding::read_all(bytes, lps, self.optimistic, place, &mut worker.sender);
         worker.sender.flush(&self.router);
-        // The messages were counted where they were sent.
+        // The sender has counted the messages.
         worker.sender.sent = sent;
         result
     }
 
-    /// Receives all messages, so that none is in transit within this process.
+    /// Receives all messages: none is in transit within this process afterwards.
     pub(super) fn quiesce(&self, worker: &mut Worker<M>) {
         // The speculation of the last round is committed now, and its events count.
         let mut events = 0;

@@ -1,18 +1,16 @@
-//! Optimistic synchronisation: a part handles events beyond its window and rolls back those that were too early (Time
+//! Optimistic synchronization: a part handles events beyond its window and rolls back those that were too early (Time
 //! Warp; Jefferson, "Virtual time", TOPLAS 7, 1985).
 //!
-//! Events handled beyond the window are recorded in a [`History`], and their changes of state in the undo logs of the
-//! model. A *straggler* is a message for a position in the order that the part has passed. When one arrives, or an
-//! anti-message for a message that the part has received, the part rolls back to before that position: the state is
-//! undone, events and messages are pending again, and anti-messages cancel what was sent to other parts meanwhile. The
-//! end of the window takes the role of GVT: what lies before it is final. It can differ from part to part, and is never
-//! earlier than the global minimum.
+//! Events beyond the window are recorded in a [`History`], and their state changes in the undo logs of the model. A
+//! *straggler* is a message for a position in the order that the part has passed. When a straggler arrives, or an
+//! anti-message for a received message, the part rolls back to that position: it undoes the state, requeues events and
+//! messages, and cancels sent messages by anti-messages. The end of the window takes the role of GVT: everything before
+//! it is final. It can differ from part to part, and is never earlier than the global minimum.
 //!
-//! A handler that runs too early may see a state that cannot occur in a correct run, such as an answer without its
-//! question. If it panics, the panic is rolled back like the event, and the event is handled again once it is in the
-//! window. A panic inside the window is a real one.
+//! A handler that runs too early may see an impossible state, such as an answer without its question. A panic there is
+//! rolled back like the event, which is handled again in its window. A panic inside the window is real.
 //!
-//! The speculation distance adapts: it grows while little is rolled back, and is halved when much is.
+//! The speculation distance adapts: it grows while rollbacks are rare, and is halved otherwise.
 
 use super::executor::Executor;
 use super::history::{History, InputMessageOf, RolledBack, SpeculativeContext};
@@ -25,15 +23,15 @@ use odonata_units::catch_panic;
 /// Bounds of the optimistic scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Optimism {
-    /// A part speculates as long as it has handled fewer events than this in the round. Events of earlier rounds that
-    /// can still be rolled back count.
+    /// A part speculates while it has handled fewer events than this in the round, including earlier events that can
+    /// still be rolled back.
     pub events_per_round: u32,
-    /// The largest size of histories and undo logs of a process in bytes, to within a few events of each part. A part
-    /// that has used its share waits for its window.
+    /// Maximum size of histories and undo logs of a process in bytes, to within a few events of each part. A part that
+    /// has used its share waits for its window.
     pub journal: u64,
 }
 
-/// Bounds of the speculation distance: the least one and the initial one, in events.
+/// Bounds of the speculation distance, in events: minimum and initial value.
 const LEAST_DISTANCE: usize = 4;
 const INITIAL_DISTANCE: usize = 64;
 /// Events between two checks of the memory in use.
@@ -47,11 +45,11 @@ pub(super) struct Speculation<M: Model> {
     /// The current speculation distance in events, and its upper bound.
     distance: usize,
     most_distance: usize,
-    /// Bytes that history and undo log may take.
+    /// Maximum bytes of history and undo log.
     journal: usize,
-    /// The position at which a handler has panicked. It is not tried again before another message has arrived.
+    /// The position at which a handler has panicked. It is retried only after another message has arrived.
     panicked_at: Option<Position>,
-    /// Entries done and rolled back since the distance was last adapted.
+    /// Entries done and rolled back since the last adaptation of the distance.
     done: usize,
     back: usize,
     pub(super) counts: Counts,
@@ -90,7 +88,7 @@ impl<M: Model> Speculation<M> {
         self.history.is_empty()
     }
 
-    /// Whether, moreover, the model has received all messages.
+    /// Whether nothing can be rolled back and the model has received all messages.
     pub(super) fn is_quiescent(&self) -> bool {
         self.history.is_empty() && self.input_queue.is_empty()
     }
@@ -107,8 +105,8 @@ impl<M: Model> Speculation<M> {
         self.panicked_at = None;
     }
 
-    /// Receives `messages` in the order in which they were sent, and leaves them empty. What lies before `safe` can
-    /// only be cancelled by an anti-message among these.
+    /// Receives `messages` in the order of sending, and clears them. A message before `safe` can only be cancelled by
+    /// an anti-message in the same batch.
     pub(super) fn receive_all(
         &mut self,
         executor: &mut Executor<M>,
@@ -120,7 +118,7 @@ impl<M: Model> Speculation<M> {
             return;
         }
         self.panicked_at = None;
-        // Without speculation the model receives final messages at once. These are nearly all.
+        // Without speculation, the model receives final messages at once: the usual case.
         let known = match self.is_final() && messages.anti_messages.is_empty() {
             true => safe,
             false => Time::ZERO,
@@ -186,8 +184,7 @@ impl<M: Model> Speculation<M> {
         let undone = &mut self.undone;
         let savepoint = self.history.roll_back(position, including, core, undone);
         model.undo(savepoint);
-        // First queue what is pending again: some of it was queued by an event that is rolled back, and is removed
-        // below.
+        // First requeue pending items: some were queued by a rolled-back event and are removed below.
         for item in undone.events.drain(..) {
             core.queue.push(item);
             self.counts.rolled_back += 1;
@@ -205,7 +202,7 @@ impl<M: Model> Speculation<M> {
         self.back += length - self.history.len();
     }
 
-    /// Commits what was done before `safe`. Returns whether everything is committed.
+    /// Commits the entries before `safe`. Returns whether everything is committed.
     pub(super) fn commit(&mut self, executor: &mut Executor<M>, safe: Time) -> bool {
         if self.history.first().is_none_or(|first| first.time >= safe) {
             return self.is_final();
@@ -219,7 +216,7 @@ impl<M: Model> Speculation<M> {
         self.is_final()
     }
 
-    /// Lets the model receive all messages before `safe`. Only while nothing can be rolled back.
+    /// Passes all messages before `safe` to the model. Only while nothing can be rolled back.
     pub(super) fn deliver(&mut self, executor: &mut Executor<M>, safe: Time) {
         debug_assert!(self.is_final());
         while self.input_queue.next_time().is_some_and(|time| time < safe)
@@ -229,7 +226,7 @@ impl<M: Model> Speculation<M> {
         }
     }
 
-    /// Speculates: handles events before `limit`, after `events` in the window of this round.
+    /// Speculates: handles events before `limit`, after `events` events in the window of this round.
     pub(super) fn speculate(
         &mut self,
         executor: &mut Executor<M>,
@@ -260,7 +257,7 @@ impl<M: Model> Speculation<M> {
         self.has_memory(&executor.model);
     }
 
-    /// Whether the memory bound admits another event.
+    /// Whether the memory bound allows another event.
     fn has_memory(&mut self, model: &M) -> bool {
         if self.history.is_empty() {
             return true;
@@ -283,7 +280,7 @@ impl<M: Model> Speculation<M> {
         (self.done, self.back) = (0, 0);
     }
 
-    /// Handles the first event or message; `false` if it is not before `limit`, or has panicked before.
+    /// Handles the first event or message; `false` if it is not before `limit`, or panicked before.
     fn step(
         &mut self,
         executor: &mut Executor<M>,
@@ -341,7 +338,7 @@ impl<M: Model> Speculation<M> {
     }
 }
 
-/// Lets the model receive a message.
+/// Passes a message to the model.
 #[inline]
 fn deliver_one<M: Model>(executor: &mut Executor<M>, input: InputMessageOf<M>) {
     match input {

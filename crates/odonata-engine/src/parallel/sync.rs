@@ -1,4 +1,4 @@
-//! Synchronisation primitives: those of the standard library, or those of [loom](https://docs.rs/loom), which runs a
+//! Synchronization primitives: those of the standard library, or those of [loom](https://docs.rs/loom), which runs a
 //! test under every interleaving of its threads.
 
 #[cfg(all(loom, test))]
@@ -13,12 +13,12 @@ pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
 pub(super) use crossbeam_utils::CachePadded;
 use std::sync::PoisonError;
 
-/// Locks. A panic of a thread that held the lock is dealt with elsewhere.
+/// Locks, also after a panic of a thread that held the lock: such panics are handled elsewhere.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks unless another thread has the lock, or has panicked with it: the content may be inconsistent.
+/// Locks unless another thread holds the lock, or panicked while holding it: the content may be inconsistent.
 pub(super) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     mutex.try_lock().ok()
 }

@@ -1,25 +1,26 @@
-//! How many threads of a process work, chosen by measurement as the run goes on.
+//! The number of working threads of a process, chosen by measurement during the run.
 //!
-//! More threads always cost CPU time. They shorten the run only where windows hold enough events and where no other program has
-//! the cores. A measured run begins on one thread. Now and then a *trial* compares a number of threads with twice as
-//! many: stretches of the run alternate between the two, in the order fewer, more, more, fewer. The run takes more threads
-//! where they shorten the time on the clock by a quarter or more, both in the median of the pairs of stretches and over all
-//! of them. Otherwise, and so in doubt, it takes fewer. Each trial that changes nothing doubles the distance to the next one.
+//! More threads always cost CPU time. They shorten the run only if windows hold enough events and the cores are free. A
+//! measured run begins on one thread. Now and then a *trial* compares a number of threads with twice that number:
+//! stretches of the run alternate between the two, in the order fewer, more, more, fewer. The run takes more threads if
+//! they save a quarter of the wall time or more, both in the median of the pairs of stretches and in total. Otherwise
+//! it takes fewer. Each trial that changes nothing doubles the distance to the next trial.
 //!
 //! Results do not depend on the number of threads.
 
 use crate::scheduler::{ThreadFigures, ThreadTrial};
 use std::time::Duration;
 
-/// Who works in a round of a parallel scheduler.
+/// The threads that work in a round of a parallel scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Awake {
     /// All threads.
     #[default]
     All,
-    /// As many threads as pay, by measurement.
+    /// The number that pays, by measurement.
     Measured,
-    /// For tests: in round `r` as many threads as hexadecimal digit `r` of this number says, modulo their number, plus one.
+    /// For tests: hexadecimal digit `r` of this number, modulo the number of threads, plus one, is the number of
+    /// threads in round `r`.
     Planted(u64),
 }
 
@@ -27,12 +28,12 @@ pub enum Awake {
 const STRETCH: u64 = 1 << 15;
 /// Pairs of stretches of a trial.
 const PAIRS: usize = 5;
-/// Events before the first trial, and between two trials: at first, and at most.
+/// Events before the first trial, and the initial and maximum distance between two trials.
 const FIRST_TRIAL: u64 = 1 << 17;
 const LEAST_DISTANCE: u64 = 1 << 21;
 const MOST_DISTANCE: u64 = 1 << 25;
 
-/// What a stretch of the run took.
+/// The cost of a stretch of the run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stretch {
     events: u64,
@@ -47,14 +48,14 @@ impl Stretch {
         self.cpu += other.cpu;
     }
 
-    /// Seconds on the clock, and of CPU time, per event.
+    /// Wall seconds and CPU seconds per event.
     fn costs(&self) -> (f64, f64) {
         let events = self.events.max(1) as f64;
         (self.clock.as_secs_f64() / events, self.cpu.as_secs_f64() / events)
     }
 }
 
-/// Judges a trial by its stretches, in the order in which they ran.
+/// Judges a trial by its stretches, in the order of running.
 fn judge(fewer: usize, more: usize, stretches: &[Stretch]) -> ThreadTrial {
     let mut sums = [Stretch::default(); 2];
     let mut ratios = Vec::with_capacity(stretches.len() / 2);
@@ -78,7 +79,7 @@ fn judge(fewer: usize, more: usize, stretches: &[Stretch]) -> ThreadTrial {
     }
 }
 
-/// `value / base`; 1 where the clock was too coarse for the base.
+/// `value / base`; 1 if the clock is too coarse for the base.
 fn ratio(value: f64, base: f64) -> f64 {
     if base > 0.0 { value / base } else { 1.0 }
 }
@@ -91,10 +92,10 @@ fn has_more(place: usize) -> bool {
 /// A trial that is under way.
 #[derive(Clone, Debug)]
 struct Trial {
-    /// The level with fewer threads; the other is the next one.
+    /// The level with fewer threads; the trial compares it with the next level.
     fewer: usize,
     stretches: Vec<Stretch>,
-    /// The level before the first trial of this examination.
+    /// The level before the first trial of this series.
     before: usize,
 }
 
@@ -104,19 +105,19 @@ pub(super) struct ThreadChoice {
     awake: Awake,
     /// The numbers of threads to choose from: 1, 2, 4, ..., all.
     levels: Vec<usize>,
-    /// The one that was chosen.
+    /// The current level.
     level: usize,
     trial: Option<Trial>,
     /// The current stretch of a trial.
     stretch: Stretch,
-    /// Events until the next trial, and the distance that it had from the last one.
+    /// Events until the next trial, and the last distance between trials.
     left: u64,
     distance: u64,
     /// For each level: its events, and the last trial that chose it.
     events: Vec<u64>,
     chosen_by: Vec<Option<ThreadTrial>>,
     trials: u64,
-    /// Time on the clock, and the sum over the threads that were awake.
+    /// Wall time, and the sum over the threads that were awake.
     clock: Duration,
     thread_time: Duration,
 }
@@ -146,7 +147,7 @@ impl ThreadChoice {
         }
     }
 
-    /// Whether CPU time is asked for.
+    /// Whether the choice needs CPU time.
     pub(super) fn is_measured(&self) -> bool {
         self.levels.len() > 1
     }
@@ -167,7 +168,7 @@ impl ThreadChoice {
         }
     }
 
-    /// So many events were handled in so much time on the clock and so much CPU time; decides who works in the next rounds.
+    /// Records events with their wall time and CPU time; decides how many threads work in the next rounds.
     pub(super) fn passed(&mut self, events: u64, clock: Duration, cpu: Duration) {
         let level = self.level_now();
         self.events[level] += events;
@@ -214,7 +215,7 @@ impl ThreadChoice {
         self.level = fewer + usize::from(found.pays());
         self.chosen_by[self.level] = Some(found);
         self.trials += 1;
-        // Where twice as many pay, twice as many again may pay too.
+        // If twice the threads pay, four times may pay, too.
         if found.pays() && self.level + 1 < self.levels.len() {
             self.begin_trial(self.level, before);
             return;
@@ -226,7 +227,7 @@ impl ThreadChoice {
         self.left = self.distance;
     }
 
-    /// Threads awake, in the mean over the time on the clock.
+    /// Mean number of threads awake over the wall time.
     pub(super) fn mean_awake(&self) -> f64 {
         match self.clock {
             Duration::ZERO => self.levels[self.level] as f64,
@@ -234,13 +235,13 @@ impl ThreadChoice {
         }
     }
 
-    /// What was chosen and why; `None` where all threads work anyway.
+    /// The choice and its reason; `None` if all threads always work.
     pub(super) fn figures(&self) -> Option<ThreadFigures> {
         if !self.is_measured() {
             return None;
         }
         let all: u64 = self.events.iter().sum();
-        // Of two levels with as many events the one with fewer threads.
+        // Of two levels with equal events, the one with fewer threads.
         let most = (0..self.levels.len()).rev().max_by_key(|&level| self.events[level])?;
         Some(ThreadFigures {
             threads: self.levels[most],

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle, available_parallelism};
 use std::time::Duration;
 
-/// Rounds that are expected to have fewer events than this are done by the leader alone.
+/// The leader alone handles rounds with fewer expected events than this.
 const LEAST_EVENTS: u64 = 12;
-/// How long a thread spins for the next round before it sleeps: about what it costs to sleep and to wake up.
+/// Spinning time before sleeping: about the cost of sleeping and waking up.
 pub(super) const SPIN_TIME: Duration = Duration::from_micros(200);
 
 /// The threads besides the leader, which calls [`Scheduler::run`](crate::Scheduler::run). They live as long as the
@@ -19,9 +19,9 @@ pub(super) const SPIN_TIME: Duration = Duration::from_micros(200);
 pub(super) struct ThreadPool {
     barrier: Arc<RoundBarrier>,
     threads: Vec<JoinHandle<()>>,
-    /// How many of them may be woken: no more than there are processors.
+    /// Maximum number of awake threads: no more than there are processors.
     most_awake: usize,
-    /// Rounds of fewer events are not shared.
+    /// Rounds with fewer events are not shared.
     pub(super) least_events: u64,
     /// For tests: whether rounds are asynchronous.
     pub(super) asynchronous: Option<bool>,
@@ -31,7 +31,7 @@ impl ThreadPool {
     /// Starts `others` threads.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(super) fn new<M: Model + 'static>(shared: &Arc<Shared<M>>, others: usize) -> Result<ThreadPool, String> {
         let mut pool = ThreadPool {
             barrier: Arc::new(RoundBarrier::new(SPIN_TIME)),
@@ -52,15 +52,15 @@ impl ThreadPool {
         Ok(pool)
     }
 
-    /// For tests: uses all threads in all rounds, even without processors for them. All rounds are asynchronous, or
-    /// none.
+    /// For tests: uses all threads in all rounds, even without processors for them. Either all rounds are asynchronous,
+    /// or none.
     pub(super) fn oversubscribe(&mut self, asynchronous: bool) {
         self.most_awake = self.threads.len();
         self.least_events = 0;
         self.asynchronous = Some(asynchronous);
     }
 
-    /// Leader: does a round to which `wanted` other threads could contribute.
+    /// Leader: runs a round to which `wanted` other threads could contribute.
     pub(super) fn work<M: Model>(&self, shared: &Shared<M>, worker: &mut Worker<M>, wanted: usize) {
         shared.queues.refill();
         if wanted > 0 {
@@ -81,7 +81,7 @@ impl Drop for ThreadPool {
     fn drop(&mut self) {
         self.barrier.end();
         for thread in self.threads.drain(..) {
-            // Panics of handlers were caught before.
+            // Panics of handlers are caught earlier.
             let _ = thread.join();
         }
     }

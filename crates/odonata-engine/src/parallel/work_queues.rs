@@ -2,8 +2,8 @@
 //! own is empty.
 //!
 //! A thread takes parts from the front of its own queue, and steals from the back of others. Queues are ranges of
-//! neighbouring parts of about equal load, so that parts stay in the caches of their threads. Each begins with its
-//! heaviest part, so that what is left to steal at the end is light.
+//! neighboring parts of about equal load, so parts stay in the caches of their threads. Each queue begins with its
+//! heaviest part, so the parts stolen at the end are light.
 
 use super::sync::{AtomicU64, CachePadded, Ordering};
 
@@ -36,14 +36,14 @@ impl WorkQueues {
     /// Leader, between rounds: distributes the parts over the threads by their loads.
     pub(super) fn rebalance(&self, loads: &[u64]) {
         let threads = self.left.len() as u64;
-        // Every part has a small weight, so that idle ones are distributed too.
+        // The constant distributes idle parts, too.
         let weight = |part: usize| u128::from(loads[part]) * 8 + 1;
         let all: u128 = (0..loads.len()).map(weight).sum();
         let (mut before, mut part) = (0, 0);
         for thread in 0..threads {
             self.begins[thread as usize].store(part as u64, Ordering::Relaxed);
             let first = part;
-            // A part belongs to the share in which its middle lies.
+            // A part belongs to the share that contains its middle.
             let share = all * u128::from(thread + 1) / u128::from(threads);
             while part < loads.len() && (before + weight(part) / 2 < share || thread + 1 == threads) {
                 before += weight(part);
@@ -80,7 +80,7 @@ impl WorkQueues {
             .map(|part| part.load(Ordering::Relaxed) as usize)
     }
 
-    /// Claims a part that nobody has claimed in this round. Also returns whether it was stolen.
+    /// Claims a part that is unclaimed in this round. Also returns whether it was stolen.
     pub(super) fn claim(&self, thread: usize) -> Option<(usize, bool)> {
         if let Some(place) = self.claim_from(thread, true) {
             return Some((place, false));
@@ -92,7 +92,8 @@ impl WorkQueues {
         stolen.next().map(|part| (part, true))
     }
 
-    /// Claims a part of one queue. Relaxed ordering is enough: the barrier and the part's lock order the access to it.
+    /// Claims a part of one queue. Relaxed ordering is enough: the barrier and the part's lock order the access to the
+    /// part.
     fn claim_from(&self, thread: usize, front: bool) -> Option<usize> {
         let left = &self.left[thread];
         let mut state = left.load(Ordering::Relaxed);

@@ -84,7 +84,7 @@ fn a_state_that_is_loaded_is_the_one_that_was_saved() {
     for seed in 0..50 {
         let all = changed(seed, 3 * seed as u32);
         let bytes = to_bytes(&all);
-        // Loading replaces whatever there was.
+        // Loading replaces any previous state.
         for mut other in [fresh(), changed(seed + 1, 70)] {
             from_bytes(&mut other, &bytes).unwrap();
             assert_eq!(fingerprint(&other), fingerprint(&all), "seed {seed}");
@@ -93,9 +93,9 @@ fn a_state_that_is_loaded_is_the_one_that_was_saved() {
     }
 }
 
-/// A pool goes on handing out the slots that it would have handed out.
+/// A loaded pool allocates the same slots as the saved one.
 #[test]
-fn a_loaded_pool_goes_on_as_the_other_does() {
+fn a_loaded_pool_behaves_as_the_saved_one() {
     let mut all = changed(7, 100);
     let mut other = fresh();
     from_bytes(&mut other, &to_bytes(&all)).unwrap();
@@ -106,7 +106,7 @@ fn a_loaded_pool_goes_on_as_the_other_does() {
 }
 
 #[test]
-fn what_is_cut_off_or_added_is_an_error_wherever_it_is() {
+fn missing_or_added_bytes_are_errors_anywhere() {
     let bytes = to_bytes(&changed(3, 30));
     for length in 0..bytes.len() {
         let error = from_bytes(&mut fresh(), &bytes[..length]).unwrap_err();
@@ -116,7 +116,7 @@ fn what_is_cut_off_or_added_is_an_error_wherever_it_is() {
     assert_eq!(error.to_string(), "it goes on where it should end");
 }
 
-/// Without a checksum not every change can be noticed; whatever it is, it must neither panic nor take long.
+/// Without a checksum some damage goes unnoticed; it must neither panic nor take long.
 #[test]
 fn no_byte_makes_it_panic() {
     let bytes = to_bytes(&changed(3, 30));
@@ -192,7 +192,7 @@ fn the_first_error_of_the_writer_is_kept() {
 
 #[test]
 #[should_panic(expected = "what can be taken back is not saved")]
-fn what_can_be_taken_back_is_not_saved() {
+fn state_that_can_be_rolled_back_is_not_saved() {
     let mut all = fresh();
     all.window.edit::<Speculative>(4)[0] = 1;
     to_bytes(&all);

@@ -58,7 +58,7 @@ impl<T: Slot> Pool<T> {
         }
     }
 
-    /// Allocates a slot, the last one freed first, and fills it.
+    /// Allocates and fills a slot; the last freed slot is used first.
     #[inline]
     pub fn allocate<M: Mode>(&mut self, value: T) -> u32 {
         let free = self.free.edit::<M>(0);
@@ -84,7 +84,7 @@ impl<T: Slot> Pool<T> {
     pub fn free<M: Mode>(&mut self, i: u32) {
         let free = self.free.edit::<M>(0);
         let head = free.head;
-        // Speculation can reach a state that cannot occur in a correct run: a panic is better than a cyclic list.
+        // Speculation can reach an impossible state: a panic is better than a cyclic list.
         assert!(
             !M::JOURNAL || (head != i && free.live > 0),
             "a slot is given back twice"
@@ -100,19 +100,19 @@ impl<T: Slot> Pool<T> {
         self.slots.get(i)
     }
 
-    /// Fetches slot `i` into the cache, if there is one.
+    /// Prefetches slot `i`, if it exists.
     #[inline(always)]
     pub fn prefetch(&self, i: u32) {
         self.slots.prefetch(i);
     }
 
-    /// Slot `i`, to be changed.
+    /// Mutable access to slot `i`.
     #[inline(always)]
     pub fn edit<M: Mode>(&mut self, i: u32) -> &mut T {
         self.slots.edit::<M>(i)
     }
 
-    /// Number of slots that were ever allocated: all others have higher numbers.
+    /// Number of slots ever allocated: slots from this number on are untouched.
     pub fn touched(&self) -> u32 {
         self.free.get(0).untouched
     }
@@ -122,7 +122,7 @@ impl<T: Slot> Pool<T> {
         self.free.get(0).live
     }
 
-    /// What is in the slots in use, by number. Takes time and memory in proportion to all slots.
+    /// The values in use, by slot number. Takes time and memory in proportion to all slots.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots().into_iter().map(|slot| self.slots.get(slot))
     }
@@ -142,7 +142,7 @@ impl<T: Slot> Pool<T> {
             .collect()
     }
 
-    /// Bytes that are copied to a place of twice the size when the pool grows next, if that is after `soon` slots or fewer.
+    /// Bytes copied by the next growth of the pool, if it happens within `soon` slots.
     pub fn growth(&self, soon: usize) -> usize {
         self.slots.growth(soon)
     }
@@ -189,8 +189,8 @@ impl<T: Slot + serde::Serialize> Journalled for Pool<T> {
     }
 }
 
-/// A first-in-first-out chain through the slots of a pool. A small `Copy` value: it lives inside
-/// the cell that owns the chain, and is journalled with it.
+/// A first-in-first-out chain through the slots of a pool. A small `Copy` value: it lives inside the cell of its owner
+/// and is journaled with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct List {
     /// The first slot, or [`NIL`].

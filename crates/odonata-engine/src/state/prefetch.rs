@@ -1,16 +1,16 @@
-//! Fetching into the cache what will be needed soon. The only unsafe code of the engine: a hint to the processor, which
-//! reads nothing as far as the program can tell, and may be given for any address.
+//! Cache prefetching. The only unsafe code of the engine: a hint to the processor without visible effect, valid for any
+//! address.
 
 #![allow(unsafe_code)]
 
-/// Asks for the cache line in which value `i` of `values` begins, if there is one.
+/// Prefetches the cache line where value `i` of `values` begins, if it exists.
 #[inline(always)]
 pub(crate) fn prefetch<T>(values: &[T], i: u32) {
     let value = values.as_ptr().wrapping_add(i as usize);
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the instruction is part of every x86-64, and has no effect but on caches.
+        // SAFETY: the instruction is part of every x86-64, and affects only caches.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(value.cast()) }
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct Rows<T> {
     pub(crate) rows: Vec<T>,
-    /// The savepoints of the last rows, as far as these can be undone.
+    /// The savepoints of the last rows that can be undone.
     pub(crate) log: VecDeque<Savepoint>,
 }
 
@@ -29,7 +29,7 @@ impl<T> Rows<T> {
         self.rows.push(row);
     }
 
-    /// The records, in the order in which they were made.
+    /// The records, in order of creation.
     pub fn as_slice(&self) -> &[T] {
         &self.rows
     }

@@ -61,7 +61,7 @@ fn undo_restores_lists_pools_and_the_free_list() {
     assert_eq!(chains.pool.live(), 5);
 }
 
-/// Savepoints wrap. What was dropped from the log stays as it is, whatever is undone.
+/// Savepoints wrap. Changes dropped from the log are final.
 #[test]
 fn undo_restores_any_savepoint_that_is_still_in_the_log() {
     for first in [0, u32::MAX - 4] {
@@ -78,7 +78,7 @@ fn undo_restores_any_savepoint_that_is_still_in_the_log() {
         assert_eq!((cells.cells.as_slice(), rows.as_slice().len()), (&[206, 7][..], 7));
         cells.fossil_collect(at(5));
         rows.fossil_collect(at(5));
-        // Events 5 and 7 have changed two cells, event 6 one of them twice.
+        // Events 5 and 7 have changed two cells each, event 6 one cell twice.
         let logged = 5 * size_of::<(Savepoint, u32, u32)>();
         assert_eq!((cells.logged(), rows.logged()), (logged, 12));
         cells.undo(at(1));
@@ -108,7 +108,7 @@ fn removing_the_last_slot_moves_the_tail() {
     assert_eq!(values(&chains), [0, 1, 9]);
 }
 
-/// Doubled, a store that takes half of the memory could not grow any more.
+/// A store that takes half of the memory could not grow by doubling.
 #[test]
 fn large_stores_grow_by_an_eighth() {
     const CELLS: usize = LARGE / size_of::<Wide>();
@@ -122,7 +122,7 @@ fn large_stores_grow_by_an_eighth() {
     assert_eq!((store.growth(CELLS), small.growth(1 << 20)), (0, 0));
 }
 
-/// Allocators do not keep more than the usual alignment when they move memory: what needs more is copied, and should be seldom.
+/// Allocators move memory of the usual alignment without copying it; other memory is copied, which must be rare.
 #[test]
 fn cells_of_cache_lines_are_copied_when_their_store_grows() {
     #[repr(align(64))]

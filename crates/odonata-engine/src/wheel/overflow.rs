@@ -1,19 +1,19 @@
 //! The overflow of a timing wheel: events beyond its span, in coarse buckets, and in a heap beyond these.
 //!
-//! On a large machine most events are that far ahead. At a million nodes a dozen are due per picosecond, and a wheel
-//! with buckets of fitting width spans 131 ns, a third of the time that a packet takes from group to group. With a heap
-//! of a million events each push or pop costs twenty cache misses. Here an event is appended to one of a few lists, and
-//! once more when its list is moved into the wheel.
+//! On a large machine most events are that far ahead. At a million nodes, a dozen events are due per picosecond, and a
+//! wheel of fitting bucket width spans 131 ns, a third of a packet's latency between groups. With a heap of a million
+//! events, each push or pop costs twenty cache misses. Here an event is appended to one of a few lists, and once more
+//! when its list moves into the wheel.
 
 use super::Scheduled;
 use crate::{Lp, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Number of lists: as many as there are bits in a word.
+/// Number of lists: the number of bits of a word.
 const LISTS: u64 = u64::BITS as u64;
 
-/// Only the key takes part in comparisons.
+/// Compared by the key alone.
 #[derive(Debug)]
 struct ByKey<E>(Scheduled<E>);
 impl<E> PartialEq for ByKey<E> {
@@ -33,17 +33,17 @@ impl<E> Ord for ByKey<E> {
     }
 }
 
-/// Events from the beginning of a stretch of time on, by stretches of `2^shift` ps.
+/// Events from a start time on, by stretches of `2^shift` ps.
 #[derive(Debug)]
 pub(super) struct Overflow<E> {
     shift: u32,
     /// Number of the first stretch (time >> shift).
     first: u64,
-    /// The events of the first [`LISTS`] stretches, each in the list of its number modulo their number, unordered. An
-    /// empty list has no memory: what it held may have been far more than what it will hold.
+    /// The events of the first [`LISTS`] stretches, unordered, each in the list of its stretch number modulo the number
+    /// of lists. An empty list has no memory: its last content may have been far larger than the next.
     lists: Vec<Vec<Scheduled<E>>>,
     occupied: u64,
-    /// Those of all later stretches.
+    /// The events of all later stretches.
     beyond: BinaryHeap<Reverse<ByKey<E>>>,
 }
 
@@ -59,7 +59,7 @@ impl<E: Copy> Overflow<E> {
         }
     }
 
-    /// Adds an event of the first stretch or a later one.
+    /// Adds an event of the first stretch or later.
     #[inline]
     pub(super) fn push(&mut self, item: Scheduled<E>) {
         let stretch = item.time.0 >> self.shift;
@@ -72,7 +72,7 @@ impl<E: Copy> Overflow<E> {
         }
     }
 
-    /// The first stretch that has events.
+    /// The first stretch with events.
     pub(super) fn next(&self) -> Option<u64> {
         match self.occupied {
             0 => self.beyond.peek().map(|Reverse(item)| item.0.time.0 >> self.shift),
@@ -91,7 +91,7 @@ impl<E: Copy> Overflow<E> {
         }
     }
 
-    /// Takes the events of the first stretch; the next one is the first then.
+    /// Takes the events of the first stretch; the next stretch becomes the first.
     pub(super) fn take(&mut self) -> Vec<Scheduled<E>> {
         let list = self.first % LISTS;
         self.occupied &= !(1 << list);
@@ -100,7 +100,7 @@ impl<E: Copy> Overflow<E> {
         taken
     }
 
-    /// Makes `first`, before which there is nothing, the first stretch.
+    /// Makes `first` the first stretch; all earlier stretches are empty.
     pub(super) fn skip_to(&mut self, first: u64) {
         self.first = first;
         while let Some(Reverse(item)) = self.beyond.peek()
@@ -117,7 +117,7 @@ impl<E: Copy> Overflow<E> {
         self.lists.iter().flatten().chain(beyond)
     }
 
-    /// Removes the events `gone`, each once, all of which are here.
+    /// Removes the events `gone`, which are all here.
     pub(super) fn remove_all(&mut self, gone: Vec<((Time, u64), Lp)>) {
         let mut beyond = Vec::new();
         for (rank, lp) in gone {

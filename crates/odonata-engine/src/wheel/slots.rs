@@ -6,11 +6,11 @@ use crate::state::{make_room, prefetch};
 #[derive(Clone, Copy, Debug)]
 struct Slot<T> {
     value: T,
-    /// The next one of its list, or [`NIL`].
+    /// The next slot of the list, or [`NIL`].
     next: u32,
 }
 
-/// Values in linked lists; the list of free slots is one of them.
+/// Values in linked lists; one list holds the free slots.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
     slots: Vec<Slot<T>>,
@@ -30,20 +30,20 @@ impl<T: Copy> Slots<T> {
         &self.slots[slot as usize].value
     }
 
-    /// The value in `slot`, and the next slot of its list.
+    /// The value in `slot`, and the next slot of the list.
     #[inline(always)]
     pub(super) fn linked(&self, slot: u32) -> (&T, u32) {
         let Slot { value, next } = &self.slots[slot as usize];
         (value, *next)
     }
 
-    /// Fetches `slot` into the cache, if there is one.
+    /// Prefetches `slot`, if it exists.
     #[inline(always)]
     pub(super) fn prefetch(&self, slot: u32) {
         prefetch(&self.slots, slot);
     }
 
-    /// Puts `value` in front of the list that begins at `head`; the new beginning.
+    /// Inserts `value` at the front of the list with head `head`; returns the new head.
     pub(super) fn insert(&mut self, value: T, head: u32) -> u32 {
         if let Some((slot, cell)) = self.reuse(head) {
             *cell = value;
@@ -54,7 +54,8 @@ impl<T: Copy> Slots<T> {
         self.slots.len() as u32 - 1
     }
 
-    /// A free slot, now in front of the list that begins at `head`, and the place for its value; `None` if there is none.
+    /// Takes a free slot, now the front of the list with head `head`, and returns it with its storage; `None` if no
+    /// slot is free.
     #[inline(always)]
     pub(super) fn reuse(&mut self, head: u32) -> Option<(u32, &mut T)> {
         let slot = self.free;
@@ -63,7 +64,7 @@ impl<T: Copy> Slots<T> {
         Some((slot, value))
     }
 
-    /// Frees `slot`, which is in no list; what was in it.
+    /// Frees `slot`, which is in no list, and returns its value.
     #[inline(always)]
     pub(super) fn free(&mut self, slot: u32) -> T {
         let Slot { value, next } = &mut self.slots[slot as usize];
@@ -77,10 +78,10 @@ impl<T: Copy> Slots<T> {
         self.free = NIL;
     }
 
-    /// Removes the first value of the list that begins at `head` that is `wanted`.
+    /// Removes the first `wanted` value of the list with head `head`.
     ///
     /// # Panics
-    /// There is none.
+    /// If there is none.
     pub(super) fn remove(&mut self, head: &mut u32, wanted: impl Fn(&T) -> bool) {
         let (mut before, mut at) = (NIL, *head);
         while !wanted(self.get(at)) {
@@ -94,7 +95,7 @@ impl<T: Copy> Slots<T> {
         }
     }
 
-    /// The values of the list that begins at `head`.
+    /// The values of the list with head `head`.
     pub(super) fn list(&self, head: u32) -> impl Iterator<Item = &T> {
         let mut at = head;
         std::iter::from_fn(move || {
@@ -104,7 +105,7 @@ impl<T: Copy> Slots<T> {
         })
     }
 
-    /// Slots for which there is memory.
+    /// Number of slots with memory.
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         self.slots.capacity()

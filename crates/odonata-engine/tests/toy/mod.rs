@@ -1,14 +1,14 @@
-//! A model to test schedulers with: jobs that wander over LPs, after PHOLD (Fujimoto, "Performance of Time Warp under
-//! synthetic workloads", 1990), with all that makes the models of this simulator hard to run in parallel.
+//! A model for scheduler tests: jobs that wander over LPs, after PHOLD (Fujimoto, "Performance of Time Warp under
+//! synthetic workloads", 1990), with everything that makes the models of this simulator hard to run in parallel.
 //!
-//! - A job's content is state of the part where it is, and is sent by value ([`RemoteJob`]).
-//! - Some jobs pay: they need a credit of the LP that they leave. It comes back ([`RemoteCredit`]) when the job has
-//!   arrived, with the time from which it counts. Credits are lazy: they lie in a list until the LP examines it.
+//! - A job's content is state of its current part, and is sent by value ([`RemoteJob`]).
+//! - Some jobs pay: they need a credit of the LP that they leave. It returns ([`RemoteCredit`]) when the job has
+//!   arrived, with the time from which it counts. Credits are lazy: they stay in a list until the LP examines it.
 //! - An LP sends one job at a time, and wakes up ([`Toy::serve`]) when it is free or a credit counts.
-//! - Times are rounded up to a *grain*: with a coarse one, masses of events meet in one picosecond.
+//! - Times are rounded up to a *grain*: with a coarse grain, many events share a picosecond.
 //! - The digest of an LP depends on the order in which its jobs are handled.
 
-// Every test file compiles this module for itself and uses a part of it.
+// Every test file compiles this module and uses a part of it.
 #![allow(dead_code)]
 
 mod params;
@@ -23,7 +23,7 @@ pub(crate) use params::{Halt, Params, SMALLEST};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is known of an LP.
+/// The state of an LP.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Place {
     stream: Stream,
@@ -31,9 +31,9 @@ struct Place {
     digest: u64,
     visits: u32,
     ended: u32,
-    /// Credits that count, as far as the LP has examined its list.
+    /// Credits that count and that the LP has collected.
     purse: u32,
-    /// Sum over the credits that have come back and were taken up.
+    /// Sum over the collected credits.
     receipts: u64,
     /// Until when the LP sends a job.
     busy: Time,
@@ -43,14 +43,14 @@ struct Place {
     credits: List,
 }
 
-/// A job, where it is.
+/// A job at an LP.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Job {
     job: RemoteJob,
     next: u32,
 }
 
-/// A credit that has come back and was not taken up.
+/// A returned credit that is not collected yet.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Credit {
     at: Time,
@@ -60,13 +60,13 @@ struct Credit {
 
 odonata_engine::slots!(Job Credit);
 
-/// A job on its way.
+/// A job in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub(crate) struct RemoteJob {
     pub(crate) id: u32,
     /// Visits to come.
     pub(crate) left: u32,
-    /// Whom it comes from, and whether it has a credit of it.
+    /// The sending LP, and whether the job holds one of its credits.
     pub(crate) from: Lp,
     pub(crate) paid: bool,
 }
@@ -97,7 +97,7 @@ impl WireFormat for RemoteJob {
     }
 }
 
-/// A credit on its way home.
+/// A credit in flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RemoteCredit {
     from: Lp,
@@ -117,7 +117,7 @@ impl WireFormat for RemoteCredit {
     }
 }
 
-/// What happens at an LP.
+/// The events of an LP.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Event {
     /// The job in this slot arrives.
@@ -153,7 +153,7 @@ pub(crate) fn divide(params: &Params, partition: &Partition) -> Vec<Toy> {
     (0..partition.len()).map(part).collect()
 }
 
-/// What came out, the same whatever the parts.
+/// The results, independent of the parts.
 pub(crate) fn results(parts: &[Toy]) -> u128 {
     let mut digest = Digest::new();
     for part in parts {
@@ -192,7 +192,7 @@ impl Toy {
         }
     }
 
-    /// The job that `event` brings.
+    /// The job carried by `event`.
     pub(crate) fn job(&self, event: &Event) -> Option<RemoteJob> {
         match *event {
             Event::Job(slot) => Some(self.jobs.get(slot).job),
@@ -205,7 +205,7 @@ impl Toy {
         *self.last.get(0)
     }
 
-    /// The credits that each LP has, those included that it has not taken up.
+    /// The credits of each LP, including uncollected ones.
     pub(crate) fn credits(&self) -> impl Iterator<Item = u32> {
         let lying = |place: &Place| place.credits.iter(&self.credits).count() as u32;
         self.places.iter().map(move |place| place.purse + lying(place))
@@ -215,7 +215,7 @@ impl Toy {
         Event::Job(self.jobs.allocate::<C>(Job { job, next: NIL }))
     }
 
-    /// When something that `from` sends to `to` now is there.
+    /// The arrival time of something that `from` sends to `to` now.
     fn arrival<C: Context<Event = Event>>(&mut self, ctx: &C, from: Lp, to: Lp) -> Time {
         let least = if from == to {
             Time(1)
@@ -230,7 +230,7 @@ impl Toy {
         self.params.round(ctx.now() + least + Time(random as u64))
     }
 
-    /// A credit of `lp` comes back that counts from `at` on.
+    /// Returns a credit to `lp` that counts from `at` on.
     fn give_back<C: Context<Event = Event>>(&mut self, ctx: &mut C, lp: Lp, at: Time, from: Lp) {
         let slot = self.credits.allocate::<C>(Credit { at, from, next: NIL });
         let mut list = self.places.get(lp).credits;
@@ -241,7 +241,7 @@ impl Toy {
         }
     }
 
-    /// Wakes up `lp` at `at`, unless it wakes up before.
+    /// Wakes up `lp` at `at`, unless it wakes up earlier.
     fn wake_up_at<C: Context<Event = Event>>(&mut self, ctx: &mut C, lp: Lp, at: Time, what: u32) {
         let wake_up = self.places.get(lp).wake_up;
         if wake_up <= ctx.now_of(lp) || at < wake_up {
@@ -250,7 +250,7 @@ impl Toy {
         }
     }
 
-    /// Takes up the credits of `lp` that count.
+    /// Collects the credits of `lp` that count.
     fn harvest<C: Context<Event = Event>>(&mut self, ctx: &C, lp: Lp) {
         let now = ctx.now();
         let mut list = self.places.get(lp).credits;
@@ -264,7 +264,7 @@ impl Toy {
         self.places.edit::<C>(lp).credits = list;
     }
 
-    /// Sends the jobs that can be sent. Does nothing if nothing has changed since the last time.
+    /// Sends the jobs that can be sent. Does nothing if nothing has changed since the last call.
     fn serve<C: Context<Event = Event>>(&mut self, ctx: &mut C, lp: Lp) {
         self.harvest(ctx, lp);
         while let head = self.places.get(lp).waiting.head
@@ -410,7 +410,7 @@ impl Model for Toy {
 
     fn results(&self, digest: &mut Digest) {
         for place in self.places.iter() {
-            // Whether a credit has been taken up depends on who looked when.
+            // Whether a credit is collected depends on wake-ups, so both kinds count.
             let lying = place.credits.iter(&self.credits).map(|slot| self.credits.get(slot));
             let lying = lying.fold((0, 0u64), |(count, sum), credit| {
                 (count + 1, sum.wrapping_add(mix(credit.at.0, u64::from(credit.from))))

@@ -1,9 +1,9 @@
-//! What toys can be: their parameters, random ones, and how they are divided.
+//! Parameters of toys, random toys, and their division.
 
 use odonata_engine::random::Purpose;
 use odonata_engine::{Lp, Partition, Stream, Time};
 
-/// A toy. LPs lie in *districts* of equal size, which lie in a ring; what is sent travels along the ring.
+/// A toy. LPs form *districts* of equal size in a ring; messages travel along the ring.
 #[derive(Clone, Debug)]
 pub(crate) struct Params {
     pub(crate) seed: u64,
@@ -12,15 +12,15 @@ pub(crate) struct Params {
     pub(crate) district: Lp,
     /// Lookahead between LPs of a district.
     pub(crate) near: Time,
-    /// What each district on the way adds to it.
+    /// Additional lookahead per district on the way.
     pub(crate) far: Time,
-    /// How many districts away a job may be sent.
+    /// Maximum distance of a job's destination, in districts.
     pub(crate) reach: u32,
     /// Jobs per LP at the start.
     pub(crate) jobs: u32,
-    /// How often a job is sent.
+    /// Number of times a job is sent.
     pub(crate) visits: u32,
-    /// Mean of what is added to the lookahead, and of the time after which an LP that sends to itself hears of it.
+    /// Mean of the time added to the lookahead, and of the delay of an LP's events to itself.
     pub(crate) mean: Time,
     /// All times are multiples of this.
     pub(crate) grain: Time,
@@ -30,16 +30,16 @@ pub(crate) struct Params {
     pub(crate) paying: f64,
     /// Credits per LP at the start.
     pub(crate) purse: u32,
-    /// How long an LP takes to send a job; zero: it sends all that can go.
+    /// Time to send a job; zero: the LP sends all that can go.
     pub(crate) service: Time,
     pub(crate) halts: Vec<Halt>,
-    /// An LP whose handler panics when it has been visited so often.
+    /// An LP whose handler panics after this number of visits.
     pub(crate) breaks: Option<(Lp, u32)>,
     /// Additional steps of arithmetic per event, about 1 ns each.
     pub(crate) work: u32,
 }
 
-/// An LP that halts the run when it has been visited `visits` times.
+/// An LP that halts the run after `visits` visits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Halt {
     pub(crate) lp: Lp,
@@ -47,7 +47,7 @@ pub(crate) struct Halt {
     pub(crate) code: u32,
 }
 
-/// A toy of four LPs and a few hundred events, to be changed.
+/// A toy of four LPs and a few hundred events, for variation.
 pub(crate) const SMALLEST: Params = Params {
     seed: 1,
     lps: 4,
@@ -69,8 +69,7 @@ pub(crate) const SMALLEST: Params = Params {
 };
 
 impl Params {
-    /// One of many toys: some with one LP per district, some with masses of ties, with and without credits, halts,
-    /// long idle times, unequal lookaheads.
+    /// A random toy: some have one LP per district, many ties, credits, halts, long idle times, unequal lookaheads.
     pub(crate) fn random(seed: u64) -> Params {
         let mut random = Stream::new(seed, 0, Purpose::Host);
         let mut one_of = |choices: &[u64]| choices[random.below(choices.len() as u32) as usize];
@@ -107,13 +106,13 @@ impl Params {
         self.lps.div_ceil(self.district)
     }
 
-    /// How many districts lie between two, the shorter way round.
+    /// The distance of two districts, the shorter way round.
     fn steps(&self, a: u32, b: u32) -> u32 {
         let around = a.abs_diff(b);
         around.min(self.districts() - around)
     }
 
-    /// The least time from `from` to `to`, another LP.
+    /// The smallest delay from `from` to `to`, another LP.
     pub(crate) fn delay(&self, from: Lp, to: Lp) -> Time {
         self.district_delay(from / self.district, to / self.district)
     }
@@ -125,7 +124,7 @@ impl Params {
         }
     }
 
-    /// The first multiple of the grain that is not before `time`.
+    /// `time` rounded up to a multiple of the grain.
     pub(crate) fn round(&self, time: Time) -> Time {
         Time(time.0.div_ceil(self.grain.0) * self.grain.0)
     }
@@ -135,7 +134,8 @@ impl Params {
         Stream::new(self.seed, u64::from(id), Purpose::Placement).unit() < self.paying
     }
 
-    /// Where `lp` sends a job: to a district within reach (what lies opposite counts from both sides), and any LP there.
+    /// The destination of a job sent by `lp`: any LP of a district within reach (the opposite district counts from both
+    /// sides).
     pub(crate) fn destination(&self, lp: Lp, stream: &mut Stream) -> Lp {
         if stream.unit() >= self.remote {
             return lp;
@@ -147,7 +147,7 @@ impl Params {
         first + stream.below((self.lps - first).min(self.district))
     }
 
-    /// The partition with these bounds, and the lookahead that it really has.
+    /// The partition with these bounds, and its actual lookahead.
     pub(crate) fn partition(&self, bounds: Vec<Lp>) -> Partition {
         let parts = bounds.len() - 1;
         let districts = |part: usize| bounds[part] / self.district..=(bounds[part + 1] - 1) / self.district;
@@ -167,7 +167,7 @@ impl Params {
         Partition::new(bounds, senders).expect("bounds that rise from 0")
     }
 
-    /// A partition into `parts` parts, or as many as there are LPs, of random sizes.
+    /// A partition into `parts` parts of random sizes, at most one per LP.
     pub(crate) fn random_partition(&self, parts: usize, seed: u64) -> Partition {
         let mut random = Stream::new(seed, parts as u64, Purpose::Storage);
         let mut inner: Vec<Lp> = (1..self.lps).collect();

@@ -27,7 +27,7 @@ impl Hosts {
             let (sent, asked) = (statuses.of(job).sent, self.asked(job)?);
             let end = match self.layout.job(job).program {
                 JobProgram::Synthetic { ref source, .. } => match source.stop {
-                    Some(stop) if source.told => {
+                    Some(stop) if source.stopped_by_job => {
                         format!("its stop at {stop}, or the end of the jobs that it waits for")
                     }
                     Some(stop) => format!("its stop at {stop}"),

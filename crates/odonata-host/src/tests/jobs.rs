@@ -13,7 +13,7 @@ fn traffic(pattern: Pattern, messages: Option<u64>, told: bool) -> Synthetic {
         bursts: None,
         messages,
         stop: None,
-        told,
+        stopped_by_job: told,
         itself: false,
     }
 }

@@ -101,7 +101,7 @@ fn a_job_that_starts_after_a_source_which_was_told_to_stop_waits_for_who_has_tol
             bursts: None,
             messages: None,
             stop: None,
-            told: true,
+            stopped_by_job: true,
             itself: false,
         };
         let program = JobProgram::Synthetic {

@@ -89,7 +89,7 @@ pub(super) fn everything() -> Setup {
     let source = Synthetic {
         pattern: Pattern::Uniform,
         bursts: None,
-        told: false,
+        stopped_by_job: false,
         itself: false,
         bytes: 10_000,
         arrival: Arrival::Exponential,

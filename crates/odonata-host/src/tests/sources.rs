@@ -7,7 +7,7 @@ fn synthetic(messages: Option<u64>, stop: Option<u64>, arrival: Arrival, bytes: 
     let source = Synthetic {
         pattern: Pattern::Uniform,
         bursts: None,
-        told: false,
+        stopped_by_job: false,
         itself: false,
         bytes,
         arrival,

@@ -1,10 +1,9 @@
-//! Reassembly: messages whose packets come from other parts.
+//! Reassembly of messages whose packets arrive from other parts.
 
 use crate::message::{EXPECTED, Message, Payload};
 use odonata_engine::{Mode, NIL, Pool, Store};
 
-/// The messages of which packets have come from other parts and more are to come: a hash table with chains through the
-/// pool of messages.
+/// The incomplete messages with packets from other parts: a hash table chained through the pool of messages.
 #[derive(Debug)]
 pub(crate) struct Reassembly {
     heads: Store<u32>,
@@ -25,7 +24,7 @@ impl Reassembly {
         (name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 & (self.heads.len() as u32 - 1)
     }
 
-    /// The slot of the message that `copy`, which came with a packet, is one of; the first time a new one.
+    /// The slot of the message of `copy`, which arrived with a packet; a new slot for the first packet.
     pub(crate) fn find<M: Mode, P: Payload>(&mut self, messages: &mut Pool<Message<P>>, copy: Message<P>) -> u32 {
         let chain = self.chain(&copy);
         let mut at = *self.heads.get(chain);
@@ -46,7 +45,7 @@ impl Reassembly {
         slot
     }
 
-    /// All packets of the message in `slot` are there.
+    /// All packets of the message in `slot` have arrived.
     pub(crate) fn remove<M: Mode>(&mut self, messages: &mut Pool<Message<impl Payload>>, slot: u32) {
         let message = *messages.get(slot);
         let chain = self.chain(&message);

@@ -1,6 +1,6 @@
-//! Remote messages: what routers of different parts send each other, by value.
+//! Remote messages: values that routers of different parts exchange.
 //!
-//! Routers, ports, links and buffers go by their numbers in the machine: those of a part mean nothing elsewhere.
+//! Routers, ports, links and buffers have their numbers in the machine: local numbers are valid only in their part.
 
 use crate::Traffic;
 use crate::control::Notification;
@@ -10,35 +10,36 @@ use crate::packet::Packet;
 use crate::routing::Header;
 use odonata_engine::Time;
 
-/// What goes to a router of another part and causes an event there.
+/// A message to a router of another part that causes an event there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RemoteEvent<P> {
-    /// A packet on a link; in front of pipelined routers, its head flit.
+    /// A packet on a link; with pipelined routers, its head flit.
     Packet(RemotePacket<P>),
     /// A body flit.
     Flit(RemoteFlit),
     /// A notification of congestion control.
     Notification(RemoteNotification),
-    /// A message that does not go in packets: its first byte.
+    /// A message without packets: its first byte.
     Message(Message<P>),
-    /// A message that goes as a flow, to where rates are kept; its home is its slot at its source, if that wants to be told.
+    /// A message that is a flow, for the part that computes the rates; its home is its slot at its source, if that
+    /// requests a notice.
     Handover(Message<P>),
-    /// The message in this slot, a flow, is sent.
+    /// The message in this slot, a flow, has been sent.
     Sent(u32),
-    /// A message that has gone as a flow is at its target.
+    /// A message sent as a flow has reached its target.
     Delivered(Message<P>),
-    /// What packets have taken of a link, to where rates of flows are kept.
+    /// The load of packets on a link, for the part that computes the rates.
     TakenByPackets(LinkPart),
-    /// Whose packets these are, of the machine's link of this number.
+    /// The owner of these packets, on this link of the machine.
     PacketsOf(u32, Traffic),
-    /// What flows leave of a link to packets.
+    /// The part of a link that flows leave to packets.
     LeftByFlows(LinkPart),
-    /// How long packets wait behind flows.
+    /// The wait of packets behind flows.
     BehindFlows(FlowWait),
 }
 
 impl<P> RemoteEvent<P> {
-    /// The message that goes along with a packet.
+    /// The message that travels with a packet.
     pub fn message(&self) -> Option<&Message<P>> {
         match self {
             RemoteEvent::Packet(RemotePacket { message, .. })
@@ -63,10 +64,10 @@ pub struct RemotePacket<P> {
     pub(super) message: Message<P>,
 }
 
-/// A body flit: the packet that it belongs to is the one whose head came last.
+/// A body flit; it belongs to the packet whose head arrived last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteFlit {
-    /// The input buffer that it comes to.
+    /// Its input buffer.
     pub(super) buffer: u32,
 }
 
@@ -101,36 +102,36 @@ impl RemoteNotification {
     }
 }
 
-/// What goes to a router of another part and causes no event there, but counts from its time on.
+/// A message to a router of another part that causes no event there, but counts from its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemoteUpdate {
     /// A credit.
     Credit(RemoteCredit),
-    /// What a router publishes of one of its ports.
+    /// The published load of a router port.
     Load(RemoteLoad),
-    /// What a packet has lost that comes at that time.
+    /// A loss of a packet that arrives at that time.
     Loss(RemoteLoss),
 }
 
 /// Buffer space for the sender of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteCredit {
-    /// The router port that gets the space back.
+    /// The router port that the credit returns to.
     pub(crate) link: u32,
     pub(crate) flits: u16,
-    /// Whose packet held the space.
+    /// The owner of the packet that held the space.
     pub(crate) owner: Traffic,
     pub(crate) vc: u8,
 }
 
-/// Lost time of a packet that goes to another part, by one culprit in one kind of wait.
+/// Lost time of a packet that crosses to another part, by one culprit in one kind of wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteLoss {
-    /// The node that sends the packet's message.
+    /// The source node of the packet's message.
     pub(crate) source: u32,
     /// The number of the message there.
     pub(crate) number: u32,
-    /// When the packet was created, which tells those of a message apart.
+    /// The packet's creation time, which is unique in its message.
     pub(crate) created: Time,
     pub(crate) culprit: Traffic,
     pub(crate) kind: u8,
@@ -138,7 +139,7 @@ pub struct RemoteLoss {
     pub(crate) time: Time,
 }
 
-/// What is published of a global port, for the remote congestion table.
+/// The published load of a global port, for the remote congestion table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteLoad {
     pub(crate) port: u32,

@@ -1,4 +1,4 @@
-//! Remote messages as bytes: a byte that says which one it is, then its fields, little-endian.
+//! Wire format of remote messages: a byte for the kind, then the fields in little-endian order.
 
 use super::remote::{
     RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteLoss, RemoteNotification, RemotePacket, RemoteUpdate,
@@ -25,7 +25,7 @@ const CREDIT: u8 = 0;
 const LOAD: u8 = 1;
 const LOSS: u8 = 2;
 
-/// Reads the fields of a value from the front of some bytes.
+/// Reads the fields of a value from a byte slice.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -246,7 +246,7 @@ fn read_part(f: &mut Fields<'_>) -> Option<LinkPart> {
     })
 }
 
-/// A message that goes without packets.
+/// A message without packets.
 fn write_message<P: Payload>(m: &Message<P>, bytes: &mut Vec<u8>) {
     for long in [m.bytes, m.created.0, m.queued.0] {
         bytes.extend_from_slice(&long.to_le_bytes());
@@ -431,7 +431,7 @@ mod tests {
         ]
     }
 
-    /// Written one after the other, each value comes out as it went in; cut off, or of no kind, none does.
+    /// Values written in sequence read back equal; truncated or unknown input is refused.
     fn assert_round_trip<W: WireFormat>(values: &[W]) {
         let mut bytes = Vec::new();
         for value in values {

@@ -1,40 +1,40 @@
-//! The scheduler of traffic classes: which one a link serves next.
+//! The scheduler of traffic classes: which class a link serves next.
 //!
-//! Start-time fair queueing (P. Goyal, H. Vin, H. Cheng, SIGCOMM 1996): each class has a tag, in bytes of the link divided by
-//! its share. The class with the smallest tag sends, and its tag moves on by `L / share` for a packet of `L` bytes. Classes that
-//! always have something to send get exactly their shares in the long run, and what a class leaves is shared out by the
-//! others, in proportion: after a packet of every class, no two differ by more than the largest packet over the share of each.
+//! Start-time fair queueing (P. Goyal, H. Vin, H. Cheng, SIGCOMM 1996): each class has a tag, in bytes of the link
+//! divided by its share. The class with the smallest tag sends, and its tag advances by `L / share` for a packet of `L`
+//! bytes. Classes that are always backlogged get exactly their shares in the long run, and divide unused shares in
+//! proportion: after a packet of every class, no two differ by more than the largest packet over the share of each.
 //!
-//! A class that has nothing to send saves nothing: its tag is the current one, that of the packet sent last, at least. One that
-//! has, and lacks room behind the link, stays behind by what that room is, so that it gets its share although credits come in
-//! batches; what exceeds that is lost.
+//! An idle class saves nothing: its tag is at least the current one, that of the packet sent last. A backlogged class
+//! without room downstream may lag by the size of that room, so that it gets its share although credits arrive in
+//! batches; any lag beyond that is lost.
 //!
-//! Classes of higher priority always go first, and shares count among those of equal priority.
+//! Classes of higher priority always go first; shares apply among classes of equal priority.
 
 use crate::features::Uses;
 use crate::params::{MOST_CLASSES, TrafficClasses};
 use crate::router::NOBODY;
 use odonata_engine::{Mode, Store};
 
-/// Tag units per byte of a class with share 1: shares are exact to one part in 65,536.
+/// Tag units per byte of a class with share 1: the resolution of shares is 1/65,536.
 const UNITS: f64 = 65_536.0;
-/// A class stays behind by no more than this many bytes.
+/// Largest lag of a class, in bytes.
 const MOST_BEHIND: u64 = 1 << 32;
 
 const MOST: usize = MOST_CLASSES as usize;
 
-/// The arbiter of one link.
+/// The scheduler state of one link.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Tags {
-    /// Tag of each class, as the difference to the current one.
+    /// Tag of each class, relative to the current one.
     ahead: [i64; MOST],
-    /// The virtual channel of each class that was served last, counted over those of the class.
+    /// The virtual channel served last of each class, numbered in the class.
     last_vc: [u8; MOST],
-    /// The input port of each class that was served last, see [`input_port`](crate::router::input_port).
+    /// The input port served last of each class, see [`input_port`](crate::router::input_port).
     last_input: [u32; MOST],
 }
 
-/// The arbiters of all links; empty where there is one class.
+/// The schedulers of all links; empty with one class.
 #[derive(Debug)]
 pub(crate) struct ClassScheduler {
     /// Number of classes.
@@ -66,7 +66,7 @@ impl ClassScheduler {
         }
     }
 
-    /// Bytes of each link where there are several classes.
+    /// Bytes per link with several classes.
     pub(crate) const OF_A_LINK: usize = size_of::<Tags>();
 
     /// Number of classes.
@@ -81,7 +81,7 @@ impl ClassScheduler {
         U::CONTROL && self.classes > 1
     }
 
-    /// The classes in the order in which they may send on `link`; as many of them as there are.
+    /// The classes in the order in which they may send on `link`; the first `count` entries are valid.
     pub(crate) fn order(&self, link: u32) -> [u8; MOST] {
         let mut order: [u8; MOST] = std::array::from_fn(|class| class as u8);
         if self.classes < 2 {
@@ -96,18 +96,18 @@ impl ClassScheduler {
         order
     }
 
-    /// The virtual channel of `class` that was served last on `link`, counted over those of the class.
+    /// The virtual channel of `class` served last on `link`, numbered in the class.
     pub(crate) fn last_vc(&self, link: u32, class: u8) -> u8 {
         self.tags.get(link).last_vc[usize::from(class)]
     }
 
-    /// The input port of which a packet of `class` was sent last on `link`.
+    /// The input port of the packet of `class` sent last on `link`.
     pub(crate) fn last_input(&self, link: u32, class: u8) -> u32 {
         self.tags.get(link).last_input[usize::from(class)]
     }
 
-    /// `class` sends a packet of `bytes` of input port `input` on `link`, on channel `vc` of its own, while the classes of the set `blocked` wait for
-    /// room of at most `room` bytes.
+    /// `class` sends a packet of `bytes` from input port `input` on `link`, on its channel `vc`, while the classes of
+    /// the set `blocked` wait for room of at most `room` bytes.
     pub(crate) fn sent<M: Mode>(
         &mut self,
         link: u32,
@@ -128,11 +128,11 @@ impl ClassScheduler {
                 1 => -room.saturating_mul(self.per_byte[other]),
                 _ => 0,
             };
-            // The sender's own lag is what it is about to make good.
+            // The sender's own lag is not cut: it is about to make it up.
             let least = if other == sender { i64::MIN } else { least };
             turn.ahead[other] = (turn.ahead[other] - current).max(least);
         }
-        // An empty packet takes its turn as well.
+        // An empty packet uses a turn as well.
         turn.ahead[sender] += i64::from(bytes.max(1)) * self.per_byte[sender];
         turn.last_vc[sender] = vc;
         turn.last_input[sender] = input;
@@ -158,7 +158,7 @@ mod tests {
         ClassScheduler::new(&TrafficClasses::new(list.collect(), Vec::new()).unwrap(), 1)
     }
 
-    /// Sends packets of each class's size until `total` bytes are through; only classes of `active` have any.
+    /// Sends packets of each class's size until `total` bytes are sent; only classes of `active` are backlogged.
     fn play(shares: &mut ClassScheduler, sizes: &[u32], active: u8, total: u64) -> Vec<u64> {
         let mut bytes = vec![0; sizes.len()];
         while bytes.iter().sum::<u64>() < total {
@@ -171,7 +171,7 @@ mod tests {
         bytes
     }
 
-    /// |sent[i] / share[i] - sent[j] / share[j]| <= L[i] / share[i] + L[j] / share[j], whatever the sizes.
+    /// |sent[i] / share[i] - sent[j] / share[j]| <= L[i] / share[i] + L[j] / share[j], for all sizes.
     #[test]
     fn backlogged_classes_never_differ_by_more_than_a_packet_of_each() {
         let weights = [0.5, 0.3, 0.2];
@@ -182,7 +182,7 @@ mod tests {
         for i in 0..3 {
             for j in 0..i {
                 let bound = f64::from(sizes[i]) / weights[i] + f64::from(sizes[j]) / weights[j];
-                // ClassScheduler are exact to 2^-16.
+                // Shares have a resolution of 2^-16.
                 let bound = bound + scaled[i] / UNITS;
                 assert!((scaled[i] - scaled[j]).abs() <= bound, "{bytes:?}");
             }

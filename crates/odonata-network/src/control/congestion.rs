@@ -1,39 +1,40 @@
-//! Congestion control between the ends of the network, besides the credits between its routers.
+//! End-to-end congestion control, in addition to the credits between routers.
 //!
-//! Credits stop a packet that has nowhere to go, and with it those behind it: a node that is sent more than its link can take
-//! fills the buffers of one router after the other, and everybody who crosses these suffers. Congestion control slows down the
-//! flows that cause it, at their source ([`limits`](super::rate_limits)). Somebody notices, the source is notified, the source acts:
+//! Credits stop a packet without room, and by head-of-line blocking those behind it: a node that is sent more than its
+//! link carries fills the buffers of one router after another, and delays all traffic through them. Congestion control
+//! slows down the flows that cause it, at their source ([`limits`](super::rate_limits)):
 //!
 //! | | `Ecn` | `PerFlow` |
 //! |---|---|---|
-//! | notices | any router port, when a packet leaves and more than `threshold` bytes wait behind it: the packet is marked | the router in front of a node that is sent too much |
-//! | notified | the source of a marked packet, when it has arrived | the source of every packet that arrives at that node, with the rate that each may have |
-//! | acts | its rate to that node is multiplied by `1 - decrease`, at most once in `interval` | takes that rate for that node |
-//! | recovers | at once | when it has heard nothing for the time of [`HOLD`] packets |
-//! | after | InfiniBand's congestion control (E. Gran et al., IPDPS 2010), DCQCN (Y. Zhu et al., SIGCOMM 2015) | what is known of Slingshot (D. De Sensi et al., SC 2020) |
+//! | detection | any router port, when a packet departs with more than `threshold` bytes waiting behind it: the packet is marked | the last router before an overloaded node |
+//! | notified | the source of a marked packet, on delivery | the source of every packet that arrives at that node, with the rate for each flow |
+//! | action | its rate to that node is multiplied by `1 - decrease`, at most once per `interval` | it adopts that rate for that node |
+//! | recovery | starts at once | starts after the time of [`HOLD`] packets without a notification |
+//! | model | InfiniBand's congestion control (E. Gran et al., IPDPS 2010), DCQCN (Y. Zhu et al., SIGCOMM 2015) | published facts on Slingshot (D. De Sensi et al., SC 2020) |
 //!
-//! Recovery is additive in both: from nothing to the rate of the link in `recovery`.
+//! Recovery is additive in both: from zero to the rate of the link in `recovery`.
 //!
-//! **The rate in front of a node.** Slingshot's law is not published. Here it is RCP's (N. Dukkipati, N. McKeown, CCR 2006): all flows
-//! to a node get the same rate `R`, a part of the link's, and once in a period of `T`, in which the link could have sent `C` bytes,
-//! `A` have come for it, and `q` bytes wait in the end,
+//! **Rate control at the last router.** Slingshot's law is not published. The model uses RCP's (N. Dukkipati, N.
+//! McKeown, CCR 2006): all flows to a node get the same rate `R`, as a fraction of the link's. In a period `T` the link
+//! could have sent `C` bytes, `A` bytes have arrived for it, and `q` bytes wait at the end:
 //!
 //! ```text
 //! R <- R (1 + (C - A) / 2C - max(q - threshold, 0) / 2C),  by no more than a half up or down
 //! T  = max(interval, 2 packets at rate R)
 //! ```
 //!
-//! where in pipelined routers the link could not have sent while it idled though packets waited for it: a virtual channel takes some
-//! cycles to change hands. So a flow has heard of one rate before the next is found. Control begins when more than `threshold` bytes wait, and ends when
-//! `R` is back at 1. A flow that sends less than `R` is not delayed.
+//! `C` excludes the time in which a pipelined router's link idled although packets waited: a virtual channel needs some
+//! cycles between packets. `T` is long enough for a flow to learn one rate before the next is computed. Control begins
+//! when more than `threshold` bytes wait, and ends when `R` is back at 1. A flow that sends less than `R` is not
+//! delayed.
 //!
-//! **What waits for a port** is counted over all traffic classes: the packets that are routed to it, and with input FIFOs, whose
-//! heads alone are routed, all of the FIFOs whose heads are. What waits farther back, behind a full buffer, is not seen. The buffers of
-//! pipelined routers are such FIFOs, of which what has come is counted, flit by flit, and with it what has crossed and is not out on the link yet. A
-//! packet leaves there with its head, and a router in front of a node with its tail.
+//! **The backlog of a port** covers all traffic classes: the packets routed to it, and all of an input FIFO whose head
+//! is routed to it. Packets behind a full buffer upstream are not included. The buffers of pipelined routers are such
+//! FIFOs; their arrived flits count, and those that have crossed but not completed their transmission. A packet departs
+//! there with its head, at the last router with its tail.
 //!
-//! **Simplification.** A notification goes back router by router on the path that the routing has for it without any load, and takes the
-//! time of an idle network: latencies and pipelines. It occupies no link and waits for nothing, and it is no packet in any count.
+//! **Simplification.** A notification returns router by router on the routing's path at zero load, with the latency of
+//! an idle network: links and pipelines. It occupies no link, waits for nothing, and counts as no packet.
 
 use super::rate_limits::RateLimits;
 use crate::FabricEvent;
@@ -48,20 +49,20 @@ use crate::routing::{Choice, Header, Path};
 use crate::settings::{CongestionControl, CongestionKind};
 use odonata_engine::{NIL, Pool, Store, Time};
 
-/// For how many packets at its rate a flow waits for the next notification of [`CongestionKind::PerFlow`].
+/// Number of packets at its rate after which a flow without notification recovers, with [`CongestionKind::PerFlow`].
 pub(crate) const HOLD: f64 = 8.0;
 
-/// A notification on its way.
+/// A notification in flight.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Notification {
-    /// On its way to the source of the flow.
+    /// Its path to the source of the flow.
     pub(crate) header: Header,
-    /// Where the flow goes.
+    /// The target of the flow.
     pub(crate) about: u32,
     pub(crate) class: u8,
-    /// It is on the last link.
+    /// Whether it is on the last link.
     arriving: bool,
-    /// The rate of the flow, as a part of the link's; 0: it is told to slow down.
+    /// The rate of the flow, as a fraction of the link's; 0: it must slow down.
     pub(crate) rate: f64,
     next: u32,
 }
@@ -81,17 +82,18 @@ impl Notification {
 
 odonata_engine::slots!(Notification);
 
-/// What is known in front of a node.
+/// The state of the last link before a node.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Edge {
     /// R.
     rate: f64,
-    /// Since when the period lasts; [`Time::NEVER`]: nobody is limited.
+    /// Start of the period; [`Time::NEVER`]: no flow is limited.
     since: Time,
     /// Bytes sent since then, and bytes that waited then.
     sent: u64,
     waiting: u64,
-    /// How long the link has idled since then though something waited for it; and when it was free last, if something did.
+    /// Time since then for which the link idled although packets waited; and when it last became free with packets
+    /// waiting.
     idled: Time,
     free_at: Time,
 }
@@ -113,7 +115,7 @@ pub(crate) struct Congestion {
     settings: CongestionControl,
     pub(crate) limits: RateLimits,
     notifications: Pool<Notification>,
-    /// By node of the part, if rates are found there.
+    /// By node of the part, if rates are computed there.
     edges: Store<Edge>,
 }
 odonata_engine::journalled!(Congestion {
@@ -129,11 +131,11 @@ pub(crate) struct Departure {
     pub(crate) port: u32,
     /// Bytes that wait for the port.
     pub(crate) queued: u64,
-    /// When it will be at its node, if it goes to one.
+    /// When it arrives at its node, if it goes to one.
     pub(crate) arrival: Option<Time>,
 }
 
-/// The path of a notification: no load anywhere, the first of what is alike.
+/// Chooses the path of a notification: no load anywhere, the first of equal choices.
 struct Unloaded;
 
 impl Choice for Unloaded {
@@ -152,7 +154,7 @@ impl Choice for Unloaded {
 }
 
 impl Congestion {
-    /// Bytes of so many NICs with so many queues of each class, while nobody is limited.
+    /// Bytes of this number of NICs, with this number of queues per class, while no flow is limited.
     pub(crate) fn bytes(params: &NetworkParams, nodes: u64, queues: u64) -> u64 {
         let of_a_nic = u64::from(params.classes.count()) * queues * RateLimits::OF_A_LANE as u64;
         let lanes = nodes.saturating_mul(of_a_nic);
@@ -163,7 +165,7 @@ impl Congestion {
         }
     }
 
-    /// Of so many nodes, with so many queues for each traffic class.
+    /// The state of `nodes` nodes with `queues` queues per traffic class.
     pub(crate) fn new(params: &NetworkParams, nodes: usize, queues: u8) -> Congestion {
         let settings = params.congestion;
         let (lanes, recovery) = match settings.kind {
@@ -196,17 +198,17 @@ impl Congestion {
 }
 
 impl Congestion {
-    /// Takes in a notification from another part; its slot.
+    /// Receives a notification from another part; returns its slot.
     pub(crate) fn take_in<M: Uses>(&mut self, notification: Notification) -> u32 {
         self.notifications.allocate::<M>(notification)
     }
 
-    /// How the NIC of its source is to treat a flow.
+    /// The settings by which a source's NIC limits a flow.
     pub(crate) fn settings(&self) -> CongestionControl {
         self.settings
     }
 
-    /// A packet leaves a router port now, and waits for nothing any more.
+    /// A packet departs from a router port now.
     pub(crate) fn packet_leaves<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
@@ -249,8 +251,9 @@ impl Congestion {
         }
     }
 
-    /// A packet that takes `occupied` is out on terminal port `port` at `free_at`, and some packets still wait for that, if `waits`. To be called
-    /// before [`packet_leaves`](Self::packet_leaves) where a port may idle though packets wait for it.
+    /// A packet with transmission time `occupied` leaves terminal port `port` free at `free_at`; `waits`: other packets
+    /// still wait for it. Call before [`packet_leaves`](Self::packet_leaves) if a port may idle although packets wait
+    /// for it.
     pub(crate) fn link_is_free<M: Uses>(
         &mut self,
         links: &Links,
@@ -275,7 +278,8 @@ impl Congestion {
         edge.free_at = if waits { free_at } else { Time::NEVER };
     }
 
-    /// A packet of `bytes` leaves terminal port `port`, `waiting` bytes stay behind; the rate of flows to its node.
+    /// A packet of `bytes` departs from terminal port `port`, `waiting` bytes stay behind. Returns the rate of flows to
+    /// its node.
     fn rate_at_last_hop<M: Uses>(
         &mut self,
         setup: &Setup,
@@ -307,8 +311,7 @@ impl Congestion {
         let period = (2.0 * packet / edge.rate).max(control.interval.0 as f64);
         let elapsed = (now - edge.since).0 as f64;
         if elapsed >= period {
-            // 1,000,000 bytes are long enough for the division: on the fastest links they take some time, where a packet
-            // may take none.
+            // The time of 1,000,000 bytes is accurate enough: on the fastest links a packet may take no time.
             let per_byte = link.serialisation(1_000_000).0 as f64 / 1e6;
             let could = ((elapsed - edge.idled.0 as f64) / per_byte).max(1.0);
             let came = edge.sent as f64 + waiting as f64 - edge.waiting as f64;
@@ -330,7 +333,7 @@ impl Congestion {
         edge.rate
     }
 
-    /// Sends a notification about a packet that leaves `port` for its node and is there at `arrival`.
+    /// Sends a notification about a packet that departs from `port` for its node and arrives at `arrival`.
     #[cold]
     fn notify<C: HandlerContext>(
         &mut self,
@@ -353,7 +356,7 @@ impl Congestion {
 }
 
 impl<P: Payload> Shared<P> {
-    /// A notification is at `router`: it goes on, or has come to the NIC of its source and is returned.
+    /// A notification is at `router`: it continues, or it has reached the NIC of its source and is returned.
     #[cold]
     pub(crate) fn forward_notification<C: HandlerContext>(
         &mut self,

@@ -1,63 +1,63 @@
-//! Flows that congestion control has slowed down: the sending side of [`congestion`](super::congestion).
+//! Rate limits of flows under congestion control: the sending side of [`congestion`](super::congestion).
 //!
-//! A *flow* is what a NIC sends to one node in one traffic class. A flow that is limited has its messages in a queue of its own,
-//! so that none of them stands in front of a message to another node, and sends its next packet
+//! A *flow* is the traffic from a NIC to one node in one traffic class. A limited flow has its own message queue, so
+//! that it does not block messages to other nodes, and sends its next packet
 //!
 //! ```text
 //! L / (b r)   after the start of its last one, of L bytes, on a link of bandwidth b, at its rate r < 1
 //! ```
 //!
-//! Messages move into such a queue when the flow is limited and when they come to the NIC later: moments that do not depend on who
-//! serves the NIC when. There is only a record for flows that are limited, and at most [`MOST_LIMITS`] for each NIC and class.
+//! Messages move into this queue when the flow becomes limited, later ones when they reach the NIC: these times do not
+//! depend on when the NIC is served. Only limited flows have a record, at most [`MOST_LIMITS`] per NIC and class.
 
 use crate::Payload;
 use crate::message::Message;
 use odonata_engine::{List, Mode, NIL, Pool, Store, Time};
 
-/// Flows that a NIC limits at the same time in a class; where there are more, those that come later go on as they are.
+/// Most flows that a NIC limits at the same time in a class; further flows are not limited.
 pub(crate) const MOST_LIMITS: u16 = 64;
 
-/// The lowest rate, as a part of the link's.
+/// The lowest rate, as a fraction of the link's.
 pub(crate) const LEAST_RATE: f64 = 1.0 / 1024.0;
 
-/// A flow that is limited.
+/// A limited flow.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Limit {
-    /// Rate at `updated`, as a part of the link's.
+    /// Rate at `updated`, as a fraction of the link's.
     rate: f64,
     updated: Time,
     /// When the rate begins to recover.
     recovers: Time,
-    /// When the last packet has started, and how long it occupied the link.
+    /// When the last packet started, and its transmission time.
     started: Time,
     occupied: Time,
-    /// When the next one may start.
+    /// When the next packet may start.
     pub(crate) due: Time,
-    /// Where the flow goes.
+    /// The target of the flow.
     pub(crate) target: u32,
     /// Its messages, in order of arrival.
     pub(crate) queue: List,
-    /// Bytes of the first one that are not yet in packets.
+    /// Bytes of the first message that are not yet in packets.
     pub(crate) unsent: u64,
-    /// The next flow of the NIC and class that is limited.
+    /// The next limited flow of the NIC and class.
     next: u32,
 }
 
 odonata_engine::slots!(Limit);
 
 impl Limit {
-    /// The rate at `now`: it gains a part of the link's rate that is the part of `recovery` that has gone by.
+    /// The rate at `now`: it gains the elapsed fraction of `recovery`, as a fraction of the link's rate.
     fn rate(&self, now: Time, recovery: Time) -> f64 {
         let gained = now.saturating_sub(self.recovers).0 as f64 / recovery.0 as f64;
         (self.rate + gained).min(1.0)
     }
 
     fn gap(&self, rate: f64) -> Time {
-        // A rate is LEAST_RATE at least, a packet takes far less than a second.
+        // A rate is at least LEAST_RATE, and a packet takes far less than a second.
         Time((self.occupied.0 as f64 / rate) as u64)
     }
 
-    /// When the rate was changed last.
+    /// When the rate last changed.
     pub(crate) fn updated(&self) -> Time {
         self.updated
     }
@@ -68,11 +68,11 @@ impl Limit {
 struct Chain {
     first: u32,
     count: u16,
-    /// Whether the last packet was one of a limited flow: then others have their turn.
+    /// Whether the last packet was of a limited flow: then others have their turn.
     limited: bool,
 }
 
-/// The limited flows of a part; empty where there is no congestion control.
+/// The limited flows of a part; empty without congestion control.
 #[derive(Debug)]
 pub(crate) struct RateLimits {
     recovery: Time,
@@ -83,10 +83,10 @@ pub(crate) struct RateLimits {
 odonata_engine::journalled!(RateLimits { chains, limits });
 
 impl RateLimits {
-    /// Bytes of each queue of a NIC of which no flow is limited.
+    /// Bytes per queue of a NIC without limited flows.
     pub(crate) const OF_A_LANE: usize = size_of::<Chain>();
 
-    /// For so many queues of NICs; from no rate at all a flow recovers to that of its link in `recovery`.
+    /// For `lanes` queues of NICs; a flow recovers from rate zero to that of its link in `recovery`.
     pub(crate) fn new(lanes: usize, recovery: Time) -> RateLimits {
         let chain = Chain {
             first: NIL,
@@ -114,7 +114,7 @@ impl RateLimits {
         at
     }
 
-    /// The flow with messages that is due first, and when; of several the one to the node of the lowest number.
+    /// The flow with messages that is due first, and when; among equals the one to the lowest node.
     pub(crate) fn first_due(&self, lane: u32) -> Option<(Time, u32)> {
         let mut best: Option<((Time, u32), u32)> = None;
         let mut at = self.chains.get(lane).first;
@@ -129,12 +129,12 @@ impl RateLimits {
         best.map(|((due, _), at)| (due, at))
     }
 
-    /// Whether the last packet of `lane` was one of a limited flow.
+    /// Whether the last packet of `lane` was of a limited flow.
     pub(crate) fn had_turn(&self, lane: u32) -> bool {
         self.chains.get(lane).limited
     }
 
-    /// Notes whether the packet that `lane` sends now is one of a limited flow.
+    /// Records whether the packet that `lane` sends now is of a limited flow.
     pub(crate) fn note_turn<M: Mode>(&mut self, lane: u32, limited: bool) {
         if self.chains.get(lane).limited != limited {
             self.chains.edit::<M>(lane).limited = limited;
@@ -160,12 +160,12 @@ impl RateLimits {
         first
     }
 
-    /// The first message of a limited flow, of which a part has been sent already, has so many bytes left.
+    /// Sets the bytes left of the first message of a limited flow, of which a part has been sent already.
     pub(crate) fn resume<M: Mode>(&mut self, limit: u32, unsent: u64) {
         self.limits.edit::<M>(limit).unsent = unsent;
     }
 
-    /// A new limit, which has no rate yet; `None` if there are too many.
+    /// A new limit without a rate; `None` if there are too many.
     pub(crate) fn create<M: Mode>(&mut self, lane: u32, target: u32, now: Time, occupied: Time) -> Option<u32> {
         let chain = *self.chains.get(lane);
         if chain.count >= MOST_LIMITS {
@@ -193,7 +193,7 @@ impl RateLimits {
         self.limits.get(limit).rate(now, self.recovery)
     }
 
-    /// Sets the rate of a flow; it stays for the time of `hold` packets at that rate, and recovers then.
+    /// Sets the rate of a flow. It holds for the time of `hold` packets at that rate, then recovers.
     pub(crate) fn set_rate<M: Mode>(&mut self, limit: u32, rate: f64, now: Time, hold: f64) {
         let cell = self.limits.edit::<M>(limit);
         cell.rate = rate.clamp(LEAST_RATE, 1.0);
@@ -202,7 +202,7 @@ impl RateLimits {
         cell.due = cell.started + cell.gap(cell.rate);
     }
 
-    /// A packet of `bytes` of a limited flow starts now and occupies the link for so long.
+    /// A packet of `bytes` of a limited flow starts now, with transmission time `occupied`.
     pub(crate) fn sent<M: Mode>(
         &mut self,
         messages: &Pool<Message<impl Payload>>,
@@ -230,8 +230,8 @@ impl RateLimits {
         (cell.queue, cell.unsent) = (queue, unsent);
     }
 
-    /// Forgets the flows of `lane` that have no message and are back at the rate of the link. To be called at moments that do not
-    /// depend on who serves the NIC when.
+    /// Removes the flows of `lane` that have no message and are back at the rate of the link. Call it only at times
+    /// that do not depend on when the NIC is served.
     pub(crate) fn prune<M: Mode>(&mut self, lane: u32, now: Time) {
         let (mut before, mut at) = (NIL, self.chains.get(lane).first);
         while at != NIL {
@@ -252,7 +252,7 @@ impl RateLimits {
         }
     }
 
-    /// Whether no flow of `lane` is limited.
+    /// Whether `lane` has no limited flow.
     #[inline]
     pub(crate) fn is_empty(&self, lane: u32) -> bool {
         self.chains.get(lane).first == NIL

@@ -1,14 +1,15 @@
-//! How fabrics are built: the parts of one machine have much in common.
+//! Construction of fabrics: the data that all parts of a machine share.
 
 use super::{Fabric, Setup, Shared, has_fifos};
 use crate::Payload;
 use crate::analytic::Analytic;
 use crate::boundary::Boundary;
-use crate::control::{BlameLedger, ClassScheduler, Congestion, LostTime};
+use crate::control::{ClassScheduler, Congestion};
 use crate::features::Variant;
 use crate::flow::{Coupling, Flow, Links, VcNumbers, VcRanges};
 use crate::fluid::Fluid;
 use crate::nic::{Nics, send_queues};
+use crate::observe::{BlameLedger, Contention, LostTime, Observers, Queues, Statistics};
 use crate::params::{NetworkParams, VirtualChannels};
 use crate::remote_congestion::RemoteCongestion;
 use crate::route_computation::RouteComputation;
@@ -17,28 +18,30 @@ use crate::router::output_queued::OutputQueued;
 use crate::router::pipelined::Pipelined;
 use crate::routing::Routing;
 use crate::settings::{RouterModel, Switching};
-use crate::statistics::Statistics;
 use odonata_engine::{Pool, Time};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What all parts of a fabric have in common.
+/// The shared data of all parts of a fabric.
 #[derive(Clone, Debug)]
 pub struct Blueprint {
     params: NetworkParams,
     routing: Arc<Routing>,
-    /// Of each traffic class.
+    /// Per traffic class.
     vcs: VirtualChannels,
     numbers: VcNumbers,
 }
 
 impl Blueprint {
-    /// `vcs` are the virtual channels per link class (at least what the routing needs); each traffic class gets as many.
+    /// `vcs` are the virtual channels per link class, at least as many as the routing needs; each traffic class gets as
+    /// many.
     ///
     /// # Panics
-    /// If `vcs` are too few, or more than 255 in all, if a packet has more flits than a credit counts, if a buffer cannot
-    /// hold one, if there are several traffic classes and routers are output-queued, if NICs have a queue for each output and
-    /// routers are pipelined or have FIFOs, or if routers were to publish their loads in no time.
+    /// - `vcs` are too few, or more than 255 in total.
+    /// - A packet has more flits than a credit counts, or a buffer cannot hold one.
+    /// - There are several traffic classes with output-queued routers.
+    /// - NICs have a queue per output with routers that are pipelined or have FIFOs.
+    /// - Routers would publish their loads without delay.
     pub fn new(params: NetworkParams, routing: Routing, vcs: VirtualChannels) -> Self {
         let needed = routing.virtual_channels();
         assert!(
@@ -78,7 +81,7 @@ impl Blueprint {
         }
     }
 
-    /// The routing, and with it the topology.
+    /// The routing, which holds the topology.
     pub fn routing(&self) -> &Routing {
         &self.routing
     }
@@ -86,7 +89,7 @@ impl Blueprint {
     /// The idle fabric of `routers` and their nodes.
     ///
     /// # Panics
-    /// If that is not all of them, and nodes are not numbered in the order of their routers.
+    /// `routers` are a part of the machine, and nodes are not numbered in the order of their routers.
     pub fn part<P: Payload>(&self, routers: Range<u32>) -> Fabric<P> {
         let params = self.params.clone();
         let topology = self.routing.topology();
@@ -126,12 +129,17 @@ impl Blueprint {
             RouterModel::Pipelined => vcs.are_several(),
             RouterModel::InputQueued | RouterModel::OutputQueued => params.takes_any_channel(&vcs),
         };
-        // With wormhole switching a flit needs no more than its own room.
+        // With wormhole switching a flit needs only its own room.
         let room = match (params.router, params.switching) {
             (RouterModel::Pipelined, Switching::Wormhole) => 1,
             _ => params.flits(params.packet) as u32,
         };
         let n_links = links.len();
+        let observers = Observers {
+            statistics: Statistics::new(&params, n_links as usize, nodes.clone()),
+            queues: Queues::default(),
+            contention: Contention { blame, lost },
+        };
         let coupling = Coupling::new(&params, &links, routers.clone());
         let mut fabric = Fabric {
             nics: Nics::new(nodes.len(), (params.classes.count(), queues)),
@@ -148,10 +156,9 @@ impl Blueprint {
                 classes: ClassScheduler::new(&params.classes, n_links),
                 congestion: Congestion::new(&params, nodes.len(), queues),
                 boundary: Boundary::new(nodes.len() as u32, divided),
-                stats: Statistics::new(&params, n_links as usize, nodes),
                 flow: Flow::new(
                     links,
-                    (blame, lost),
+                    observers,
                     coupling,
                     params.router == RouterModel::Pipelined,
                     (takes_any.then(|| vcs.clone()), room),
@@ -171,7 +178,7 @@ impl Blueprint {
     }
 }
 
-/// The virtual channels of all traffic classes together.
+/// The virtual channels of all traffic classes.
 fn all_channels(vcs: VirtualChannels, params: &NetworkParams) -> VirtualChannels {
     vcs.map(|n| {
         n.checked_mul(params.classes.count())

@@ -1,40 +1,41 @@
-//! What the state of a fabric takes before the first event, from sizes alone: nothing is built to find out.
+//! Memory of a fabric's state before the first event, computed from sizes without building it.
 //!
-//! A test holds it against fabrics that were built. What comes and goes with traffic is no part of it: packets, messages,
-//! credits of single flits, charges.
+//! A test compares it with built fabrics. It excludes what depends on traffic: packets, messages, credits of single
+//! flits, charges.
 
-use crate::control::{BlameLedger, ClassScheduler, Congestion, has_input_lines};
+use crate::control::{ClassScheduler, Congestion};
 use crate::flow::{FlitCredits, Flow, Links};
 use crate::nic::Nics;
+use crate::observe::statistics::{Histogram, LinkStats, NodeStats, TrafficStats};
+use crate::observe::{BlameLedger, has_input_lines};
 use crate::packet::Packet;
 use crate::params::{NetworkParams, VirtualChannels};
 use crate::router::input_queued::InputQueued;
 use crate::router::pipelined::Pipelined;
 use crate::settings::{InputQueues, RouterModel};
-use crate::statistics::{Histogram, LinkStats, NodeStats, TrafficStats};
 use odonata_engine::{Stream, Time};
 use odonata_topology::LinkClass;
 
-/// Bytes of a packet on its way, with the event that waits for it.
+/// Bytes per packet in flight, with its pending event.
 pub const PACKET_BYTES: u64 = (size_of::<Packet>() + EVENT) as u64;
-/// Bytes of a message that waits or is on its way.
+/// Bytes per message that waits or is in flight.
 pub const MESSAGE_BYTES: u64 = crate::message::BYTES as u64;
-/// Bytes of a flit's credit on its way, in front of pipelined routers.
+/// Bytes per flit credit in flight, with pipelined routers.
 pub const FLIT_CREDIT_BYTES: u64 = FlitCredits::CREDIT as u64;
 
-/// Bytes of a waiting event: its key, its receiver and itself.
+/// Bytes per pending event: key, receiver and event.
 const EVENT: usize = 32;
 
-/// How many of everything a machine has.
+/// The numbers of a machine's components.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// Routers.
     pub routers: u64,
     /// Nodes.
     pub nodes: u64,
-    /// Ports of routers by class, those without a cable too.
+    /// Router ports by class, those without a cable included.
     pub ports: [u64; LinkClass::COUNT],
-    /// Most cables of each class at a router with nodes ([`outputs`](crate::outputs)).
+    /// Largest number of cables of each class at a router with nodes ([`outputs`](crate::outputs)).
     pub outputs: [u64; LinkClass::COUNT],
 }
 
@@ -45,21 +46,21 @@ impl Extent {
     }
 }
 
-/// What an idle fabric takes, bytes.
+/// Bytes of an idle fabric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
-    /// Of routers and their ports.
+    /// Routers and their ports.
     pub ports: u64,
-    /// Of nodes and their interfaces.
+    /// Nodes and their interfaces.
     pub nodes: u64,
-    /// Of virtual channels.
+    /// Virtual channels.
     pub channels: u64,
-    /// Of counters per traffic: of this many kinds, whichever parts there are.
+    /// Counters per traffic, independent of the number of parts.
     pub traffics: u64,
 }
 
 impl Footprint {
-    /// Of a machine of this extent; `vcs` as for [`Blueprint::new`](crate::Blueprint::new).
+    /// The footprint of a machine of this extent; `vcs` as for [`Blueprint::new`](crate::Blueprint::new).
     pub fn new(params: &NetworkParams, vcs: VirtualChannels, extent: &Extent) -> Footprint {
         let of = |count: u64, size: usize| count.saturating_mul(size as u64);
         let classes = u64::from(params.classes.count());
@@ -84,7 +85,7 @@ impl Footprint {
             true => FlitCredits::IDLE_LINK,
             false => Flow::CREDITS_OF_A_LINK,
         };
-        // The loads of a group's ports, as a router is told of them.
+        // The loads of a group's ports, as published to a router.
         let known = match params.knowledge.broadcast() {
             Some(_) => of(ports, size_of::<u32>()).saturating_add(of(extent.routers, size_of::<Time>())),
             None => 0,
@@ -115,7 +116,7 @@ impl Footprint {
                 Congestion::bytes(params, nodes, queues),
             ]),
             channels: sum(&[
-                // Which link feeds each.
+                // The link into each buffer.
                 of(buffers, Flow::OF_A_CHANNEL + Links::OF_A_BUFFER),
                 of(fifos, InputQueued::OF_A_FIFO),
                 pipeline(0, 0, buffers),
@@ -128,7 +129,7 @@ impl Footprint {
         }
     }
 
-    /// All of it.
+    /// The total.
     pub fn sum(&self) -> u64 {
         let parts = [self.ports, self.nodes, self.channels, self.traffics];
         parts.into_iter().fold(0, u64::saturating_add)

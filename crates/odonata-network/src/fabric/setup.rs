@@ -1,4 +1,4 @@
-//! What never changes during a run: the parameters, and what follows from them.
+//! The constants of a run: the parameters and values derived from them.
 
 use crate::flow::VcRanges;
 use crate::params::NetworkParams;
@@ -6,21 +6,20 @@ use crate::settings::{InputQueues, RouterModel};
 use odonata_engine::Time;
 use std::ops::Range;
 
-/// The parameters of a part of the fabric, and what every handler would else derive from them again.
+/// The parameters of a part of the fabric, and derived values that handlers would otherwise recompute.
 #[derive(Debug)]
 pub(crate) struct Setup {
     pub(crate) params: NetworkParams,
-    /// The routers whose part this is.
+    /// The routers of this part.
     pub(crate) routers: Range<u32>,
     /// The virtual channels of each level of the routing.
     pub(crate) vcs: VcRanges,
-    /// Flits of a packet of full size: the bubble that [`VcTerms::bubble`](crate::packet::VcTerms::bubble) asks for.
+    /// Flits of a full packet: the bubble of [`VcTerms::bubble`](crate::packet::VcTerms::bubble).
     pub(crate) bubble: u32,
-    /// Flits that every packet counts as, where the router model counts all as full ones.
+    /// Flits that every packet counts as, if the router model counts all packets as full ones.
     full_packet: Option<u32>,
-    /// The pipeline's latency, before a packet is routed or after it has been sent: a virtual-channel
-    /// router routes what has come through its pipeline, the router of CODES routes on arrival and
-    /// adds the delay to the way out.
+    /// Pipeline latency before routing and after sending. A virtual-channel router routes packets that have passed its
+    /// pipeline; the router of CODES routes on arrival and adds the delay on departure.
     pub(crate) delay_before_routing: Time,
     pub(crate) delay_after_routing: Time,
 }
@@ -47,7 +46,7 @@ impl Setup {
     /// Flits of buffer space that a packet of `bytes` takes.
     #[inline]
     pub(crate) fn flits(&self, bytes: u32) -> u32 {
-        // Most packets are full ones: nobody has to divide.
+        // Most packets are full ones, which need no division.
         if u64::from(bytes) == self.params.packet {
             return self.bubble;
         }
@@ -57,14 +56,14 @@ impl Setup {
         }
     }
 
-    /// Flits of a packet where the router model counts all as full ones; else 1.
+    /// Flits of a packet if the router model counts all as full ones; otherwise 1.
     #[inline]
     pub(crate) fn full_packet(&self) -> u32 {
         self.full_packet.unwrap_or(1)
     }
 }
 
-/// Whether only the heads of input buffers compete; else there are no input queues to keep.
+/// Whether only the heads of input buffers compete; otherwise there are no input queues.
 pub(crate) fn has_fifos(params: &NetworkParams) -> bool {
     params.router == RouterModel::InputQueued && params.input_queues == InputQueues::Fifo
 }

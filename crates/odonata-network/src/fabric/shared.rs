@@ -1,20 +1,20 @@
-//! What NICs and routers share.
+//! State shared by NICs and routers.
 
 use crate::boundary::Boundary;
-use crate::control::{ClassScheduler, Congestion, Waiter};
+use crate::control::{ClassScheduler, Congestion};
 use crate::fabric::Setup;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Flow, Link, Space};
+use crate::observe::Observed;
 use crate::packet::{Packet, PacketFlags, VcTerms};
 use crate::remote_congestion::RemoteCongestion;
 use crate::route_computation::RouteComputation;
 use crate::routing::Header;
-use crate::statistics::Statistics;
 use crate::{Message, Payload};
 use odonata_engine::{NIL, Pool, Time};
 
-/// The components that NICs and routers work with, whatever the router model. Each owns its state; what takes several of
-/// them is here, in [`link_traversal`](crate::flow), in [`boundary`](crate::boundary) and in
+/// The components used by NICs and routers of every model. Each owns its state. Code that uses several of them is here,
+/// in [`link_traversal`](crate::flow), in [`boundary`](crate::boundary) and in
 /// [`route_computation`](crate::route_computation).
 #[derive(Debug)]
 pub(crate) struct Shared<P> {
@@ -24,12 +24,11 @@ pub(crate) struct Shared<P> {
     pub(crate) packets: Pool<Packet>,
     pub(crate) messages: Pool<Message<P>>,
     pub(crate) routes: RouteComputation,
-    /// What is known of the ports of other routers.
+    /// The known loads of other routers' ports.
     pub(crate) remote: RemoteCongestion,
-    /// Which traffic class a link serves next.
+    /// The scheduler of traffic classes on links.
     pub(crate) classes: ClassScheduler,
     pub(crate) congestion: Congestion,
-    pub(crate) stats: Statistics,
     pub(crate) boundary: Boundary<P>,
 }
 odonata_engine::journalled!(Shared<P: Payload> {
@@ -40,19 +39,18 @@ odonata_engine::journalled!(Shared<P: Payload> {
     remote,
     classes,
     congestion,
-    stats,
     boundary,
 });
 
 impl<P: Payload> Shared<P> {
-    /// Counts `space` of a packet for the sender of `link` from `due` on. Not where routers are pipelined.
+    /// Returns `space` of a packet to the sender of `link` at `due`. Not with pipelined routers.
     #[inline(always)]
     pub(crate) fn return_credit<C: HandlerContext>(&mut self, ctx: &mut C, link: u32, vc: u8, space: Space, due: Time) {
         self.flow.return_credit(ctx, link, vc, space, due);
         self.remote.load_falls(ctx, &self.flow.links, link, due);
     }
 
-    /// `router` publishes what has changed since it last did.
+    /// `router` publishes the changes since its last publication.
     pub(crate) fn publish<C: HandlerContext>(&mut self, ctx: &mut C, router: u32) {
         let flit = self.setup.params.flit;
         (self.remote).publish(
@@ -64,34 +62,32 @@ impl<P: Payload> Shared<P> {
         );
     }
 
-    /// Whether packets wait for channel `asked` of router port `port`, or for one of its level, and a full packet has no room in it,
-    /// as far as credits are counted.
+    /// Whether packets wait for channel `asked` of router port `port`, or for its level, and counted credits leave no
+    /// room for a full packet.
     #[inline(always)]
     pub(crate) fn lacks_room(&self, port: u32, asked: u8) -> bool {
         let channel = self.flow.vc(self.flow.first_vc(port) + u32::from(asked));
         !channel.queue.is_empty() && channel.used + self.setup.bubble > self.flow.link(port).capacity
     }
 
-    /// `packet` is at one more router.
+    /// `packet` has reached one more router.
     #[inline]
     pub(crate) fn count_hop<M: Uses>(&mut self, packet: u32) {
         let p = self.packets.edit::<M>(packet);
         p.hops = p.hops.saturating_add(1);
     }
 
-    /// `packet` begins to wait for router port `port`.
+    /// `packet` begins to wait for a channel, numbered over all links, of a router port.
     #[inline]
-    pub(crate) fn joins_output<M: Uses>(&mut self, port: u32, packet: u32, now: Time) {
-        if self.flow.is_blamed::<M>() {
-            let Packet { traffic, flags, .. } = *self.packets.get(packet);
-            if flags.is_booked() {
-                let who = (Waiter::Packet(packet), traffic);
-                self.flow.join_output::<M>(port, who, now);
-            }
+    pub(crate) fn joins_output<M: Uses>(&mut self, channel: (u32, u32), packet: u32, now: Time) {
+        if M::BLAME {
+            let observed = Observed::new(packet, self.packets.get(packet));
+            self.flow.packet_waits::<M>(channel, observed, now);
         }
     }
 
-    /// A packet of traffic class `class` at the head of its NIC, on this channel of its link, the first of `unsent` bytes of its message.
+    /// Creates a packet of traffic class `class` at its NIC, on this channel of its link, from the first of the
+    /// `unsent` bytes of its message.
     #[inline]
     pub(crate) fn new_packet<M: Uses>(
         &mut self,
@@ -113,17 +109,17 @@ impl<P: Payload> Shared<P> {
             next: NIL,
             next_waiting: number,
             traffic: m.traffic,
-            // In front of pipelined routers this is none of the packet's.
+            // Not used with pipelined routers.
             vc: channel,
             class,
-            flags: PacketFlags::new(self.flow.is_blamed::<M>() && self.flow.blame.draws(m.source, injected)),
+            flags: PacketFlags::new(M::BLAME && self.setup.params.samples(m.source, injected)),
             hops: 0,
             terms: VcTerms::default(),
         };
         self.packets.allocate::<M>(packet)
     }
 
-    /// Bytes of a channel's buffer behind `link`.
+    /// Bytes of a channel's buffer downstream of `link`.
     #[inline]
     pub(crate) fn room_behind(&self, link: u32) -> u64 {
         u64::from(self.flow.link(link).capacity) * self.setup.params.flit

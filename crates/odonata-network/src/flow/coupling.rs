@@ -1,5 +1,4 @@
-//! Links that packets and flows share, where some messages go in packets and others as flows: what their senders know of the flows,
-//! and tell of the packets.
+//! Links that packets and flows share: the exchange of loads between the packet model and the flow model.
 //!
 //! ```text
 //!  router     packets of an interval ── part of the link, sources, whether it was busy ──► router 0
@@ -7,9 +6,9 @@
 //!             packets take longer    ◄── part of the link that is left to packets ────────  them (see `fluid/coupled.rs`)
 //! ```
 //!
-//! A router reports at the multiples of the coupling interval, of the links on which it has sent packets, and only what has changed;
-//! once a link is idle it says so and reports no more, so that an idle network comes to its end. A packet that starts is slowed down
-//! by what was last heard of the flows.
+//! At multiples of the coupling interval a router reports the links on which it has sent packets, and only changes. It
+//! reports once when a link becomes idle, then stops, so that events end in an idle network. A packet that starts is
+//! slowed down by the last received load of the flows.
 
 use super::flow_waits::FlowWaits;
 use super::link::Links;
@@ -19,33 +18,34 @@ use crate::params::NetworkParams;
 use odonata_engine::{Store, Time};
 use odonata_units::SplitMix64;
 
-/// All of a link's bandwidth.
+/// All bandwidth of a link.
 pub(crate) const WHOLE: u32 = 1 << 31;
 
-/// What changes by less than this part of a link is not told.
+/// Changes below this part of a link are not reported.
 const UNTOLD: u32 = WHOLE >> 8;
 
-/// In [`LinkPart::note`] of packets: the link was busy with them, and they might take more of it.
+/// In [`LinkPart::note`] of packets: the packets kept the link busy and might take more of it.
 const BUSY: u16 = 1 << 15;
 
-/// What packets take of a link, or what flows leave them.
+/// The part of a link that packets use, or that flows leave to packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkPart {
     /// The machine's number of the link: router ports first, then NICs.
     pub(crate) link: u32,
-    /// Of its bandwidth, [`WHOLE`] being all of it.
+    /// The part of its bandwidth, in units of 1/[`WHOLE`].
     pub(crate) part: u32,
-    /// Of packets their sources, and whether the link was [`BUSY`]; of flows the flits that they would have waiting for it.
+    /// For packets: number of sources, and whether the link was [`BUSY`]. For flows: the flits that they would have
+    /// waiting for the link.
     pub(crate) note: u16,
 }
 
 impl LinkPart {
-    /// About how many nodes packets have come from, and whether they might take more.
+    /// The approximate number of nodes that packets come from, and whether they might take more.
     pub(crate) fn packets(self) -> (u16, bool) {
         (self.note & !BUSY, self.note & BUSY != 0)
     }
 
-    /// Whether it is worth telling to those who know `old`.
+    /// Whether the change from `old` is large enough to report.
     pub(crate) fn differs(self, old: LinkPart, notes: u16) -> bool {
         let ends = [0, WHOLE];
         self.part.abs_diff(old.part) > UNTOLD
@@ -54,17 +54,17 @@ impl LinkPart {
     }
 }
 
-/// A link, as its sender has it.
+/// The sender's state of a link.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Side {
-    /// What the time of a packet on the link is multiplied by.
+    /// Factor on the time of a packet on the link.
     stretch: f64,
-    /// The time of the packets that have started since the last report: alone, and beside flows.
+    /// Transmission time of the packets since the last report: alone, and beside flows.
     alone: Time,
     busy: Time,
-    /// A bit for each node that they are from, by a hash.
+    /// A bit for the hash of each source node.
     sources: u64,
-    /// What was reported last.
+    /// The last report.
     part: u32,
     note: u16,
     /// Flits that flows would have waiting.
@@ -83,17 +83,17 @@ impl Side {
     };
 }
 
-/// The links of a part; nothing where packets and flows do not meet.
+/// The links of a part; empty unless packets and flows are coupled.
 #[derive(Debug)]
 pub(crate) struct Coupling {
     interval: Time,
     links: Store<Side>,
-    /// What packets find of the queues of flows.
+    /// Waits of packets behind the queues of flows.
     pub(super) waits: FlowWaits,
-    /// When each router reports next, if that lies in the future.
+    /// The next report of each router, if it lies in the future.
     next: Store<Time>,
     first_router: u32,
-    /// The links of the routers, one router after the other, and where those of each begin.
+    /// The links of all routers, router by router, and the start of each router's links.
     of_routers: Vec<u32>,
     begins: Vec<u32>,
 }
@@ -124,7 +124,7 @@ impl Coupling {
         coupling
     }
 
-    /// Whether packets and flows meet.
+    /// Whether packets and flows are coupled.
     #[inline(always)]
     pub(crate) fn is_on<U: Uses>(&self) -> bool {
         U::EXTRAS && !self.links.is_empty()
@@ -143,7 +143,8 @@ impl Coupling {
         }
     }
 
-    /// A packet from node `source`, which would take `alone`, starts on `link` of `router` now: how long it takes beside the flows.
+    /// A packet from node `source`, with transmission time `alone`, starts on `link` of `router` now. Returns its time
+    /// beside the flows.
     pub(crate) fn packet<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -163,7 +164,7 @@ impl Coupling {
         time
     }
 
-    /// `router` reports at the next multiple of the interval.
+    /// Schedules the report of `router` at the next multiple of the interval.
     fn report_later<C: HandlerContext>(&mut self, ctx: &mut C, router: u32) {
         let now = ctx.now();
         let own = router - self.first_router;
@@ -175,7 +176,7 @@ impl Coupling {
         ctx.send(router, at, FabricEvent::LinkReport.into());
     }
 
-    /// An interval of `router` has ended: calls `tell` with what has changed on its links, and their own numbers.
+    /// Ends an interval of `router`: calls `tell` with the changes on its links and their local numbers.
     pub(crate) fn report<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -191,7 +192,7 @@ impl Coupling {
             if old.busy == Time::ZERO && old.part == 0 {
                 continue;
             }
-            // What was started and takes longer than the interval is of the next one.
+            // The part of a transmission beyond the interval counts in the next one.
             let busy = old.busy.min(interval);
             let of_it = busy.0 as f64 / old.busy.0.max(1) as f64;
             let alone = Time((old.alone.0 as f64 * of_it) as u64).min(interval);
@@ -227,7 +228,7 @@ impl Coupling {
         }
     }
 
-    /// So much of the own link `link` is left by flows from now on.
+    /// Sets the part of the local link `link` that flows leave from now on.
     pub(crate) fn flows<U: Uses>(&mut self, link: u32, part: u32, load: u16) {
         let cell = self.links.edit::<U>(link);
         cell.stretch = f64::from(WHOLE) / f64::from(part.clamp(1, WHOLE));
@@ -235,7 +236,8 @@ impl Coupling {
     }
 }
 
-/// About how many nodes set these bits, each one of 64 by a hash: as many as are drawn until so many different bits have come.
+/// Estimates the number of nodes from the bits of their hashes: the expected number of draws until this many of 64 bits
+/// are set.
 fn sources(bits: u64) -> u16 {
     let drawn = |set: u32| 64.0 / f64::from(64 - set);
     ((0..bits.count_ones()).map(drawn).sum::<f64>() + 0.5) as u16
@@ -245,8 +247,9 @@ fn sources(bits: u64) -> u16 {
 mod tests {
     use super::*;
 
-    /// The coupon collector's expectation, 64 (H(64) - H(free)), where free bits are left; with H(n) = ln n + 0.5772 + 1 / (2 n) but for
-    /// 1 / (12 n^2) at most. Without the fractions it is linear counting (K. Whang et al., ACM TODS 15 (2), 1990).
+    /// The coupon collector's expectation, 64 (H(64) - H(free)) with `free` bits left; H(n) = ln n + 0.5772 + 1 / (2 n)
+    /// with an error of at most 1 / (12 n^2). Without the fractions it is linear counting (K. Whang et al., ACM TODS 15
+    /// (2), 1990).
     #[test]
     fn sources_are_counted_by_the_bits_that_they_leave_free() {
         for set in [0_u32, 1, 2, 8, 31, 48, 63] {

@@ -1,6 +1,6 @@
-//! Credits in flight: how they come back, and when they are counted.
+//! Credits in flight: how they return, and when they are counted.
 //!
-//! Credits of packets have places beside each other, those of single flits a queue of their own ([`FlitCredits`]).
+//! Credits of packets have fixed places beside each other, credits of single flits a queue ([`FlitCredits`]).
 //!
 //! [`FlitCredits`]: super::FlitCredits
 
@@ -9,31 +9,29 @@ use super::exhaustion::Exhaustion;
 use super::port::PortFlags;
 use crate::features::{HandlerContext, Uses};
 use crate::message::Traffic;
-use odonata_blame::lost::Vector;
+use crate::observe::{Observer, PackedTag, Tag};
 use odonata_engine::{Mode, NIL, Slot, Time};
 use odonata_topology::LinkClass;
 
-/// Space in a buffer that is given back.
+/// Buffer space to give back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Space {
     pub(crate) flits: u16,
-    /// Whose packet held it.
+    /// The owner of the packet that held the space.
     pub(crate) owner: Traffic,
-    /// What that had lost to others, where that is asked for.
-    pub(crate) to_others: Vector,
+    pub(crate) tag: Tag,
 }
 
-/// Flits of a buffer that will be free again at `due`.
+/// Flits of a buffer that become free at `due`.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Credit {
     due: Time,
     flits: u16,
-    /// Whose packet held the space.
+    /// The owner of the packet that held the space.
     owner: Traffic,
     vc: u8,
     next: u32,
-    /// What that had lost to others.
-    to_others: Vector,
+    tag: PackedTag,
 }
 
 impl Slot for Credit {
@@ -47,15 +45,14 @@ impl Slot for Credit {
     }
 }
 
-/// Credits on their way to one port, side by side, with what has to be known of the port when another one comes: two cache
-/// lines, of which a credit that comes touches one or both. Few buffers hold more packets than there are places; the rest
-/// goes to the list.
+/// The credits in flight to one port, with the port state that a new credit needs. It takes two cache lines, of which a
+/// new credit touches one or both. Few buffers hold more packets than there are places; further credits go to the list.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(C, align(64))]
 pub(super) struct CreditsInFlight {
-    /// When the first of them counts, those of the list too; [`Time::NEVER`] if none is on its way.
+    /// Due time of the earliest credit, those of the list included; [`Time::NEVER`] if none is in flight.
     earliest: Time,
-    /// Those that have no place.
+    /// The credits that have no place.
     listed: u32,
     len: u8,
     /// Whether the port [awaits credits](super::OutPort::awaits_credit).
@@ -67,15 +64,14 @@ pub(super) struct CreditsInFlight {
 
 const _: () = assert!(size_of::<CreditsInFlight>() == 128);
 
-/// A credit on its way.
+/// A credit in flight.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Place {
     due: Time,
     flits: u16,
     owner: Traffic,
     vc: u8,
-    /// What the packet had lost to others, [packed](Vector::packed).
-    to_others: [u8; 3],
+    tag: PackedTag,
 }
 
 impl CreditsInFlight {
@@ -88,7 +84,7 @@ impl CreditsInFlight {
             flits: 0,
             owner: 0,
             vc: 0,
-            to_others: [0; 3],
+            tag: PackedTag::default(),
         };
         CreditsInFlight {
             earliest: Time::NEVER,
@@ -102,23 +98,14 @@ impl CreditsInFlight {
 }
 
 impl Flow {
-    /// Gives `space` of virtual channel `vc` back to the sender of `link`, from `due` on. Not where routers are pipelined, see [`flits`](Self::flits).
+    /// Returns `space` of virtual channel `vc` to the sender of `link` at `due`. Not with pipelined routers, see
+    /// [`flits`](Self::flits).
     #[inline(always)]
     pub(crate) fn return_credit<C: HandlerContext>(&mut self, ctx: &mut C, link: u32, vc: u8, space: Space, due: Time) {
-        let Space { flits, owner, .. } = space;
-        let mut to_others = [0; 3];
-        if self.lost.is_on::<C>() {
-            match space.to_others.packed() {
-                Some(packed) => {
-                    self.lost.share::<C>(space.to_others);
-                    to_others = packed;
-                }
-                None => {
-                    let at = self.first_vc(link) + u32::from(vc);
-                    self.lost.frees::<C>((at, owner), due, space.to_others);
-                }
-            }
-        }
+        let Space { flits, owner, tag } = space;
+        let (links, observers) = (&self.links, &mut self.observers);
+        let channel = || links.first_vc(link) + u32::from(vc);
+        let tag = observers.credit_departs::<C>(channel, owner, due, tag);
         let credits = self.in_flight.edit::<C>(link);
         credits.earliest = credits.earliest.min(due);
         match credits.places.get_mut(usize::from(credits.len)) {
@@ -128,7 +115,7 @@ impl Flow {
                     flits,
                     owner,
                     vc,
-                    to_others,
+                    tag,
                 };
                 credits.len += 1;
             }
@@ -139,7 +126,7 @@ impl Flow {
                     flits,
                     owner,
                     vc,
-                    to_others,
+                    tag,
                 },
             ),
         }
@@ -148,7 +135,7 @@ impl Flow {
         }
     }
 
-    /// A credit for which there is no place.
+    /// Adds a credit to the list because all places are taken.
     #[inline(never)]
     fn list_credit<M: Mode>(&mut self, link: u32, credit: Place) {
         let Place {
@@ -156,7 +143,7 @@ impl Flow {
             flits,
             owner,
             vc,
-            to_others,
+            tag,
         } = credit;
         let next = self.in_flight.get(link).listed;
         let slot = self.credits.allocate::<M>(Credit {
@@ -165,12 +152,12 @@ impl Flow {
             owner,
             vc,
             next,
-            to_others: Vector::unpacked(to_others),
+            tag,
         });
         self.in_flight.edit::<M>(link).listed = slot;
     }
 
-    /// Whether `link`'s port wants an event for each credit from now on.
+    /// Sets whether the port of `link` gets an event for each credit from now on.
     #[inline]
     pub(crate) fn set_awaits_credit<M: Uses>(&mut self, link: u32, awaits: bool) {
         if self.ports.get(link).awaits_credit() != awaits {
@@ -182,7 +169,7 @@ impl Flow {
         }
     }
 
-    /// Counts the credits of `link` that are due.
+    /// Counts the due credits of `link`.
     #[inline(always)]
     pub(crate) fn count_credits<M: Uses>(&mut self, link: u32, now: Time) {
         if self.flits.are_used() {
@@ -192,7 +179,16 @@ impl Flow {
         }
     }
 
-    /// Counts the credits of `link` that are due, of which there are some.
+    /// Whether [`count_credits`](Self::count_credits) has something to do.
+    #[inline(always)]
+    pub(crate) fn has_due_credits(&self, link: u32, now: Time) -> bool {
+        match self.flits.are_used() {
+            true => self.flits.next_due(link) <= now,
+            false => self.in_flight.get(link).earliest <= now,
+        }
+    }
+
+    /// Counts the due credits of `link`; at least one is due.
     #[inline(never)]
     fn count_due_credits<M: Uses>(&mut self, link: u32, now: Time) {
         if self.ports.get(link).is_exhausted() {
@@ -201,7 +197,7 @@ impl Flow {
         let (first_vc, waiting) = (self.first_vc(link), self.ports.get(link).waiting);
         let mut flits = 0;
         let credits = self.in_flight.edit::<M>(link);
-        let asked = self.blame.asks::<M>(waiting, credits.awaited);
+        let is_awaited = waiting > 0 || credits.awaited;
         let mut earliest = Time::NEVER;
         let (len, mut kept) = (usize::from(credits.len), 0);
         for i in 0..len.min(CreditsInFlight::MOST) {
@@ -210,11 +206,9 @@ impl Flow {
                 flits += u32::from(place.flits);
                 let at = first_vc + u32::from(place.vc);
                 self.vcs.edit::<M>(at).used -= u32::from(place.flits);
-                let last = asked && self.blame.freed::<M>(at, place.owner, place.due);
-                if self.lost.is_on::<M>() {
-                    let to_others = Vector::unpacked(place.to_others);
-                    self.lost.counts::<M>((at, place.owner), (place.due, last), to_others);
-                }
+                let tag = Tag::unpacked(place.tag);
+                let flits = u32::from(place.flits);
+                (self.observers).credit_arrives::<M>((at, place.owner), flits, place.due, tag, is_awaited);
             } else {
                 earliest = earliest.min(place.due);
                 credits.places[kept] = place;
@@ -223,13 +217,13 @@ impl Flow {
         }
         (credits.len, credits.earliest) = (kept as u8, earliest);
         if credits.listed != NIL {
-            flits += self.count_listed_credits::<M>(link, (first_vc, asked), now);
+            flits += self.count_listed_credits::<M>(link, (first_vc, is_awaited), now);
         }
         self.ports.edit::<M>(link).used -= flits;
     }
 
-    /// Counts the due credits of `link`'s list, and returns their flits.
-    fn count_listed_credits<M: Uses>(&mut self, link: u32, (first_vc, asked): (u32, bool), now: Time) -> u32 {
+    /// Counts the due credits in the list of `link`, and returns their flits.
+    fn count_listed_credits<M: Uses>(&mut self, link: u32, (first_vc, is_awaited): (u32, bool), now: Time) -> u32 {
         let mut at = self.in_flight.get(link).listed;
         let mut earliest = self.in_flight.get(link).earliest;
         let (mut kept, mut flits) = (NIL, 0);
@@ -239,10 +233,9 @@ impl Flow {
                 flits += u32::from(credit.flits);
                 let vc = first_vc + u32::from(credit.vc);
                 self.vcs.edit::<M>(vc).used -= u32::from(credit.flits);
-                let last = asked && self.blame.freed::<M>(vc, credit.owner, credit.due);
-                if self.lost.is_on::<M>() {
-                    (self.lost).counts::<M>((vc, credit.owner), (credit.due, last), credit.to_others);
-                }
+                let tag = Tag::unpacked(credit.tag);
+                let flits = u32::from(credit.flits);
+                (self.observers).credit_arrives::<M>((vc, credit.owner), flits, credit.due, tag, is_awaited);
                 self.credits.free::<M>(at);
             } else {
                 earliest = earliest.min(credit.due);
@@ -258,8 +251,11 @@ impl Flow {
         flits
     }
 
-    /// Calls `see` with the time, the virtual channel and the flits of each credit on its way to `link`.
-    pub(super) fn each_credit(&self, link: u32, mut see: impl FnMut(Time, u8, u16)) {
+    /// Calls `see` with the due time, virtual channel and flits of each credit in flight to `link`.
+    pub(crate) fn each_credit(&self, link: u32, mut see: impl FnMut(Time, u8, u16)) {
+        if self.flits.are_used() {
+            return self.flits.each(link, |vc, due| see(due, vc, 1));
+        }
         let credits = self.in_flight.get(link);
         for place in credits.places.iter().take(usize::from(credits.len)) {
             see(place.due, place.vc, place.flits);
@@ -272,7 +268,7 @@ impl Flow {
         }
     }
 
-    /// Flits of `link` whose credits are due at `now` and have not been counted. Counts none: for who must leave no trace.
+    /// Flits of `link` whose credits are due at `now` but not counted. Changes no state.
     pub(crate) fn due_flits(&self, link: u32, now: Time) -> u32 {
         if self.flits.are_used() {
             return self.flits.due(link, now);
@@ -284,7 +280,7 @@ impl Flow {
         due
     }
 
-    /// When the next credit of `link` comes that is not due yet, if one is on its way.
+    /// Due time of the next credit of `link` after `now`, if one is in flight.
     pub(crate) fn earliest_credit(&self, link: u32, now: Time) -> Option<Time> {
         if self.flits.are_used() {
             return self.flits.earliest(link, now);
@@ -307,8 +303,11 @@ impl Flow {
     }
 }
 
+/// [`Flow::count_credits`] for the features of a handler, which hands it to code that is compiled once for all sets of features.
+pub(crate) type CountCredits = fn(&mut Flow, u32, Time);
+
 impl Flow {
-    /// Counts the credits of single flits of `link` that are due.
+    /// Counts the due credits of single flits of `link`.
     #[inline]
     pub(crate) fn count_flit_credits<M: Uses>(&mut self, link: u32, now: Time) {
         if self.flits.next_due(link) > now {
@@ -321,7 +320,7 @@ impl Flow {
         }
     }
 
-    /// The same of a router port whose channels have had no room.
+    /// The same for a router port with exhausted channels.
     #[inline(never)]
     fn count_flit_credits_of_exhausted<M: Uses>(&mut self, link: u32, now: Time) {
         let of = self.link(link);
@@ -330,8 +329,8 @@ impl Flow {
         });
     }
 
-    /// Counts the credits of single flits of `link`, of which some are due, and calls `see` with the channel of each, the flits that its
-    /// buffer still has, and the time.
+    /// Counts the due credits of single flits of `link`, at least one. Calls `see` with the channel of each, the flits
+    /// still in its buffer, and the due time.
     #[inline(always)]
     fn take_flit_credits<M: Uses>(
         &mut self,
@@ -341,25 +340,20 @@ impl Flow {
     ) {
         let first_vc = self.first_vc(link);
         let mut count = 0;
-        let (vcs, blame, lost, exhaustion) = (&mut self.vcs, &mut self.blame, &mut self.lost, &mut self.exhaustion);
+        let (vcs, observers, exhaustion) = (&mut self.vcs, &mut self.observers, &mut self.exhaustion);
         self.flits.take_due::<M>(link, now, |vc, owner, due| {
             let at = first_vc + u32::from(vc);
             let cell = vcs.edit::<M>(at);
             cell.used -= 1;
             count += 1;
             see(exhaustion, vc, cell.used, due);
-            if blame.is_on::<M>() {
-                let last = blame.freed::<M>(at, owner, due);
-                if lost.is_on::<M>() {
-                    lost.counts::<M>((at, owner), (due, last), Vector::EMPTY);
-                }
-            }
+            observers.credit_arrives::<M>((at, owner), 1, due, Tag::NONE, true);
         });
         self.ports.edit::<M>(link).used -= count;
     }
 
-    /// Counts the credits of single flits of `link` if the first of them has been due at `overdue` already: looked at one by
-    /// one, they cost more than the flits that they stand for.
+    /// Counts the due credits of single flits of `link` if the first was due by `overdue`. Counting them one by one
+    /// would cost more than the flits themselves.
     #[inline(always)]
     pub(crate) fn count_overdue_flits<M: Uses>(&mut self, link: u32, overdue: Time, now: Time) {
         if self.flits.next_due(link) <= overdue {
@@ -367,8 +361,8 @@ impl Flow {
         }
     }
 
-    /// A flit leaves on virtual channel `at` of `link`, at `ready` or as soon as the link is free; when it does, and since when
-    /// packets had found no buffer ([`Time::NEVER`]: they had).
+    /// A flit departs on virtual channel `at` of `link`, at `ready` or when the link is free. Returns its departure
+    /// time, and since when packets have lacked a buffer ([`Time::NEVER`]: none has).
     #[inline(always)]
     pub(crate) fn send_flit<M: Uses>(&mut self, link: u32, at: u32, ready: Time, flit: Time) -> (Time, Time) {
         self.vcs.edit::<M>(at).used += 1;
@@ -379,23 +373,16 @@ impl Flow {
         (departure, std::mem::replace(&mut sender.stalled_since, Time::NEVER))
     }
 
-    /// The space of a flit of `owner`, which has lost `to_others`, in virtual channel `vc` of `link` is free again from `due` on.
+    /// Returns the space of a flit of `owner` in virtual channel `vc` of `link` at `due`.
     #[inline(always)]
-    pub(crate) fn return_flit_credit<M: Uses>(
-        &mut self,
-        link: u32,
-        (vc, owner): (u8, Traffic),
-        to_others: Vector,
-        due: Time,
-    ) {
+    pub(crate) fn return_flit_credit<M: Uses>(&mut self, link: u32, (vc, owner): (u8, Traffic), tag: Tag, due: Time) {
         self.flits.put::<M>(link, (vc, owner), due);
-        if self.lost.is_on::<M>() {
-            let at = self.first_vc(link) + u32::from(vc);
-            self.lost.frees::<M>((at, owner), due, to_others);
-        }
+        let (links, observers) = (&self.links, &mut self.observers);
+        let channel = || links.first_vc(link) + u32::from(vc);
+        observers.flit_credit_departs::<M>(channel, owner, due, tag);
     }
 
-    /// When the next credit of a single flit of `link` comes that is not due yet; those that are get counted.
+    /// Due time of the next credit of a single flit of `link` after `now`; counts those that are due.
     pub(crate) fn next_flit_credit<M: Uses>(&mut self, link: u32, now: Time) -> Option<Time> {
         self.count_flit_credits::<M>(link, now);
         Some(self.flits.next_due(link)).filter(|&due| due != Time::NEVER)

@@ -1,14 +1,14 @@
-//! How long links have exhausted the buffers behind them: *saturation time*, the "time that the buffers stay full for that
-//! particular link" of M. Mubarak et al. (IEEE TPDS 28(1), 2017).
+//! Exhaustion of the buffers behind links: *saturation time*, the "time that the buffers stay full for that particular
+//! link" of M. Mubarak et al. (IEEE TPDS 28(1), 2017).
 //!
-//! A virtual channel is exhausted while a packet waits for it and its buffer has no room for a full packet. A link is exhausted while
-//! one of its channels is, whether or not it transmits. Routers say when a channel is exhausted. It is so until the credit is due that
-//! makes room, which may have been a while ago when that credit is counted.
+//! A virtual channel is exhausted while a packet waits for it and its buffer lacks room for a full packet. A link is
+//! exhausted while one of its channels is, whether or not it transmits. Routers state when a channel becomes exhausted.
+//! Exhaustion ends at the due time of the credit that makes room, even if that credit is counted later.
 //!
-//! **Pipelined routers** go by credits alone: a channel is exhausted from the flit on that leaves no room for a full packet, with wormhole
-//! switching for a flit, until the credit is due that makes room; where packets may take any channel of a level, the link is
-//! exhausted while all of these are. The time counts up to the last flit that the link sends. Flits and credits happen once, cycles
-//! may be more than needed, so that the time does not depend on who looks when.
+//! **Pipelined routers** use credits only. A channel is exhausted from the flit that leaves no room for a full packet
+//! (with wormhole switching: for a flit) until the due time of the credit that makes room. If packets may take any
+//! channel of a level, the link is exhausted while all of them are. The time counts up to the last flit that the link
+//! sends. It depends only on flits and credits, not on how often cycles are evaluated.
 
 use super::port::PortFlags;
 use super::{Flow, Link, VcRanges};
@@ -16,21 +16,21 @@ use crate::features::Uses;
 use odonata_engine::{Store, Time};
 use odonata_topology::LinkClass;
 
-/// What a link has exhausted.
+/// The exhausted channels of a link.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Exhausted {
-    /// The channels: bits, by the first channel of a level where packets may choose among several. Of pipelined routers: every channel
-    /// without room.
+    /// Channels as bits; the first channel of a level stands for the level if packets may choose among several.
+    /// Pipelined routers: every channel without room.
     channels: u128,
-    /// Since when the link is exhausted; of pipelined routers, or since its last flit.
+    /// Since when the link is exhausted; with pipelined routers, that or the time of its last flit.
     since: Time,
-    /// For how long it was, before.
+    /// Total exhausted time before `since`.
     total: Time,
-    /// Of pipelined routers: for how long since its last flit, before `since`.
+    /// Pipelined routers: exhausted time since the last flit, before `since`.
     pending: Time,
 }
 
-/// A credit that makes room.
+/// A credit that makes room: due time, virtual channel, flits.
 type Due = (Time, u8, u32);
 
 /// The exhausted channels of router ports.
@@ -39,20 +39,20 @@ pub(super) struct Exhaustion {
     links: Store<Exhausted>,
     /// The channels of each level, if packets may take any of them.
     levels: Option<VcRanges>,
-    /// Flits of room without which a channel is exhausted.
+    /// A channel with less room than this, in flits, is exhausted.
     room: u32,
-    /// Empty between events.
+    /// Temporary buffer; empty between events.
     scratch: Vec<Due>,
 }
 odonata_engine::journalled!(Exhaustion { links });
 
-/// The bit of a channel; those from 127 on share one.
+/// The bit of a channel; channels from 127 share one.
 fn channel_bit(vc: u8) -> u128 {
     1 << vc.min(127)
 }
 
 impl Exhaustion {
-    /// Of so many router ports.
+    /// The state of `ports` router ports.
     pub(super) fn new(ports: u32, levels: Option<VcRanges>, room: u32) -> Exhaustion {
         let none = Exhausted {
             channels: 0,
@@ -68,14 +68,15 @@ impl Exhaustion {
         }
     }
 
-    /// Bytes of a router port.
+    /// Bytes per router port.
     pub(super) const OF_A_PORT: usize = size_of::<Exhausted>();
 
     pub(super) fn memory(&self) -> usize {
         self.links.memory()
     }
 
-    /// Of what is exhausted, what ends if channel `vc` has room: the channel, or its level where packets may take any of that.
+    /// The exhaustion bits that end if channel `vc` has room: the channel, or its level if packets may take any channel
+    /// of it.
     fn bits(&self, class: LinkClass, vc: u8) -> u128 {
         match &self.levels {
             None => channel_bit(vc),
@@ -85,7 +86,8 @@ impl Exhaustion {
         }
     }
 
-    /// Whether a link with so many channels is exhausted by `lacking`, those without room: of some level all are.
+    /// Whether a link with these channels is exhausted while the channels `lacking` have no room: all channels of some
+    /// level.
     fn is_exhausted(&self, (class, vcs): (LinkClass, u8), lacking: u128) -> bool {
         let Some(levels) = &self.levels else {
             return lacking != 0;
@@ -101,7 +103,7 @@ impl Exhaustion {
         false
     }
 
-    /// Channel `vc` of a pipelined router's port has room for so many flits, since `at`.
+    /// Channel `vc` of a pipelined router's port has room for `free` flits since `at`.
     pub(super) fn has_room<M: Uses>(&mut self, (link, of): (u32, &Link), vc: u8, free: u32, at: Time) {
         let Exhausted { channels, since, .. } = *self.links.get(link);
         let left = channels & !channel_bit(vc);
@@ -117,7 +119,8 @@ impl Exhaustion {
         }
     }
 
-    /// The channels in `bits` of `link` are not exhausted any more, since `at`; whether none is, that was before.
+    /// Ends the exhaustion of the channels in `bits` of `link` at `at`. Returns whether the link was exhausted and is
+    /// not any more.
     fn end<M: Uses>(&mut self, link: u32, bits: u128, at: Time) -> bool {
         let before = *self.links.get(link);
         let ended = before.channels & bits;
@@ -134,7 +137,8 @@ impl Exhaustion {
 }
 
 impl Flow {
-    /// A packet waits for channel `vc` of router port `link`, or for one of its level, and `lacks` room there at `now`.
+    /// A packet waits for channel `vc` of router port `link`, or for one of its level; `lacks`: it has no room at
+    /// `now`.
     pub(crate) fn set_exhausted<M: Uses>(&mut self, link: u32, vc: u8, lacks: bool, now: Time) {
         let bit = channel_bit(vc);
         let Exhausted { channels, .. } = *self.exhaustion.links.get(link);
@@ -158,20 +162,20 @@ impl Flow {
         }
     }
 
-    /// Beside the state of the port, so that nobody looks here who has no need to.
+    /// Sets the flag in the state of the port, so that ports without exhaustion do not touch this state.
     fn flag_exhausted<M: Uses>(&mut self, link: u32, is_set: bool) {
         self.ports.edit::<M>(link).flags.set(PortFlags::EXHAUSTED, is_set);
     }
 
-    /// Whether a flit that has gone from `port` of a pipelined router to channel `out`, counted over all, has left its buffer of so many flits
-    /// without room, or one before has: then [`flit_leaves`](Self::flit_leaves) keeps the account.
+    /// Whether a flit from `port` of a pipelined router to channel `out`, numbered over all, has left no room in its
+    /// buffer of `capacity` flits, or an earlier one has. Then the caller must call [`flit_leaves`](Self::flit_leaves).
     #[inline(always)]
     pub(crate) fn leaves_no_room(&self, port: u32, out: u32, capacity: u32) -> bool {
         self.vcs.get(out).used + self.exhaustion.room > capacity || self.ports.get(port).is_exhausted()
     }
 
-    /// A flit has gone at `now`, from `port` of a pipelined router to channel `out`, counted over all.
-    // Its caller keeps the link in registers.
+    /// A flit has departed at `now` from `port` of a pipelined router to channel `out`, numbered over all.
+    // Not inlined, so that the caller keeps the link in registers.
     #[inline(never)]
     pub(crate) fn flit_leaves<M: Uses>(&mut self, port: u32, out: u32, now: Time) {
         let link = self.link(port);
@@ -191,13 +195,13 @@ impl Flow {
         self.flag_exhausted::<M>(port, lacking != 0);
     }
 
-    /// For how long `link`, a router port, has been exhausted.
+    /// Total exhausted time of router port `link`.
     pub(crate) fn exhausted_for(&self, link: u32) -> Time {
         self.exhaustion.links.get(link).total
     }
 
-    /// Before the credits of `link`, which [is exhausted](super::OutPort::is_exhausted), are counted that are due: those of them that make room
-    /// for a packet end that.
+    /// Ends the exhaustion of `link`, which [is exhausted](super::OutPort::is_exhausted), at the due times of credits
+    /// that make room. Called before these credits are counted.
     #[inline(never)]
     pub(super) fn make_room<M: Uses>(&mut self, link: u32, now: Time) {
         let mut due = std::mem::take(&mut self.exhaustion.scratch);

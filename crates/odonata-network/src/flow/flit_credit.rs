@@ -1,11 +1,11 @@
-//! Credits of single flits on their way: many over a long link, each no earlier than the one before.
+//! Credits of single flits in flight: many on a long link, with non-decreasing due times.
 //!
-//! They stand in a queue per link, of bundles that fill a cache line each, so that a credit costs a fraction of one.
+//! Each link has a queue of bundles. A bundle fills a cache line, so that a credit costs a fraction of a line.
 
 use crate::Traffic;
 use odonata_engine::{Mode, NIL, Pool, Slot, Store, Time};
 
-/// Credits in a bundle.
+/// Credits per bundle.
 const MOST: usize = 5;
 
 /// Consecutive credits of a link; one cache line.
@@ -14,9 +14,9 @@ const MOST: usize = 5;
 struct Bundle {
     due: [Time; MOST],
     vc: [u8; MOST],
-    /// Whose flits have made the room.
+    /// The owners of the flits that freed the space.
     owner: [Traffic; MOST],
-    /// The first that has not been counted, and how many there are before the bundle's end.
+    /// The first credit that is not counted, and the number of credits in the bundle.
     from: u8,
     to: u8,
     next: u32,
@@ -36,7 +36,7 @@ impl Slot for Bundle {
 /// The credits of a link.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Queue {
-    /// When the first one counts; [`Time::NEVER`] if there is none.
+    /// Due time of the first credit; [`Time::NEVER`] without credits.
     first: Time,
     head: u32,
     tail: u32,
@@ -51,7 +51,7 @@ pub(crate) struct FlitCredits {
 odonata_engine::journalled!(FlitCredits { queues, bundles });
 
 impl FlitCredits {
-    /// For so many links; 0 where credits are kept elsewhere.
+    /// The queues of `links` links; 0 if credits are kept elsewhere.
     pub(crate) fn new(links: usize) -> FlitCredits {
         let empty = Queue {
             first: Time::NEVER,
@@ -64,9 +64,9 @@ impl FlitCredits {
         }
     }
 
-    /// Bytes of each link of which no credit is on its way.
+    /// Bytes per link without credits in flight.
     pub(crate) const IDLE_LINK: usize = size_of::<Queue>();
-    /// Bytes of a credit on its way.
+    /// Bytes per credit in flight.
     pub(crate) const CREDIT: usize = size_of::<Bundle>() / MOST;
 
     #[inline(always)]
@@ -78,13 +78,13 @@ impl FlitCredits {
         self.queues.memory() + self.bundles.memory()
     }
 
-    /// When the first credit of `link` counts; [`Time::NEVER`] if none is on its way.
+    /// Due time of the first credit of `link`; [`Time::NEVER`] if none is in flight.
     #[inline(always)]
     pub(crate) fn next_due(&self, link: u32) -> Time {
         self.queues.get(link).first
     }
 
-    /// The space of a flit of `owner` in virtual channel `vc` of `link` is free again from `due` on.
+    /// The space of a flit of `owner` in virtual channel `vc` of `link` becomes free at `due`.
     #[inline]
     pub(crate) fn put<M: Mode>(&mut self, link: u32, (vc, owner): (u8, Traffic), due: Time) {
         let tail = self.queues.get(link).tail;
@@ -101,7 +101,7 @@ impl FlitCredits {
         self.put_elsewhere::<M>(link, (vc, owner), due);
     }
 
-    /// A credit that does not belong at the end of the last bundle, or for which there is no place.
+    /// Adds a credit that does not fit at the end of the last bundle, out of order or because the bundle is full.
     #[inline(never)]
     fn put_elsewhere<M: Mode>(&mut self, link: u32, (vc, owner): (u8, Traffic), due: Time) {
         let queue = *self.queues.get(link);
@@ -132,7 +132,7 @@ impl FlitCredits {
         }
     }
 
-    /// A credit that has been overtaken: those after it move up by one.
+    /// Inserts a credit that is due before queued ones: those move up by one.
     #[cold]
     fn put_before<M: Mode>(&mut self, link: u32, (vc, owner): (u8, Traffic), due: Time) {
         let (mut due, mut vc, mut owner) = (due, vc, owner);
@@ -154,7 +154,8 @@ impl FlitCredits {
         self.put::<M>(link, (vc, owner), due);
     }
 
-    /// Takes the credits of `link` that are due at `now` out, and calls `count` with the virtual channel, the owner and the time of each.
+    /// Removes the credits of `link` due at `now`, and calls `count` with the virtual channel, owner and due time of
+    /// each.
     #[inline]
     pub(crate) fn take_due<M: Mode>(&mut self, link: u32, now: Time, mut count: impl FnMut(u8, Traffic, Time)) {
         let mut queue = *self.queues.get(link);
@@ -185,7 +186,19 @@ impl FlitCredits {
         *self.queues.edit::<M>(link) = queue;
     }
 
-    /// How many credits of `link` are due at `now` and have not been taken out.
+    /// Calls `see` with the virtual channel and the due time of each credit of `link`.
+    pub(crate) fn each(&self, link: u32, mut see: impl FnMut(u8, Time)) {
+        let mut at = self.queues.get(link).head;
+        while at != NIL {
+            let bundle = self.bundles.get(at);
+            for i in usize::from(bundle.from)..usize::from(bundle.to) {
+                see(bundle.vc[i], bundle.due[i]);
+            }
+            at = bundle.next;
+        }
+    }
+
+    /// Number of credits of `link` that are due at `now` and still queued.
     pub(crate) fn due(&self, link: u32, now: Time) -> u32 {
         let mut at = self.queues.get(link).head;
         let mut count = 0;
@@ -202,7 +215,7 @@ impl FlitCredits {
         count
     }
 
-    /// When the first credit of `link` counts that is not due at `now`.
+    /// Due time of the first credit of `link` after `now`.
     pub(crate) fn earliest(&self, link: u32, now: Time) -> Option<Time> {
         let mut at = self.queues.get(link).head;
         while at != NIL {
@@ -222,7 +235,7 @@ mod tests {
     use super::*;
     use odonata_engine::Plain;
 
-    /// Against a sorted list: credits put in any order come out by time, each once.
+    /// Compares with a sorted list: credits added in any order come out by due time, each once.
     #[test]
     fn credits_come_out_in_the_order_of_their_times() {
         let mut state = 3u64;

@@ -1,58 +1,59 @@
-//! Waits behind flows: what packets find of the queues that flows would have in the buffers of routers.
+//! Waits of packets behind the queues that flows would have in router buffers.
 //!
-//! Where rates of flows are kept, their queues are reckoned out (`fluid/queues.rs`), and the routers are told of two kinds of waits:
+//! The part that computes the rates of flows also computes their queues (`fluid/queues.rs`). Routers receive two kinds
+//! of waits:
 //!
 //! ```text
 //! in a buffer, for an output    a packet there that goes over this output is so much later at the other end of its link
 //! a turn of an output's channel one of another buffer, and the shortest time from one packet to the next
 //! ```
 //!
-//! A packet waits on its way over the link, and holds its place in the buffer behind it the while. So what goes through a queue of
-//! wait w is bounded by a buffer in w, as packets in a full buffer get their share of what drains from it. Those behind
-//! it stay behind it.
+//! A packet waits on its way over the link and meanwhile holds its place in the downstream buffer. So the throughput of
+//! a queue with wait w is at most one buffer per w, as packets in a full buffer share its drain rate. Packets behind it
+//! do not overtake.
 
 use super::Links;
 use crate::features::{HandlerContext, Uses};
 use crate::fluid::OUTPUTS;
 use odonata_engine::{Store, Time};
 
-/// How long packets wait behind flows.
+/// The wait of packets behind flows at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowWait {
-    /// The machine's number of a router's port.
+    /// Number of a router port in the machine.
     pub(crate) port: u32,
-    /// Picoseconds.
+    /// The wait in picoseconds.
     pub(crate) wait: u32,
-    /// [`TURN`](Self::TURN): of the port itself. Else of its input buffers, for an output of the router: that, times the outputs of
-    /// a buffer for which waits are told, and which of these it is.
+    /// [`TURN`](Self::TURN): the port itself. Otherwise an input buffer of the port and an output of the router, coded
+    /// as output * outputs per buffer + index of the wait.
     pub(crate) output: u16,
     /// The level of the routing.
     pub(crate) level: u8,
 }
 
 impl FlowWait {
-    /// In [`output`](Self::output): a turn.
+    /// In [`output`](Self::output): marks a turn.
     pub(crate) const TURN: u16 = u16::MAX;
 }
 
 /// A virtual channel of an output.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Channel {
-    /// A turn.
+    /// The wait for a turn.
     turn: Time,
-    /// When the last packet that had to wait is past.
+    /// When the last packet with a wait has passed.
     past: Time,
 }
 
-/// What flows have in an input buffer for an output.
+/// The backlog of flows in an input buffer for an output.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Ahead {
     port: u32,
-    /// Picoseconds; 0: there is nothing.
+    /// The wait in picoseconds; 0 without a backlog.
     wait: u32,
 }
 
-/// Waits behind flows of a part; nothing where packets and flows do not meet.
+/// The waits behind flows in a part; empty unless packets and flows are coupled.
 #[derive(Debug)]
 pub(crate) struct FlowWaits {
     channels: Store<Channel>,
@@ -61,7 +62,7 @@ pub(crate) struct FlowWaits {
 odonata_engine::journalled!(FlowWaits { channels, buffers });
 
 impl FlowWaits {
-    /// Where `packets` and flows meet.
+    /// Empty unless `packets` are coupled with flows.
     pub(super) fn new(links: &Links, packets: bool) -> FlowWaits {
         let count = if packets { links.buffers as usize } else { 0 };
         let none = Ahead { port: 0, wait: 0 };
@@ -79,17 +80,18 @@ impl FlowWaits {
         self.channels.memory() + self.buffers.memory()
     }
 
-    /// A turn of own virtual channel `channel` takes so long from now on.
+    /// Sets the wait for a turn of the local virtual channel `channel`.
     pub(super) fn set_turn<M: Uses>(&mut self, channel: u32, turn: u32) {
         self.channels.edit::<M>(channel).turn = Time(u64::from(turn));
     }
 
-    /// Packets in own buffer `buffer` that go over own port `port` wait so long from now on; it is the `which`th for which they do.
+    /// Sets the wait of packets in the local buffer `buffer` for the local port `port`, as entry `which` of the buffer.
     pub(super) fn set_wait<M: Uses>(&mut self, buffer: u32, which: usize, (port, wait): (u32, u32)) {
         self.buffers.edit::<M>(buffer)[which] = Ahead { port, wait };
     }
 
-    /// How long a packet from own `buffer` waits that starts on virtual channel `channel` of own port `port` now, and takes `time` there.
+    /// The wait of a packet from the local buffer `buffer` that starts now on virtual channel `channel` of the local
+    /// port `port` and takes `time` there.
     pub(super) fn packet<C: HandlerContext>(
         &mut self,
         ctx: &C,
@@ -98,7 +100,7 @@ impl FlowWaits {
         time: Time,
     ) -> Time {
         let (now, cell) = (ctx.now(), *self.channels.get(channel));
-        // Those of NICs with several queues may have numbers of no buffers.
+        // NICs with several queues may have numbers without a buffer.
         let known = (buffer as usize) < self.buffers.len();
         let before = known.then(|| {
             self.buffers

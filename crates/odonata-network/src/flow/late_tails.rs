@@ -1,11 +1,11 @@
-//! Tails that leave after their port is free again, because they come in over a slower link.
+//! Tails that leave after their port is free again, because their packet arrives over a slower link.
 //!
-//! A packet shorter than a flit may come in behind such a packet and ask for the port while the last flit of that one is going
-//! out. Packets from one input buffer to one port leave in order, so the short one leaves behind it.
+//! A packet shorter than a flit may arrive behind it and request the port while the last flit ahead departs. Packets
+//! from one input buffer to one port leave in order, so the short packet leaves behind the late tail.
 
 use odonata_engine::{GrowableStore, Mode, Time};
 
-/// When the last packet with a late tail leaves its input buffer, and by which port.
+/// Departure time and port of the last packet with a late tail of an input buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct LateTail {
     out: Time,
@@ -20,13 +20,13 @@ pub(super) struct LateTails {
 odonata_engine::journalled!(LateTails { of_buffer });
 
 impl LateTails {
-    /// The tail of a packet from `buffer` leaves by `port` at `out`.
+    /// The tail of a packet from `buffer` departs by `port` at `out`.
     #[inline]
     pub(super) fn leaves<M: Mode>(&mut self, buffer: u32, port: u32, out: Time) {
         *self.of_buffer.edit::<M>(buffer as usize) = LateTail { out, port };
     }
 
-    /// When the last late tail from `buffer` leaves by `port`; [`Time::ZERO`] if none has.
+    /// Departure time of the last late tail from `buffer` by `port`; [`Time::ZERO`] without one.
     #[inline]
     pub(super) fn before(&self, buffer: u32, port: u32) -> Time {
         let LateTail { out, port: of } = self.of_buffer.get(buffer as usize);

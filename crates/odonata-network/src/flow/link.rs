@@ -1,13 +1,13 @@
-//! Links: what a port's state is interpreted with. Never changes during a run.
+//! Links: constant properties of ports.
 //!
-//! Links are numbered by their sending port: router output ports `0..ports` as in the topology, then
-//! the NIC of node `n` as `ports + n`. The receiving buffer of virtual channel `v` of a link is
-//! `first_vc` of the *receiving* port plus `v`.
+//! Links are numbered by their sending port: router output ports `0..ports` as in the topology, then the NIC of node
+//! `n` as `ports + n`. The receiving buffer of virtual channel `v` of a link is `first_vc` of the *receiving* port plus
+//! `v`.
 //!
-//! A part of the machine keeps the links that its own routers and NICs send on, and counts them and all that belongs to
-//! them in the same order, from 0. These *own* numbers are what its state and its events are told by: a lookup is then as
-//! cheap as if there were no other parts. The machine's numbers come in from the topology, from other parts and for
-//! results only, and [`Links`] converts them there. For a machine that is not divided the two are the same.
+//! A part of the machine stores the links on which its own routers and NICs send, with all their state, and numbers
+//! them from 0 in the same order. State and events use these *local* numbers, so a lookup costs the same with and
+//! without other parts. Numbers of the machine occur in the topology, in messages from other parts and in results;
+//! [`Links`] converts them there. On an undivided machine both are the same.
 
 use crate::params::{NetworkParams, VirtualChannels};
 use crate::settings::{RouterModel, Switching};
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One direction of a cable, put together of what is kept of it and of what it has in common with others.
+/// One direction of a cable, assembled from its own and its shared properties.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     /// Time per byte, picoseconds.
@@ -27,13 +27,14 @@ pub(crate) struct Link {
     pub(crate) credit_delay: Time,
     /// Time of one flit, for the head and the tail of a cut-through packet.
     pub(crate) flit: Time,
-    /// Flits per virtual channel at the far end.
+    /// Flits per virtual channel at the receiving end.
     pub(crate) capacity: u32,
-    /// Own number of virtual channel 0 among all output virtual channels.
+    /// Local number of virtual channel 0 among all output virtual channels.
     pub(crate) first_vc: u32,
     /// LP of the receiving side.
     pub(crate) far_lp: u32,
-    /// Number of the far port's first input buffer, the machine's where the link `leaves`; or the node number where `to_node`.
+    /// Number of the first input buffer of the receiving port, in the machine's numbering if the link `leaves`; the
+    /// node number if `to_node`.
     pub(crate) far: u32,
     pub(crate) vcs: u8,
     pub(crate) class: LinkClass,
@@ -43,46 +44,47 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// How long the link takes to send `bytes`.
+    /// Transmission time of `bytes`.
     #[inline]
     pub(crate) fn serialisation(&self, bytes: u32) -> Time {
-        // By way of i64, which the processor converts in one instruction; a run ends long before 2^63 ps.
+        // The processor converts to i64 in one instruction; a run ends long before 2^63 ps.
         Time((f64::from(bytes) * self.ps_per_byte + 0.5) as i64 as u64)
     }
 
-    /// How long the link takes for `bytes`, more than a packet.
+    /// Transmission time of `bytes`, more than a packet.
     #[inline]
     pub(crate) fn time_for(&self, bytes: u64) -> Time {
         Time((bytes as f64 * self.ps_per_byte + 0.5) as u64)
     }
 
-    /// When a flit that is at the other end at `arrival` started on the link, and when it was out.
+    /// Start and end of the transmission of a flit that arrives at `arrival`.
     #[inline]
     pub(crate) fn times_on(&self, arrival: Time) -> (Time, Time) {
         let out = arrival - self.latency;
         (out - self.flit, out)
     }
 
-    /// How long the head (or the tail) flit of a packet of `bytes` takes.
+    /// Transmission time of the head (or tail) flit of a packet with transmission time `serialisation`.
     #[inline]
     pub(crate) fn flit_time(&self, serialisation: Time) -> Time {
         self.flit.min(serialisation)
     }
 }
 
-/// What is kept of each link. Beside the state of its port once more, so that who sends touches one line.
+/// The individual properties of a link. A copy lies beside the state of its port, so that sending touches one cache
+/// line.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct OwnOfLink {
     /// LP of the sending side.
     pub(super) sender: u32,
     far_lp: u32,
     far: u32,
-    /// Index of its kind.
+    /// Index of its [`LinkKind`].
     kind: u32,
 }
 
-/// What links have in common, of which a machine has a handful of kinds: one for each class of link, rate of a degraded cable,
-/// and whether they lead to a node or to another part.
+/// The shared properties of links. A machine has few kinds: one per link class, rate of a degraded cable, and
+/// destination (node, other part).
 #[derive(Clone, Copy, Debug)]
 struct LinkKind {
     ps_per_byte: f64,
@@ -96,16 +98,16 @@ struct LinkKind {
     leaves: bool,
 }
 
-/// Where a credit goes: to the sender of the link that feeds a buffer.
+/// The destination of a credit: the sender of the link into a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Upstream {
-    /// A link of this part, and how long a credit takes.
+    /// A link of this part, and the credit delay.
     Local(u32, Time),
-    /// The machine's number of the link, its sender's LP, and how long a credit takes.
+    /// The number of the link in the machine, the sending LP, and the credit delay.
     Remote(u32, u32, Time),
 }
 
-/// The number of the first virtual channel of each port, and of all at the end: the same for all parts.
+/// The number of the first virtual channel of each port, and the total at the end; the same for all parts.
 #[derive(Clone, Debug)]
 pub(crate) struct VcNumbers(Arc<[u32]>);
 
@@ -127,23 +129,23 @@ impl VcNumbers {
     }
 }
 
-/// The links of a part, and which link feeds each of its input ports.
+/// The links of a part, and the link into each of its input ports.
 #[derive(Debug)]
 pub(crate) struct Links {
     own: Vec<OwnOfLink>,
     kinds: Vec<LinkKind>,
-    /// How long a credit takes, by class of link.
+    /// Credit delay by link class.
     credit_delays: [Time; LinkClass::COUNT],
-    /// The own number of virtual channel 0 of each: of many links in a cache line, so that the state of the channel is asked for
-    /// while that of the port is still on its way.
+    /// The local number of virtual channel 0 of each link. It is separate so that the channel's state can be prefetched
+    /// while that of the port is still loading.
     first_vcs: Vec<u32>,
-    /// Router ports of this part: the own number of the first NIC's link.
+    /// Number of router ports of this part: the local number of the first NIC's link.
     pub(crate) ports: u32,
-    /// Virtual channels of router ports, as outputs and as input buffers. As outputs those of NICs follow.
+    /// Number of virtual channels of router ports, as outputs and as input buffers. As outputs, those of NICs follow.
     pub(crate) buffers: u32,
     nic_vcs: u8,
-    /// The machine's numbers of this part's nodes, of its first router port and of that one's first buffer, and the number of
-    /// router ports of the machine.
+    /// In the machine's numbering: this part's nodes, its first router port and that port's first buffer; and the
+    /// number of router ports of the machine.
     nodes: Range<u32>,
     first_port: u32,
     first_buffer: u32,
@@ -152,23 +154,23 @@ pub(crate) struct Links {
     others: Vec<(u32, u32, Time, LinkClass)>,
 }
 
-/// What feeds an input buffer: with what a credit for it needs, so that nobody looks at the link.
+/// The link into an input buffer, with the data that a credit for it needs without access to the link.
 #[derive(Clone, Copy, Debug)]
 struct Feeder {
-    /// The link; from [`OTHER`] on, an index into [`Links::others`]; [`NONE`]: none.
+    /// The link; from [`OTHER`] on, an index into [`Links::others`]; [`NONE`] without a link.
     link: u32,
-    /// The kind of the cable's other direction, whose credits take as long.
+    /// The kind of the cable's other direction, which has the same credit delay.
     kind: u32,
 }
 
-/// From here on a feeding link is one of another part.
+/// From this number on the upstream link belongs to another part.
 const OTHER: u32 = 1 << 31;
-/// Nothing feeds the buffer.
+/// No link leads into the buffer.
 const NONE: u32 = u32::MAX;
 
 impl Links {
-    /// The links of `routers` and `nodes`, their nodes; `vcs` are the channels of all traffic classes together, `queues` those of a
-    /// NIC for each of them.
+    /// The links of `routers` and of `nodes`, their nodes. `vcs` are the channels of all traffic classes, `queues` the
+    /// queues of a NIC per class.
     pub(crate) fn new(
         topology: &Topology,
         params: &NetworkParams,
@@ -183,10 +185,11 @@ impl Links {
         let packet_flits = params.flits(params.packet);
         let kind = |class: LinkClass, factor: f64, vcs, to_node, leaves| {
             let p = params.link(class);
-            // Of a degraded cable; 1 of all others, which changes nothing.
+            // The factor of a degraded cable; 1 for all others.
             let bandwidth = Bandwidth(p.bandwidth.0 * factor);
             let flits = match params.router {
-                // Up, as a packet's flits are: a buffer of one packet holds one, whatever the flit.
+                // Rounded up, as the flits of a packet are: a buffer of one packet holds one packet for every flit
+                // size.
                 RouterModel::InputQueued | RouterModel::Pipelined => params.flits(p.buffer.0),
                 // Whole packets only: every packet counts as a full one.
                 RouterModel::OutputQueued => p.buffer.0 / params.packet * packet_flits,
@@ -206,7 +209,7 @@ impl Links {
                 leaves,
             }
         };
-        // The routers that do not work cycle by cycle have no use for more than one for each queue.
+        // Routers that do not work cycle by cycle need one channel per queue.
         let nic_vcs = match params.router {
             RouterModel::Pipelined => vcs[LinkClass::Terminal as usize],
             _ => params.classes.count() * queues,
@@ -238,7 +241,7 @@ impl Links {
             let class = topology.class(port);
             let n = vcs[class as usize];
             let router = topology.router_of_port(port);
-            // A cable's other direction feeds this port's buffers.
+            // The cable's other direction leads into this port's buffers.
             let (far_lp, far, feeder) = match topology.peer(port) {
                 Peer::Router {
                     router: far_router,
@@ -290,30 +293,30 @@ impl Links {
         self.whole(link, self.own[link as usize])
     }
 
-    /// What is kept of `link`.
+    /// The individual properties of `link`.
     pub(super) fn own(&self, link: u32) -> OwnOfLink {
         self.own[link as usize]
     }
 
-    /// The class of a link of which this is kept.
+    /// The class of a link with these properties.
     #[inline(always)]
     pub(super) fn class_of(&self, own: OwnOfLink) -> LinkClass {
         self.kinds[own.kind as usize].class
     }
 
-    /// How long a credit takes to the sender of a link of `class`.
+    /// The credit delay to the sender of a link of `class`.
     #[inline(always)]
     pub(super) fn credit_delay(&self, class: LinkClass) -> Time {
         self.credit_delays[class as usize]
     }
 
-    /// The own number of virtual channel 0 of `link`.
+    /// The local number of virtual channel 0 of `link`.
     #[inline(always)]
     pub(crate) fn first_vc(&self, link: u32) -> u32 {
         self.first_vcs[link as usize]
     }
 
-    /// `link`, of which this is kept.
+    /// Assembles `link` from its individual properties `own`.
     #[inline(always)]
     pub(super) fn whole(&self, link: u32, own: OwnOfLink) -> Link {
         let kind = &self.kinds[own.kind as usize];
@@ -333,15 +336,15 @@ impl Links {
         }
     }
 
-    /// The LP on which `link` begins.
+    /// The LP of the sender of `link`.
     #[inline(always)]
     pub(crate) fn sender(&self, link: u32) -> u32 {
         self.own[link as usize].sender
     }
 
-    /// Bytes of each input buffer.
+    /// Bytes per input buffer.
     pub(crate) const OF_A_BUFFER: usize = size_of::<Feeder>();
-    /// Bytes of each link.
+    /// Bytes per link.
     pub(crate) const OF_A_LINK: usize = size_of::<OwnOfLink>() + size_of::<u32>();
 
     /// Virtual channels of `link`.
@@ -354,7 +357,7 @@ impl Links {
         self.own.len() as u32
     }
 
-    /// Virtual channels of this part as outputs, those of NICs included.
+    /// Output virtual channels of this part, those of NICs included.
     pub(crate) fn vcs(&self) -> u32 {
         self.buffers + self.nodes.len() as u32 * u32::from(self.nic_vcs)
     }
@@ -364,25 +367,25 @@ impl Links {
         self.nodes.contains(&node)
     }
 
-    /// The NIC of `node`, counted over this part. Its link is as many behind [`ports`](Self::ports).
+    /// The local number of the NIC of `node`. The number of its link is that plus [`ports`](Self::ports).
     #[inline(always)]
     pub(crate) fn nic(&self, node: u32) -> u32 {
         node - self.nodes.start
     }
 
-    /// The node of NIC `nic` of this part.
+    /// The node of the local NIC `nic`.
     #[inline(always)]
     pub(crate) fn node(&self, nic: u32) -> u32 {
         self.nodes.start + nic
     }
 
-    /// The own number of router port `port` of the machine.
+    /// The local number of router port `port` of the machine.
     #[inline(always)]
     pub(crate) fn port(&self, port: u32) -> u32 {
         port - self.first_port
     }
 
-    /// The own number of `link` of the machine: the other way round than [`number`](Self::number).
+    /// The local number of `link` of the machine: the inverse of [`number`](Self::number).
     pub(crate) fn own_number(&self, link: u32) -> u32 {
         match link.checked_sub(self.machine_ports) {
             None => self.port(link),
@@ -390,12 +393,12 @@ impl Links {
         }
     }
 
-    /// The own number of input buffer `buffer` of the machine.
+    /// The local number of input buffer `buffer` of the machine.
     pub(crate) fn buffer(&self, buffer: u32) -> u32 {
         buffer - self.first_buffer
     }
 
-    /// The machine's number of `link`.
+    /// The number of `link` in the machine.
     pub(crate) fn number(&self, link: u32) -> u32 {
         match link.checked_sub(self.ports) {
             None => self.first_port + link,
@@ -403,10 +406,10 @@ impl Links {
         }
     }
 
-    /// Who gets the credits of input buffer `buffer`.
+    /// The destination of the credits of input buffer `buffer`.
     ///
     /// # Panics
-    /// No link feeds the buffer.
+    /// No link leads into the buffer.
     #[inline(always)]
     pub(crate) fn upstream(&self, buffer: u32) -> Upstream {
         let Feeder { link, kind } = self.feeders[buffer as usize];
@@ -419,7 +422,7 @@ impl Links {
         }
     }
 
-    /// The link of this part that feeds input buffer `buffer`, if one does; else [`NIL`].
+    /// The link of this part into input buffer `buffer`, or [`NIL`].
     #[inline(always)]
     pub(crate) fn feeder(&self, buffer: u32) -> u32 {
         match self.feeders[buffer as usize].link {
@@ -437,7 +440,7 @@ impl Links {
         }
     }
 
-    /// The machine's number of the link that feeds input buffer `buffer`, and its class; `None` where nothing does.
+    /// The machine's number and the class of the link into input buffer `buffer`; `None` without one.
     pub(crate) fn upstream_link(&self, buffer: u32) -> Option<(u32, LinkClass)> {
         match self.feeders[buffer as usize].link {
             NONE => None,

@@ -1,40 +1,39 @@
-//! Link traversal: a packet that has its output and the buffer space behind it leaves, packet by packet.
+//! Link traversal: a packet with a granted output and downstream credits departs.
 
 use super::Space;
 use super::coupling::LinkPart;
 use super::flow_waits::FlowWait;
 use crate::boundary::RemoteEvent;
-use crate::control::{Departure, PacketDelivery};
+use crate::control::Departure;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::fluid::{KEEPER, OUTPUTS};
 use crate::message::EXPECTED;
+use crate::observe::{LinkDeparture, Observed, Observer, PacketDelivery, Tag, Transmission};
 use crate::packet::Packet;
 use crate::router::input_port;
 use crate::settings::Switching;
-use crate::statistics::Transmission;
 use crate::{FabricEvent, Payload};
-use odonata_blame::lost::Vector;
 use odonata_engine::Time;
 
-/// When a packet that has started on a link lets go of what it holds.
+/// When a packet that has started on a link releases its resources.
 #[derive(Clone, Copy)]
 pub(crate) struct Release {
     /// The port may start the next packet.
     pub(crate) port: Time,
-    /// The tail has left, and with it the buffer of the input.
+    /// The tail has left, which frees the input buffer.
     pub(crate) buffer: Time,
 }
 
 impl<P: Payload> Shared<P> {
-    /// Starts sending `packet` on virtual channel `vc` of router port `port` now, and claims `flits` of the buffer behind it: none
-    /// if it has its place there. `waited`: the virtual channel for which it has waited, if it has. `queued`: bytes that wait for
-    /// the port, where congestion control asks for them.
+    /// Starts to send `packet` on virtual channel `vc` of router port `port` now, and takes credits for `flits` flits;
+    /// none if it already has its place downstream. `waited`: the virtual channel for which it has waited, if any.
+    /// `queued`: bytes that wait for the port, if congestion control needs them.
     ///
-    /// The packet occupies the port for `L/b`. Its tail leaves at `max(now + L/b, tail_in + pipeline + flit/b)`: not before it has
-    /// come in and gone through the pipeline. If it comes over a slower link, its flits leave gaps, which the flits of the next
-    /// packets fill: virtual channels interleave them. The link never carries more than `b`, because occupied times do not overlap
-    /// and no flit leaves before its part of them.
+    /// The packet occupies the port for `L/b`. Its tail leaves at `max(now + L/b, tail_in + pipeline + flit/b)`: not
+    /// before it has arrived and passed the pipeline. If it arrives over a slower link, its flits leave gaps, which
+    /// flits of the next packets fill: virtual channels interleave them. The link never carries more than `b`, because
+    /// occupied times do not overlap and no flit leaves before its part of them.
     #[inline(always)]
     pub(crate) fn transmit<C: HandlerContext>(
         &mut self,
@@ -48,7 +47,7 @@ impl<P: Payload> Shared<P> {
         let mut link = self.flow.link(port);
         let p = self.packets.get(packet);
         let (bytes, tail_in, buffer) = (p.bytes, p.tail_in, p.buffer);
-        let (owner, input, booked) = (p.traffic, input_port(p), p.flags.is_booked());
+        let (observed, input) = (Observed::new(packet, p), input_port(p));
         let alone = link.serialisation(bytes);
         let serialisation = match self.flow.coupling.is_on::<C>() {
             true => {
@@ -66,28 +65,36 @@ impl<P: Payload> Shared<P> {
             head_out = now + flit;
             tail_out = tail_out.max(tail_in + setup.delay_before_routing + flit);
             if alone < link.flit {
-                // It may have come in while the last flit of the packet before it goes out.
+                // The packet may have arrived while the last flit of the packet ahead was departing.
                 tail_out = tail_out.max(self.flow.late_tails.before(buffer, port) + alone);
             }
         }
-        // An empty packet takes no time on the wire, but no two leave in the same instant: else it would
-        // matter how often a port is looked at.
+        // An empty packet takes no time on the wire, but no two packets leave at the same instant: otherwise results
+        // would depend on how often a port is evaluated.
         let free_at = (now + serialisation).max(Time(now.0 + 1));
         if tail_out > free_at {
             self.flow.late_tails.leaves::<C>(buffer, port, tail_out);
         }
-        if self.flow.is_blamed::<C>() {
-            self.flow
-                .hold_port::<C>(port, (packet, owner), (now, free_at), waited.map(|vc| (vc, booked)));
+        self.flow.observers.packet_departs::<C>(&LinkDeparture {
+            link: port,
+            port: self.flow.ports.get(port),
+            class: link.class,
+            packet: observed,
+            now,
+            until: free_at,
+            waited: waited.map(|vc| link.first_vc + u32::from(vc)),
+            sent: Transmission {
+                packets: 1,
+                bytes,
+                busy: alone,
+            },
+        });
+        if flits > 0 {
+            let channel = link.first_vc + u32::from(vc);
+            self.flow.observers.credits_are_taken::<C>(channel, flits, now);
         }
-        let since = (self.flow).occupy::<C>((port, link.first_vc), vc, flits, input, free_at);
-        let sent = Transmission {
-            packets: 1,
-            bytes,
-            busy: alone,
-        };
-        self.stats.stall_ended::<C>(port, since, now);
-        self.stats.port_transmitted::<C>((port, link.class), now, sent);
+        let from = (observed.owner, input);
+        (self.flow).occupy::<C>((port, link.first_vc), vc, flits, from, free_at);
         let arrival = tail_out + link.latency + setup.delay_after_routing;
         if self.congestion.is_on::<C>() {
             let departure = Departure {
@@ -102,11 +109,11 @@ impl<P: Payload> Shared<P> {
         }
         if link.to_node {
             let flits = self.setup.flits(bytes) as u16;
-            // Nobody waits for what nodes have to spare.
+            // No packet waits for space that the node frees.
             let space = Space {
                 flits,
-                owner,
-                to_others: Vector::EMPTY,
+                owner: observed.owner,
+                tag: Tag::NONE,
             };
             self.flow
                 .return_credit(ctx, port, vc, space, arrival + link.credit_delay);
@@ -130,9 +137,9 @@ impl<P: Payload> Shared<P> {
         }
     }
 
-    /// How long `packet`, which starts on a virtual channel of `link` now and would take `alone`, takes beside the flows there, and how
-    /// long it waits behind what they have in the buffers.
-    // Not compiled into those who send where there are none.
+    /// The transmission time of `packet`, which starts on a virtual channel of `link` now and would take `alone`,
+    /// beside the flows there; and its wait behind their backlog in the buffers.
+    // Not compiled into senders without flows.
     #[inline(never)]
     fn beside_flows<C: HandlerContext>(
         &mut self,
@@ -149,12 +156,12 @@ impl<P: Payload> Shared<P> {
         (time, coupling.waits.packet(ctx, buffer, (link, channel), time))
     }
 
-    /// Packets wait so long behind flows from now on; `port` is an own one.
+    /// Sets the wait of packets behind flows from now on; `port` is local.
     pub(crate) fn wait_behind_flows<M: Uses>(&mut self, of: FlowWait) {
         let (link, router) = (self.flow.link(of.port), self.flow.links.sender(of.port));
         let ports = self.routes.routing.topology().ports_of_routers(router..router + 1);
         let output = self.flow.links.own_number(ports.start) + u32::from(of.output) / OUTPUTS as u32;
-        // A port's input buffers have the numbers of its channels.
+        // A port's input buffers have the same numbers as its channels.
         for vc in self.setup.vcs.of(link.class, of.level, 0) {
             let (channel, waits) = (link.first_vc + u32::from(vc), &mut self.flow.coupling.waits);
             match of.output {
@@ -164,14 +171,15 @@ impl<P: Payload> Shared<P> {
         }
     }
 
-    /// What the links of `router` have carried in an interval goes to where rates of flows are kept.
+    /// Sends the packet loads of the links of `router` in the last interval to the part that computes the rates of
+    /// flows.
     pub(crate) fn report_links<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, delay: Time) {
         let (flow, boundary) = (&mut self.flow, &mut self.boundary);
         let (here, at) = (self.setup.routers.contains(&KEEPER), ctx.now() + delay);
-        let (ports, blamed) = (&flow.ports, flow.blame.is_on::<C>());
+        let (ports, blamed) = (&flow.ports, C::BLAME && self.setup.params.blame);
         (flow.coupling).report(ctx, &flow.links, router, |ctx, used, own| {
             let LinkPart { link, part, note } = used;
-            // Who has had the link last stands for all.
+            // The last owner on the link stands for all.
             let owner = blamed.then(|| ports.get(own).holder);
             if here {
                 ctx.send(KEEPER, at, FabricEvent::LinkUse { link, part, note }.into());
@@ -186,9 +194,10 @@ impl<P: Payload> Shared<P> {
         });
     }
 
-    /// Books the delivery of `packet`, whose tail will be at its node at `arrival`. Known when its
-    /// last link starts to send, since nothing can delay it any more: no event is needed per packet. The packet that starts last
-    /// need not arrive last: a packet from a slower link `may_be_overtaken`. A message is there when all its packets are.
+    /// Records the delivery of `packet`, whose tail arrives at its node at `arrival`. The time is known when its last
+    /// link starts to send, because nothing can delay it after that: delivery needs no event per packet. The packet
+    /// that starts last may not arrive last: a packet from a slower link `may_be_overtaken`. A message is complete when
+    /// all its packets have arrived.
     pub(crate) fn deliver<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -199,31 +208,31 @@ impl<P: Payload> Shared<P> {
         self.packets.free::<C>(packet);
         let message = self.messages.edit::<C>(p.message);
         let is_detour = (self.routes.routing).is_detour(message.source, u32::from(p.hops), &p.header);
-        self.stats.delivered::<C>(&p, is_detour, message.created, arrival);
+        let created = message.created;
         message.undelivered -= u64::from(p.bytes);
         let is_latest = arrival >= message.arrival;
         message.arrival = message.arrival.max(arrival);
-        if self.flow.lost.is_on::<C>() {
-            let delivery = PacketDelivery {
-                message: p.message,
-                is_latest,
-                may_be_overtaken,
-                completes: message.undelivered == 0 && message.notify_arrived,
-            };
-            (self.flow.lost).deliver::<C>(packet, p.traffic, delivery);
-        }
+        let delivery = PacketDelivery {
+            created,
+            arrival,
+            is_detour,
+            is_latest,
+            may_be_overtaken,
+            completes: message.undelivered == 0 && message.notify_arrived,
+        };
+        (self.flow.observers).packet_delivered::<C>(packet, &p, &delivery);
         if message.undelivered == 0 {
             if message.home == EXPECTED {
                 self.boundary.reassembly.remove::<C>(&mut self.messages, p.message);
             }
             let message = self.messages.get(p.message);
-            self.stats.message_delivered::<C>(p.traffic);
+            self.flow.observers.message_delivered::<C>(p.traffic);
             if message.notify_arrived {
                 let lp = self.routes.process_of(message.target);
                 ctx.send(lp, message.arrival, FabricEvent::Arrived { message: p.message }.into());
             } else {
                 self.messages.free::<C>(p.message);
-                self.forget_losses::<C>(p.message);
+                self.flow.observers.message_is_freed::<C>(p.message);
             }
         }
     }

@@ -9,33 +9,33 @@ use odonata_engine::{List, Time};
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(align(64))]
 pub(crate) struct OutPort {
-    /// Until when the link is occupied: by each packet for its bytes / bandwidth.
+    /// Until when the link is occupied: each packet takes its bytes / bandwidth.
     pub(crate) free_at: Time,
-    /// Since when a packet has found no buffer ([`Time::NEVER`]: none has).
+    /// Since when a packet has lacked a buffer ([`Time::NEVER`]: none has).
     pub(crate) stalled_since: Time,
     /// The next wake-up of this port, if it lies in the future.
     pub(crate) service_at: Time,
-    /// Flits sent (or, output-queued, admitted) and not credited, over all virtual channels.
+    /// Flits sent (or, output-queued, admitted) without a returned credit, over all virtual channels.
     pub(crate) used: u32,
-    /// Flits waiting without a claim on buffer space.
+    /// Flits of packets that wait for buffer space.
     pub(crate) waiting_flits: u32,
     /// Packets waiting for this port.
     pub(crate) waiting: u32,
     pub(super) flags: PortFlags,
-    /// The virtual channel that was served last.
+    /// The virtual channel served last.
     pub(crate) last_vc: u8,
-    /// Whose packet was sent last; only where waits are booked.
+    /// The owner of the packet sent last.
     pub(crate) holder: Traffic,
-    /// The input port whose packet was sent last, see [`input_port`](crate::router::input_port).
+    /// The input port of the packet sent last, see [`input_port`](crate::router::input_port).
     pub(crate) last_input: u32,
-    /// The virtual channels below [`MASKED`](Self::MASKED) for which somebody waits: bits. Input-queued only.
+    /// The virtual channels below [`MASKED`](Self::MASKED) with waiting packets, as bits. Input-queued only.
     pub(crate) waiting_vcs: u32,
-    /// What the link is.
+    /// The individual properties of the link.
     pub(super) link: OwnOfLink,
 }
 
 impl OutPort {
-    /// Ports with so many virtual channels at most tell by bits for which of them somebody waits.
+    /// Most virtual channels of a port whose waiting packets are marked in bits.
     pub(crate) const MASKED: u8 = 32;
 
     /// The idle port of `link`.
@@ -56,14 +56,15 @@ impl OutPort {
         }
     }
 
-    /// Whether somebody waits for a credit: then each credit gets an event. Kept beside the credits, too: see
+    /// Whether a packet waits for a credit, so that each credit gets an event. A copy lies beside the credits: see
     /// [`set_awaits_credit`](crate::flow::Flow::set_awaits_credit).
     #[inline(always)]
     pub(crate) fn awaits_credit(&self) -> bool {
         self.flags.has(PortFlags::AWAITS_CREDIT)
     }
 
-    /// Whether one of its channels is [exhausted](super::exhaustion); of a pipelined router's port, whether one had no room when the last flit went.
+    /// Whether one of its channels is [exhausted](super::exhaustion); for a pipelined router, whether one had no room
+    /// when the last flit left.
     #[inline(always)]
     pub(crate) fn is_exhausted(&self) -> bool {
         self.flags.has(PortFlags::EXHAUSTED)
@@ -72,7 +73,7 @@ impl OutPort {
 
 const _: () = assert!(size_of::<OutPort>() == 64);
 
-/// What is known of a port, in bits.
+/// Flags of a port.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct PortFlags(u8);
 
@@ -94,14 +95,14 @@ impl PortFlags {
 /// One virtual channel of an output port.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct OutVc {
-    /// Flits of the far buffer that are taken.
+    /// Flits of the downstream buffer that are taken.
     pub(crate) used: u32,
-    /// Input-queued only: the input port whose packet was sent last of those that asked for this virtual channel.
+    /// Input-queued only: the input port of the packet sent last among those that requested this virtual channel.
     pub(crate) last_input: u32,
-    /// Packets waiting for this virtual channel. Input-queued: a line of requests, see
-    /// [`arbiter`](crate::router::arbiter). Output-queued: packets with a claim on buffer space, linked by `next`.
+    /// Packets that wait for this virtual channel. Input-queued: a list of requests, see
+    /// [`arbiter`](crate::router::arbiter). Output-queued: packets that hold buffer space, linked by `next`.
     pub(crate) queue: List,
-    /// Output-queued only: packets that found the queue full and still hold their upstream credit, in a line likewise.
+    /// Output-queued only: a list of packets that found the queue full and still hold their upstream credit.
     pub(crate) overflow: List,
 }
 
@@ -113,7 +114,7 @@ impl OutVc {
         overflow: List::EMPTY,
     };
 
-    /// Input-queued: the line of requests for it, and the input port that was served last of it.
+    /// Input-queued: the list of requests for it, and the input port last served among them.
     #[inline(always)]
     pub(crate) fn requests(&self) -> (List, u32) {
         (self.queue, self.last_input)

@@ -1,15 +1,15 @@
 //! Levels and virtual channels.
 //!
-//! A routing tells packets apart by *levels*, as many per link class as it needs to be free of deadlock. A machine may
-//! have more virtual channels than that: then each level is a range of channels, of `V` channels and `K` levels
+//! A routing assigns packets to *levels*, as many per link class as it needs to avoid deadlock. If a machine has more
+//! virtual channels, each level is a range of them. With `V` channels and `K` levels:
 //!
 //! ```text
 //! level l:  floor(l V / K) .. floor((l + 1) V / K)
 //! ```
 //!
-//! Each traffic class has all of this for itself: the channels of class `c` are those of the first, plus `c V`. A packet never
-//! changes its class, so the dependencies between channels are those of one class, as many times as there are classes, with
-//! none in between: what is free of deadlock with one class is so with several.
+//! Each traffic class has its own copy: the channels of class `c` are those of the first, plus `c V`. A packet never
+//! changes its class. So the dependency graph consists of one copy per class without edges between them, and a routing
+//! without deadlock for one class has none for several.
 
 use crate::params::VirtualChannels;
 use odonata_topology::LinkClass;
@@ -18,19 +18,18 @@ use std::ops::Range;
 /// The channels of each level, per link class.
 #[derive(Clone, Debug)]
 pub(crate) struct VcRanges {
-    /// Those of the first traffic class: first channel and the one behind the last, level by level, each of as many link
-    /// classes.
+    /// The channels of the first traffic class: first and end (exclusive), by level and link class.
     levels: Vec<[(u8, u8); LinkClass::COUNT]>,
-    /// Per link class, the channel behind the last of the level that each channel belongs to, over all traffic classes.
+    /// Per link class and channel, over all traffic classes: the end (exclusive) of the channel's level.
     ends: [Vec<u8>; LinkClass::COUNT],
-    /// Channels of a traffic class.
+    /// Channels per traffic class.
     width: VirtualChannels,
     /// Whether a level has more than one channel.
     several: bool,
 }
 
 impl VcRanges {
-    /// For a routing that needs `levels` on links with `vcs` channels per traffic class, of which there are not fewer.
+    /// The ranges for a routing that needs `levels` on links with `vcs` channels per traffic class, at least as many.
     pub(crate) fn new(levels: VirtualChannels, vcs: VirtualChannels, traffic_classes: u8) -> VcRanges {
         let bound = |class: usize, level: u8| {
             let (k, v) = (u32::from(levels[class]), u32::from(vcs[class]));
@@ -71,7 +70,7 @@ impl VcRanges {
         start + shift..end + shift
     }
 
-    /// The first of them.
+    /// The first of these channels.
     #[inline]
     pub(crate) fn first(&self, class: LinkClass, level: u8, traffic_class: u8) -> u8 {
         self.levels[usize::from(level)][class as usize].0 + self.width[class as usize] * traffic_class
@@ -83,13 +82,13 @@ impl VcRanges {
         self.several
     }
 
-    /// The channel behind the last of the level that channel `vc` of links of `class` belongs to.
+    /// The end (exclusive) of the level of channel `vc` on links of `class`.
     #[inline]
     pub(crate) fn end(&self, class: LinkClass, vc: u8) -> u8 {
         self.ends[class as usize][usize::from(vc)]
     }
 
-    /// Channels of a traffic class on links of `class`.
+    /// Channels per traffic class on links of `class`.
     #[inline]
     pub(crate) fn width(&self, class: LinkClass) -> u8 {
         self.width[class as usize]

@@ -1,14 +1,15 @@
-//! How long the first packet of a flow waits behind those of other flows that lie in buffers on its path.
+//! The wait of a flow's first packet behind the backlog of other flows in buffers on its path.
 //!
-//! Backlogged flows fill the buffers before their bottlenecks. A packet that comes later, and is to go through the same bottleneck, stands
-//! behind what is there: of a buffer of B bytes behind a link on a level
+//! Backlogged flows fill the buffers upstream of their bottlenecks. A later packet for the same bottleneck queues
+//! behind them. For a buffer of B bytes behind a link on a level:
 //!
 //! ```text
 //! wait       Q / R (Little's law);  Q <= the backlog of the flows that go on to a bottleneck on its path, which take R there
 //!            Q <= B R / (R + S), with S what other backlogged flows take, whose bottleneck is not on its path
 //! ```
 //!
-//! Until then the new flow takes nothing, and those before it have its share. Flows that start together find nothing before them.
+//! Until then the new flow takes nothing, and the flows ahead have its share. Flows that start together have no backlog
+//! ahead of them.
 
 use super::Fluid;
 use super::blame::Behind;
@@ -19,8 +20,8 @@ use odonata_engine::{NIL, Time};
 use odonata_topology::Peer;
 
 impl Fluid {
-    /// How long the first packet of a message of `queue` waits on `route`; and where waits are booked, for whom at which bottlenecks, and how
-    /// long. What lies in the buffer behind its own NIC is of its own queue.
+    /// The wait of the first packet of a message of `queue` on `route`; and the places, culprits and durations of the
+    /// wait. The buffer behind its own NIC is not included: that backlog belongs to its own queue.
     pub(super) fn wait_ahead<P: Payload>(
         &self,
         shared: &Shared<P>,
@@ -64,7 +65,7 @@ impl Fluid {
                 let buffer = shared.setup.params.link(topology.class(link)).buffer.0 as f64;
                 let here = (bytes / through).min(buffer / (through + elsewhere));
                 wait += here;
-                // From rates to times.
+                // Convert rates to times.
                 waits_for[before..].iter_mut().for_each(|(_, of)| *of *= here / through);
             }
         }

@@ -1,39 +1,41 @@
 //! Blame among flows: by share of the bottleneck.
 //!
-//! A flow of rate r that would have rate a alone, that of the slowest link of its path, waits 1 - r / a seconds per second at its
-//! bottleneck, for the other flows there, by what they take of it ([`odonata_blame::Shares`]); the part of a message on one of several
-//! paths waits that part of it. So a message waits as much longer as it takes than alone. Before that it waits
+//! A flow with rate r whose rate alone would be a, that of the slowest link of its path, waits 1 - r / a seconds per
+//! second at its bottleneck. The wait is charged to the other flows there, in proportion to their rates
+//! ([`odonata_blame::Shares`]); a part of a message on one of several paths waits in proportion. So the wait of a
+//! message is the excess of its time over its time alone. Before it flows, it waits
 //!
 //! | while | for the owner of | at |
 //! |---|---|---|
-//! | its NIC sends messages that came before it | each of these in its turn | its NIC |
-//! | others lie in buffers before a bottleneck on its path | these flows, by their rates | that bottleneck |
-//! | an earlier message of its node goes through the same bottleneck | that message | that bottleneck |
+//! | its NIC sends earlier messages | each of these in its turn | its NIC |
+//! | others have a backlog upstream of a bottleneck on its path | these flows, by their rates | that bottleneck |
+//! | an earlier message of its node uses the same bottleneck | that message | that bottleneck |
 //!
-//! All of it is [`LINK`]: rates tell what buffers hold up. Packets beside flows are waited for like flows; their own waits are booked
-//! where they are, among packets.
+//! All waits are [`LINK`]: rates include the effect of full buffers. Packets beside flows can be culprits like flows;
+//! their own waits are charged in the packet model.
 
 use super::max_min::{MaxMin, Step};
-use crate::control::blame::{LINK, LinkCharge, NIC, PLACES, RESOURCES, WaitSeries};
 use crate::features::Uses;
 use crate::message::Traffic;
+use crate::observe::blame::{LINK, LinkCharge, NIC, PLACES, RESOURCES, WaitSeries};
 use crate::params::NetworkParams;
 use odonata_blame::{Ledger, Shares, Taking};
 use odonata_engine::{GrowableStore, NIL, Time};
 use odonata_topology::Topology;
 
-/// A flow in the books.
+/// A flow in the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Entry {
     owner: Traffic,
-    /// The part of its message.
+    /// Its fraction of the message.
     part: f64,
     /// Its rate alone, bytes per picosecond.
     alone: f64,
-    /// The rate that is booked, and where it is held up.
+    /// The recorded rate, and the bottleneck.
     rate: f64,
     bottleneck: u32,
-    /// The link at which it waits behind another message, whose, and since when; NIL: it does not.
+    /// The link at which it waits behind another message, that message's owner, and the start of the wait; NIL without
+    /// a wait.
     behind: u32,
     by: Traffic,
     since: Time,
@@ -55,7 +57,7 @@ impl Default for Entry {
 }
 
 impl Entry {
-    /// What it takes of a link, of this capacity, on its path.
+    /// Its share of a link with this capacity on its path.
     fn taking(&self, step: Step, capacity: f64) -> Taking {
         let wait = match self.bottleneck == step.link && self.rate < self.alone {
             true => self.part * (1.0 - self.rate / self.alone),
@@ -74,21 +76,21 @@ fn rate_alone(rates: &MaxMin, links: &[u32]) -> f64 {
     capacities.fold(f64::INFINITY, f64::min)
 }
 
-/// What a message waits behind: flows of an owner before a link, or at it.
+/// The cause of a message's wait: flows of an owner ahead of a link, or at it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Behind {
     pub(super) link: u32,
     pub(super) owner: Traffic,
 }
 
-/// The books of flows; empty where none are kept.
+/// The ledger of flows; empty if blame is off.
 #[derive(Debug)]
 pub(super) struct FlowBlame {
-    /// By the machine's numbers of links.
+    /// By the machine's number of link.
     shares: Shares,
-    /// Of messages in the queues of NICs: a line for each queue of each node.
+    /// Waits of messages in the queues of NICs: a line per queue of each node.
     queues: Ledger,
-    /// By the numbers of flows.
+    /// By number of flow.
     entries: GrowableStore<Entry>,
     queues_of_node: u32,
     ports: u32,
@@ -100,7 +102,7 @@ odonata_engine::journalled!(FlowBlame {
 });
 
 impl FlowBlame {
-    /// Of a machine whose nodes have so many queues each; nothing unless waits are `booked`.
+    /// The ledger of a machine whose nodes have this many queues each; empty unless `booked`.
     pub(super) fn new(params: &NetworkParams, topology: &Topology, queues_of_node: u8, booked: bool) -> FlowBlame {
         let (ports, nodes) = (topology.ports(), topology.nodes());
         let (kinds, causes) = (PLACES.len() as u8, RESOURCES.len() as u8);
@@ -128,7 +130,7 @@ impl FlowBlame {
         self.queues.is_on()
     }
 
-    /// Flow `flow` of `owner` is `part` of a message, and goes over `links`.
+    /// Adds flow `flow` of `owner`, the fraction `part` of a message, over `links`.
     pub(super) fn enter<M: Uses>(&mut self, rates: &MaxMin, flow: u32, (owner, part): (Traffic, f64), links: &[u32]) {
         if self.is_on() {
             *self.entries.edit::<M>(flow as usize) = Entry {
@@ -140,14 +142,14 @@ impl FlowBlame {
         }
     }
 
-    /// `flow` goes over these links from now on.
+    /// `flow` uses these links from now on.
     pub(super) fn has_moved<M: Uses>(&mut self, rates: &MaxMin, flow: u32, links: &[u32]) {
         if self.is_on() {
             self.entries.edit::<M>(flow as usize).alone = rate_alone(rates, links);
         }
     }
 
-    /// `flow` has another rate or bottleneck.
+    /// `flow` has a new rate or bottleneck.
     pub(super) fn book<M: Uses>(&mut self, rates: &MaxMin, flow: u32, now: Time) {
         self.set::<M>(rates, flow, now, rates.rate(flow));
     }
@@ -179,7 +181,7 @@ impl FlowBlame {
         *self.entries.edit::<M>(flow as usize) = new;
     }
 
-    /// `flow` is no more.
+    /// Removes `flow`.
     pub(super) fn leave<M: Uses>(&mut self, rates: &MaxMin, flow: u32, now: Time) {
         self.lift::<M>(rates, flow, now);
         if self.is_on() {
@@ -187,7 +189,7 @@ impl FlowBlame {
         }
     }
 
-    /// What packets take, as flow `flow`, is of `owner` from now on.
+    /// The load of packets, represented by flow `flow`, belongs to `owner` from now on.
     pub(super) fn belongs_to<M: Uses>(&mut self, rates: &MaxMin, flow: u32, now: Time, owner: Traffic) {
         let Entry {
             rate,
@@ -202,7 +204,7 @@ impl FlowBlame {
         }
     }
 
-    /// From `start` on `flow` waits behind another message, or behind none any more.
+    /// From `start` on `flow` waits behind another message, or no longer does.
     pub(super) fn waits_behind<M: Uses>(&mut self, flow: u32, start: Time, behind: Option<Behind>) {
         if !self.is_on() {
             return;
@@ -225,14 +227,14 @@ impl FlowBlame {
         }
     }
 
-    /// What goes through a link waits `time` from `now` on, for what lies before it.
+    /// The flow waits `time` from `now` on for the backlog ahead of a link.
     pub(super) fn waits_for<M: Uses>(&mut self, flow: u32, now: Time, behind: Behind, time: f64) {
         let Entry { owner, part, .. } = self.entries.get(flow as usize);
         let until = Time(now.0 + time as u64);
         (self.shares).charge::<M>(behind.link, (now, until), (owner, behind.owner), time * part);
     }
 
-    /// A message of `owner` joins `queue`, which sends one of `holder`.
+    /// A message of `owner` joins `queue`, which sends a message of `holder`.
     pub(super) fn joins_queue<M: Uses>(&mut self, queue: u32, now: Time, owner: Traffic, holder: Traffic) {
         if self.is_on() {
             self.queues.charge::<M>(queue, now, holder, LINK);
@@ -247,14 +249,14 @@ impl FlowBlame {
         }
     }
 
-    /// A message of `owner` that has waited in `queue` is its next one.
+    /// A message of `owner` that has waited in `queue` becomes its next one.
     pub(super) fn leaves_queue<M: Uses>(&mut self, queue: u32, now: Time, owner: Traffic) {
         if self.is_on() {
             self.queues.leave::<M>(queue, now, owner);
         }
     }
 
-    /// Books everything until `now`, the end of a run; `holder` says whose message each queue sends.
+    /// Closes all waits at `now`, the end of a run; `holder` gives the owner of the message that each queue sends.
     pub(super) fn close(&mut self, now: Time, holder: impl Fn(u32) -> Option<Traffic>) {
         use odonata_engine::Plain;
         if !self.is_on() {
@@ -272,15 +274,15 @@ impl FlowBlame {
         }
     }
 
-    /// Checks that nobody waits in a queue any more.
+    /// Checks that no message waits in a queue.
     ///
     /// # Errors
-    /// Says where somebody does.
+    /// Names a place where one does.
     pub(super) fn audit(&self) -> Result<(), String> {
         self.queues.audit()
     }
 
-    /// All charges, in no order.
+    /// All charges, unsorted.
     pub(super) fn charges(&self) -> impl Iterator<Item = LinkCharge> + '_ {
         let of_queue = |line: u32| self.ports + line / self.queues_of_node.max(1);
         let of_queues = self.queues.charges().map(move |charge| (of_queue(charge.line), charge));
@@ -307,7 +309,7 @@ impl FlowBlame {
         })
     }
 
-    /// Until when these are kept, if they are.
+    /// The end of that series, if there is one.
     pub(super) fn series_end(&self) -> Option<Time> {
         self.queues.series_end()
     }

@@ -1,10 +1,10 @@
-//! Flows beside packets: where rates are kept, the packets of a link are one more flow on it.
+//! Flows beside packets: in the flow model, the packets of a link are one more flow on it.
 //!
-//! That flow stands for the n sources that a router has counted, so that each of them weighs as much as a flow: it takes n times its
-//! rate. A link of its own holds it to what its packets took, and a little more; there is none where they kept the link busy. So
-//! the rates are max-min fair over flows and sources of packets alike, and packets are left the rest: of a link of capacity C with
-//! flows of weight W that take f, max(C - f, C n / (n + W)). The second is the least that fairness gives them: they have it at once,
-//! and not only when they have been seen to need it.
+//! That flow has the weight of the n sources that the router has counted: it takes n times its rate. A link of its own
+//! limits it to the measured load of the packets plus a margin; it has no limit if the packets kept the link busy. So
+//! rates are max-min fair over flows and packet sources alike, and packets get the rest: on a link of capacity C with
+//! flows of weight W and load f, max(C - f, C n / (n + W)). The second is their least fair share: they have it at once,
+//! before their demand has been measured.
 
 use super::max_min::{MaxMin, Step};
 use super::{Fluid, KEEPER};
@@ -17,24 +17,24 @@ use crate::{FabricEvent, Payload, Traffic};
 use odonata_engine::{NIL, Store, Time};
 use odonata_topology::{LinkClass, Topology};
 
-/// Packets that did not keep their link busy may take so much more before they are seen to.
+/// Margin over the measured load of packets that did not keep their link busy.
 const ROOM: f64 = 1.125;
 
 /// A link that packets and flows share.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Coupled {
-    /// The flow of its packets; NIL: there are none.
+    /// The flow of its packets; NIL without packets.
     flow: u32,
     /// Their sources, as last counted.
     sources: u16,
-    /// Whether there have ever been any: nobody else wants to know of flows.
+    /// Whether it has ever had packets: otherwise no sender needs the load of its flows.
     known: bool,
-    /// Whose packets these are, for the most part, where that is booked.
+    /// The owner of most of these packets, if waits are charged.
     owner: Traffic,
-    /// What its sender was told last.
+    /// The part last reported to its sender.
     part: u32,
     load: u16,
-    /// The next of those on which rates have changed; itself if it is the last; NIL if it is none.
+    /// The next link with changed rates; itself if last; NIL if not in the list.
     next_changed: u32,
 }
 
@@ -50,14 +50,14 @@ impl Coupled {
     };
 }
 
-/// The links of a machine on which packets and flows meet; none where they do not.
+/// The links of a machine if packets and flows are coupled; otherwise empty.
 #[derive(Debug)]
 pub(super) struct CoupledLinks {
     interval: Time,
     links: Store<Coupled>,
-    /// The first of those on which rates have changed.
+    /// The first link with changed rates.
     changed: Store<u32>,
-    /// Whether they are to be told, which is an event on its way.
+    /// Whether a report to senders is scheduled.
     to_tell: Store<bool>,
 }
 odonata_engine::journalled!(CoupledLinks {
@@ -87,14 +87,14 @@ impl CoupledLinks {
         self.links.memory()
     }
 
-    /// Other flows wait for `link` now, or behind it.
+    /// The flows that wait for `link` or behind it have changed.
     pub(super) fn queue_has_changed<M: Uses>(&mut self, link: u32) {
         if self.links.get(link).known {
             self.has_changed::<M>(link);
         }
     }
 
-    /// What packets take on `link`, bytes per picosecond, and their sources.
+    /// The load of packets on `link`, bytes per picosecond, and their sources.
     pub(super) fn packets_on(&self, rates: &MaxMin, link: u32) -> (f64, u32) {
         let cell = self.links.get(link);
         match cell.flow {
@@ -114,7 +114,7 @@ impl CoupledLinks {
 }
 
 impl Fluid {
-    /// What was reported of the packets of a link.
+    /// Receives a report on the packets of a link.
     pub(super) fn hear<C: HandlerContext>(&mut self, ctx: &mut C, delay: Time, of: LinkPart) {
         let (link, own) = (of.link, self.links.len() as u32 + of.link);
         let (capacity, (sources, busy)) = (self.rates.capacity(link), of.packets());
@@ -142,7 +142,7 @@ impl Fluid {
             match old.flow {
                 NIL => {
                     let flow = self.rates.start::<C>(demand, path);
-                    // No part of a message: packets wait for nobody here.
+                    // Not a part of a message: packets do not wait here.
                     self.blame.enter::<C>(&self.rates, flow, (old.owner, 0.0), &[]);
                     self.coupled.links.edit::<C>(link).flow = flow;
                 }
@@ -158,7 +158,7 @@ impl Fluid {
         self.ask_to_tell(ctx, delay);
     }
 
-    /// The packets of `link` are those of `owner`, for the most part.
+    /// Most packets of `link` belong to `owner`.
     pub(super) fn hear_owner<C: HandlerContext, P>(&mut self, ctx: &C, shared: &Shared<P>, link: u32, owner: Traffic) {
         if owner >= shared.setup.params.traffics {
             debug_assert!(false, "there is no traffic {owner}");
@@ -171,7 +171,7 @@ impl Fluid {
         }
     }
 
-    /// Rates on the links of `flow` are others now, or will be.
+    /// Rates on the links of `flow` have changed, or will change.
     pub(super) fn note<C: HandlerContext>(&mut self, ctx: &mut C, delay: Time, flow: u32) {
         if self.coupled.is_empty() {
             return;
@@ -188,7 +188,7 @@ impl Fluid {
         }
     }
 
-    /// Senders are told what flows leave once in an interval: when its reports have come and rates were filled.
+    /// Senders get a report once per interval: after their own reports, when rates have been recomputed.
     fn ask_to_tell<C: HandlerContext>(&mut self, ctx: &mut C, delay: Time) {
         if *self.coupled.to_tell.get(0) {
             return;
@@ -200,7 +200,7 @@ impl Fluid {
         ctx.send(KEEPER, at.max(Time(ctx.now().0 + 1)), FabricEvent::FlowTell.into());
     }
 
-    /// Tells the senders of links what flows leave them, where that has changed.
+    /// Reports to the senders of links what flows leave them, where that has changed.
     pub(super) fn tell_links<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
@@ -243,9 +243,10 @@ impl Fluid {
         }
     }
 
-    /// What flows leave of `link`, with the flits that they would have waiting for it; and how many of these make no difference.
+    /// The part of `link` that flows leave, with the flits that they would have waiting for it; and the number of these
+    /// flits below which a change does not matter.
     ///
-    /// In packets they would have on their way what they send in a round trip, and waiting what lies in their queues.
+    /// Their packets in flight are those of a round trip, their waiting packets those in their queues.
     fn left<P: Payload>(&self, shared: &Shared<P>, link: u32) -> (LinkPart, u16) {
         let cell = self.coupled.links.get(link);
         let (capacity, sources) = (self.rates.capacity(link), f64::from(cell.sources.max(1)));
@@ -271,7 +272,7 @@ impl Fluid {
     }
 }
 
-/// The router that sends on `link`, or whose node does.
+/// The router that sends on `link`, or the router of the sending node.
 fn sender(topology: &Topology, link: u32) -> u32 {
     match link.checked_sub(topology.ports()) {
         None => topology.router_of_port(link),

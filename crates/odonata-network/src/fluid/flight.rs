@@ -1,48 +1,48 @@
-//! What flows carry: a message, or of one that goes over several paths the part on each.
+//! The content of flows: a message, or the part of a message on one of several paths.
 
 use super::KEEPER;
 use crate::FabricEvent;
 use crate::features::HandlerContext;
 use odonata_engine::{NIL, Time};
 
-/// A rate that is lower than the demand by no more than this part of it is rounded.
+/// A rate below the demand by at most this fraction equals it up to rounding.
 const ROUNDING: f64 = 1e-6;
 
-/// A message under way, or the part of it on one path.
+/// A message being sent, or the part of it on one path.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Flight {
-    /// The slot of the message; NIL: there is none.
+    /// The slot of the message, or NIL.
     pub(super) message: u32,
-    /// The next one of its message.
+    /// The next flow of its message.
     pub(super) next: u32,
-    /// The link for which it waits behind others of its queue; NIL: it does not.
+    /// The link for which it waits behind others of its queue; NIL without a wait.
     pub(super) behind: u32,
-    /// Whether it has not started, and the time before which it does not.
+    /// Whether it has not started, and the time before which it cannot.
     pub(super) held: bool,
     pub(super) starts: Time,
-    /// The first of its packets.
+    /// The number of its first packet.
     pub(super) number: u32,
     /// Whether its path depends on loads.
     pub(super) adaptive: bool,
-    /// How much of the message it is.
+    /// Its fraction of the message.
     pub(super) part: f64,
-    /// Bytes per picosecond; alone, and now.
+    /// Rate in bytes per picosecond: alone, and now.
     pub(super) demand: f64,
     pub(super) rate: f64,
     /// Bytes of the message before its own.
     pub(super) from: u64,
-    /// Its bytes, those of them that have been counted on links that it has left, and those that had not left at `since`.
+    /// Its bytes; those counted on links that it has left; and those that had not left at `since`.
     pub(super) bytes: u64,
     pub(super) counted: u64,
     pub(super) left: f64,
     pub(super) since: Time,
-    /// Bytes in the buffers before its bottleneck, as of `filled`.
+    /// Bytes in the buffers upstream of its bottleneck, as of `filled`.
     pub(super) backlog: f64,
     pub(super) filled: Time,
-    /// When none are left, and the next event of it.
+    /// When no bytes are left, and its next event.
     pub(super) due: Time,
     pub(super) scheduled: Time,
-    /// What is added on its path, and since when it is on it.
+    /// The latency of its path, and since when it uses the path.
     pub(super) latency: Time,
     pub(super) laid: Time,
 }
@@ -76,19 +76,19 @@ impl Default for Flight {
 }
 
 impl Flight {
-    /// Counts what has left until `now`.
+    /// Counts the bytes that have left until `now`.
     pub(super) fn advance(&mut self, now: Time) {
         self.fill_buffers(now);
         let sent = self.rate * now.saturating_sub(self.since).0 as f64;
         (self.left, self.since) = ((self.left - sent).max(0.0), now);
     }
 
-    /// Whether its source would send more than its bottleneck lets it.
+    /// Whether its source could send faster than its bottleneck allows.
     pub(super) fn is_backlogged(&self) -> bool {
         self.rate < self.demand * (1.0 - ROUNDING)
     }
 
-    /// Counts what its source has sent until `now` beyond what has gone on from its bottleneck.
+    /// Adds to the backlog the bytes that its source has sent until `now` beyond those that have passed its bottleneck.
     pub(super) fn fill_buffers(&mut self, now: Time) {
         let left = self.left - self.rate * now.saturating_sub(self.since).0 as f64;
         let more = (self.demand - self.rate) * now.saturating_sub(self.filled).0 as f64;
@@ -104,7 +104,7 @@ impl Flight {
         (self.left - self.rate * now.saturating_sub(self.since).0 as f64).max(0.0)
     }
 
-    /// When none are left.
+    /// When no bytes are left.
     pub(super) fn end(&self) -> Time {
         if self.left == 0.0 {
             return self.since;
@@ -113,7 +113,7 @@ impl Flight {
     }
 }
 
-/// When so many bytes have gone at `rate`, from `start` on; never, if it is none.
+/// When `bytes` have been sent at `rate` from `start` on; never at rate zero.
 pub(super) fn after(start: Time, bytes: f64, rate: f64) -> Time {
     if bytes <= 0.0 {
         return start;
@@ -126,7 +126,7 @@ pub(super) fn after(start: Time, bytes: f64, rate: f64) -> Time {
     }
 }
 
-/// Schedules the end of `flight`, unless there is an event before that.
+/// Schedules the end of `flight`, unless it has an earlier event.
 pub(super) fn schedule<C: HandlerContext>(ctx: &mut C, flight: &mut Flight, flow: u32) {
     flight.due = flight.end();
     if flight.due < flight.scheduled {

@@ -1,33 +1,35 @@
-//! Max-min fair rates of flows over shared links, kept up to date as flows come and go.
+//! Max-min fair rates of flows over shared links, updated incrementally as flows start and end.
 //!
-//! A flow f takes w(f, l) of its rate on link l. The rates are max-min fair if every flow has a *bottleneck*: a link that is
-//! saturated, and on which no other flow has a higher rate (D. Bertsekas, R. Gallager, Data Networks, 1992, 6.5.2). They are
-//! unique, and progressive filling finds them: the link with the smallest fair share, (capacity - what is taken) / weights of
-//! flows without rate, gives all of these that share, and so on.
+//! A flow f takes w(f, l) of its rate on link l. The rates are max-min fair if every flow has a *bottleneck*: a
+//! saturated link on which no other flow has a higher rate (D. Bertsekas, R. Gallager, Data Networks, 1992, 6.5.2).
+//! They are unique, and progressive filling finds them: the link with the smallest fair share, (capacity - load) /
+//! weights of flows without rate, gives that share to all of these, and so on.
 //!
-//! When flows come or go, only some rates are filled anew: of those whose bottleneck has changed ([`filling`]). Then every link that one of
-//! them crosses is looked at; where a flow outside has lost its bottleneck, or is above the share of one inside, it joins, and
-//! they are filled again. When nobody joins every flow has a bottleneck, so that the rates are those that filling all would give.
+//! When flows start or end, only flows whose bottleneck has changed get new rates ([`filling`]). Then every link that
+//! one of them crosses is checked: a flow outside that has lost its bottleneck, or exceeds the share of one inside,
+//! joins, and filling repeats. When no flow joins, every flow has a bottleneck, so the rates equal those of filling
+//! all.
 //!
-//! A link keeps what its flows take, how many of them it holds up and at which rate, so that a filling costs what is on the paths of
-//! the flows inside, not what is on their links: on a large machine a link has hundreds of flows of which one or two have changed.
+//! A link stores the load of its flows, and the number and rate of the flows that it limits. So filling costs in
+//! proportion to the paths of the flows inside, not to all flows on their links: on a large machine a link has hundreds
+//! of flows of which one or two have changed.
 
 mod filling;
 
 use filling::Filling;
 use odonata_engine::{Mode, NIL, Pool, Store, slots};
 
-/// Relative differences below this are rounding.
+/// Relative differences below this are rounding errors.
 const ROUNDING: f64 = 1e-9;
 
-/// After so many times of filling, everybody joins: a bound on the work.
+/// After this number of rounds all flows join, which bounds the work.
 const PATIENCE: u32 = 12;
 
-/// Everybody joins, too, when one of so many flows has: the change goes through all of the machine, and to fill all rates once is
-/// cheaper than those of ever more.
+/// All flows also join when one in this many has: the change affects the whole machine, and one full filling is cheaper
+/// than ever larger ones.
 const MOST_APART: usize = 16;
 
-/// A flow that has no rate yet takes nothing until rates are filled where less than this part of what it would have alone is left.
+/// A new flow gets no rate before the next filling if the links leave it less than this fraction of its rate alone.
 const LEAST_REST: f64 = 1.0 / 16.0;
 
 /// A link.
@@ -35,21 +37,20 @@ const LEAST_REST: f64 = 1.0 / 16.0;
 struct LinkState {
     /// Bytes per picosecond.
     capacity: f64,
-    /// What its flows would take if nothing but their sources limited them, in 2^-32 bytes per picosecond: whole numbers, so that
-    /// what is added can be taken off again.
+    /// The sum of its flows' demands in 2^-32 bytes per picosecond: an integer, so that additions can be undone
+    /// exactly.
     demand: u64,
-    /// What its flows take, in units of [`RATE_UNIT`]: whole numbers, for the same reason.
+    /// The load of its flows in units of [`RATE_UNIT`]: an integer, for the same reason.
     taken: i64,
-    /// The rate of the flows whose bottleneck it is, if there are any.
+    /// The rate of the flows that it limits, if any.
     share: f64,
-    /// How many these are, how many of its flows have no rate yet, and how many flows it has.
+    /// Number of flows that it limits, of its flows without rate, and of all its flows.
     held: u32,
     fresh: u32,
     flows: u32,
-    /// First of its [uses](Use).
+    /// The first of its [uses](Use).
     first: u32,
-    /// The next of the links on which flows have come or gone since rates were last filled; itself if it is the last; NIL if it is
-    /// none of them.
+    /// The next link with flows started or ended since the last filling; itself if last; NIL if not in the list.
     next_dirty: u32,
 }
 
@@ -60,12 +61,12 @@ struct FlowState {
     rate: f64,
     /// Its bottleneck; NIL before it has a rate.
     bottleneck: u32,
-    /// First of its uses.
+    /// The first of its uses.
     first: u32,
     next: u32,
 }
 
-/// Part of a path: a link, what part of its rate a flow takes on it, and on which level of the routing.
+/// A step of a path: a link, the fraction of the flow's rate on it, and the level of the routing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Step {
     pub(crate) link: u32,
@@ -87,17 +88,17 @@ struct Use {
     flow: u32,
     link: u32,
     level: u8,
-    /// The others of the link.
+    /// The other uses of the link.
     before: u32,
     after: u32,
-    /// The next of the flow, or of free slots.
+    /// The next use of the flow, or the next free slot.
     next: u32,
 }
 
 slots!(FlowState Use);
 
 impl FlowState {
-    /// Whether this is its rate, but for rounding.
+    /// Whether this is its rate, up to rounding.
     fn has(&self, rate: f64) -> bool {
         (self.rate - rate).abs() <= rate * ROUNDING * 1e-3
     }
@@ -114,9 +115,9 @@ pub(crate) struct MaxMin {
     links: Store<LinkState>,
     flows: Pool<FlowState>,
     uses: Pool<Use>,
-    /// The first link on which flows have come or gone since the last filling.
+    /// The first link with flows started or ended since the last filling.
     dirty: Store<u32>,
-    /// How many flows there are on links.
+    /// Number of flows.
     count: Store<u32>,
     filling: Filling,
 }
@@ -129,7 +130,7 @@ odonata_engine::journalled!(MaxMin {
 });
 
 impl MaxMin {
-    /// Links with these capacities, bytes per picosecond, without flows.
+    /// Links with these capacities in bytes per picosecond, without flows.
     pub(crate) fn new(capacities: impl Iterator<Item = f64>) -> MaxMin {
         let link = |capacity| LinkState {
             capacity,
@@ -152,8 +153,8 @@ impl MaxMin {
         }
     }
 
-    /// A flow that would have rate `demand` alone, and takes these parts of it on links, each of which is there once. It has rate 0 until
-    /// [`fill`](Self::fill).
+    /// Adds a flow with rate `demand` alone that takes these fractions of it on links, each listed once. It has rate 0
+    /// until [`fill`](Self::fill).
     pub(crate) fn start<M: Mode>(&mut self, demand: f64, path: impl Iterator<Item: Into<Step>>) -> u32 {
         let flow = self.flows.allocate::<M>(FlowState {
             rate: 0.0,
@@ -165,8 +166,8 @@ impl MaxMin {
         flow
     }
 
-    /// Until rates are filled `flow`, which has none yet, takes what is left on all of its links: its rate. Nothing where that is hardly
-    /// anything, see [`LEAST_REST`].
+    /// Gives `flow`, which has no rate yet, the capacity left on all of its links until the next filling; returns its
+    /// rate. It is zero if little is left, see [`LEAST_REST`].
     pub(crate) fn take_rest<M: Mode>(&mut self, flow: u32) -> f64 {
         let (mut rate, mut alone) = (f64::INFINITY, f64::INFINITY);
         for step in self.path(flow) {
@@ -185,7 +186,7 @@ impl MaxMin {
         rate
     }
 
-    /// Lays `flow`, which is on no links, over these.
+    /// Puts `flow`, which is on no links, on these.
     fn lay<M: Mode>(&mut self, flow: u32, demand: f64, path: impl Iterator<Item: Into<Step>>) {
         let rate = self.flows.get(flow).rate;
         for step in path {
@@ -218,7 +219,7 @@ impl MaxMin {
         *self.count.edit::<M>(0) += u32::from(self.flows.get(flow).first != NIL);
     }
 
-    /// Takes `flow` off its links.
+    /// Removes `flow` from its links.
     fn lift<M: Mode>(&mut self, flow: u32) {
         let FlowState {
             rate,
@@ -251,14 +252,14 @@ impl MaxMin {
         self.flows.edit::<M>(flow).first = NIL;
     }
 
-    /// `flow` goes over other links from now on.
+    /// Moves `flow` to other links.
     pub(crate) fn move_to<M: Mode>(&mut self, flow: u32, demand: f64, path: impl Iterator<Item: Into<Step>>) {
         self.lift::<M>(flow);
         self.flows.edit::<M>(flow).bottleneck = NIL;
         self.lay::<M>(flow, demand, path);
     }
 
-    /// `flow` is no more.
+    /// Removes `flow`.
     pub(crate) fn end<M: Mode>(&mut self, flow: u32) {
         self.lift::<M>(flow);
         self.flows.free::<M>(flow);
@@ -279,7 +280,7 @@ impl MaxMin {
         (state.rate, state.bottleneck)
     }
 
-    /// The path of `flow`, in the order in which it was laid or the other way round.
+    /// The path of `flow`, in the given or in reverse order.
     pub(crate) fn path(&self, flow: u32) -> impl Iterator<Item = Step> + '_ {
         let mut at = self.flows.get(flow).first;
         std::iter::from_fn(move || {
@@ -301,8 +302,7 @@ impl MaxMin {
         of_link.filter(move |of| of.level == level).map(|of| of.flow)
     }
 
-    /// What the flows on `link` would take if nothing but their sources limited them, and `more` (bytes per picosecond) beside: as a
-    /// part of its capacity.
+    /// The demand on `link` as a fraction of its capacity: of its flows, plus `more` (bytes per picosecond).
     pub(crate) fn demand(&self, link: u32, more: f64) -> f64 {
         let state = self.links.get(link);
         (state.demand as f64 / DEMAND_UNIT + more) / state.capacity
@@ -313,7 +313,7 @@ impl MaxMin {
         self.links.get(link).capacity
     }
 
-    /// `link` has this capacity from now on.
+    /// Sets the capacity of `link`.
     pub(crate) fn set_capacity<M: Mode>(&mut self, link: u32, capacity: f64) {
         if self.links.get(link).capacity != capacity {
             self.links.edit::<M>(link).capacity = capacity;
@@ -321,8 +321,7 @@ impl MaxMin {
         }
     }
 
-    /// What the flows on `link` but `other` take of it, the sum of their weights, and what they would take if nothing but their
-    /// sources limited them.
+    /// The load, the sum of weights, and the demand of the flows on `link` except `other`.
     pub(crate) fn without(&self, link: u32, other: u32) -> (f64, f64, f64) {
         let (mut taken, mut weights, mut demand) = (0.0, 0.0, 0);
         for of in uses_of(&self.uses, self.links.get(link).first).filter(|of| of.flow != other) {
@@ -337,13 +336,13 @@ impl MaxMin {
         self.links.memory() + self.flows.memory() + self.uses.memory()
     }
 
-    /// How many flows there are.
+    /// Number of flows.
     fn count(&self) -> usize {
         *self.count.get(0) as usize
     }
 
-    /// Makes rates max-min fair again; calls `changed` with each flow whose rate is another one now, before it is, and that rate; without
-    /// one where only its bottleneck is another. How many have been looked at.
+    /// Makes the rates max-min fair again. Calls `changed` with each flow whose rate changes, before the change, and
+    /// the new rate; without a rate if only its bottleneck changes. Returns the number of flows examined.
     pub(crate) fn fill<M: Mode>(&mut self, mut changed: impl FnMut(u32, Option<f64>)) -> usize {
         let mut work = std::mem::take(&mut self.filling);
         work.begin();
@@ -375,7 +374,7 @@ impl MaxMin {
             }
         }
         let filled = work.len();
-        // First those that change leave the books of their links, then they are in them anew.
+        // First remove changed flows from their links' sums, then add them with new rates.
         for (flow, rate, bottleneck) in work.found() {
             let old = *self.flows.get(flow);
             if !old.is(rate, bottleneck) && old.bottleneck != NIL {
@@ -410,22 +409,22 @@ impl MaxMin {
     }
 }
 
-/// Units of demand in a byte per picosecond.
+/// Units of demand per byte per picosecond.
 const DEMAND_UNIT: f64 = (1_u64 << 32) as f64;
 
 fn demand_on(demand: f64, weight: f64) -> u64 {
     (demand * weight * DEMAND_UNIT) as u64
 }
 
-/// Units of what is taken in a byte per picosecond: so many links of the highest bandwidth fit into 63 bits.
+/// Units of load per byte per picosecond: 63 bits hold the load of many links of the highest bandwidth.
 const RATE_UNIT: f64 = (1_u64 << 50) as f64;
 
-/// What a flow of `rate` takes on a link.
+/// The load of a flow of `rate` on a link.
 fn taken_on(rate: f64, weight: f64) -> i64 {
     (rate * weight * RATE_UNIT) as i64
 }
 
-/// The uses of a link, from its first on.
+/// The uses of a link, from its first.
 fn uses_of(uses: &Pool<Use>, first: u32) -> impl Iterator<Item = &Use> {
     let mut at = first;
     std::iter::from_fn(move || {

@@ -1,9 +1,9 @@
-//! The paths of a message: those that its packets would take, each with its part.
+//! The paths of a message: those of its packets, each with its fraction.
 //!
-//! The routing itself is asked, packet by packet, for up to [`MOST`] packets, [more](MOST_BESIDE_PACKETS) beside jobs in packets; longer
-//! messages go in as many equal parts. Where it draws lots they
-//! are drawn, so that flows meet on links as packets do. Where it compares loads it is told the demand for a port as a part of its
-//! capacity, the packets before it included; what exceeds the capacity fills the buffer behind the port.
+//! The routing is run packet by packet, for up to [`MOST`] packets, [more](MOST_BESIDE_PACKETS) beside jobs in packets;
+//! longer messages are divided into as many equal parts. Random choices are drawn, so that flows meet on links as
+//! packets do. As the load of a port the routing gets its demand as a fraction of its capacity, earlier packets
+//! included; demand beyond the capacity fills the buffer behind the port.
 
 use super::max_min::{MaxMin, Step};
 use crate::params::{Knowledge, NetworkParams};
@@ -11,36 +11,37 @@ use crate::routing::{Choice, Header, NOWHERE, Path, Routing};
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::{SplitMix64, Time};
 
-/// Most packets whose paths stand for those of a message: with sixteen, times are no nearer to those of packets, and take half as
-/// long again to find.
+/// Most packets whose paths represent a message. Sixteen are no closer to the packet model, and take half as long again
+/// to compute.
 const MOST: u64 = 8;
 
-/// The same where others go in packets: these wait in all the buffers that a message fills, of which fewer ways would leave out more.
+/// The same beside packets: these wait in all buffers that a message fills, of which fewer paths would miss more.
 const MOST_BESIDE_PACKETS: u64 = 16;
 
-/// Most links of a path: no routing has paths as long as that.
+/// Most links of a path; no routing has longer ones.
 const LONGEST: usize = 250;
 
-/// Where a message goes.
+/// The paths of a message.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     /// At least one; all different.
     pub(super) routes: Vec<Route>,
-    /// What is added to the time that the bytes take, in the mean.
+    /// Mean latency, in addition to the time of the bytes.
     pub(super) latency: Time,
     /// Whether loads have been compared.
     pub(super) adaptive: bool,
 }
 
-/// One of its paths.
+/// One of the paths.
 #[derive(Debug)]
 pub(super) struct Route {
     pub(super) links: Vec<u32>,
-    /// The level of the routing on each.
+    /// The level of the routing on each link.
     pub(super) levels: Vec<u8>,
-    /// The part of the message on it.
+    /// The fraction of the message on it.
     pub(super) part: f64,
-    /// What is added to the time that the bytes take, picoseconds: links and routers, and a flit on every link but the slowest.
+    /// Latency in picoseconds, in addition to the time of the bytes: links and routers, and a flit on every link but
+    /// the slowest.
     pub(super) latency: u64,
     /// The first packet that takes it.
     pub(super) number: u32,
@@ -72,14 +73,14 @@ impl Paths {
 }
 
 impl Route {
-    /// Its links, each with this part of the rate of a flow.
+    /// Its links, each with this fraction of a flow's rate.
     pub(super) fn steps(&self, weight: f64) -> impl Iterator<Item = Step> + '_ {
         let steps = self.links.iter().zip(&self.levels);
         steps.map(move |(&link, &level)| Step { link, weight, level })
     }
 }
 
-/// What paths follow from.
+/// The data from which paths follow.
 pub(super) struct Network<'a> {
     pub(super) routing: &'a Routing,
     pub(super) params: &'a NetworkParams,
@@ -87,7 +88,7 @@ pub(super) struct Network<'a> {
 }
 
 impl Network<'_> {
-    /// The number of the link of the NIC of `node`.
+    /// The number of the link of `node`'s NIC.
     pub(super) fn nic(topology: &Topology, node: u32) -> u32 {
         topology.ports() + node
     }
@@ -102,8 +103,8 @@ impl Network<'_> {
         }
     }
 
-    /// Paths of a message of `bytes` from `source` to `target`, which would have the rate `demand` alone; the same for the same
-    /// `name` and demand for links. Its packets are numbered from `first` on.
+    /// The paths of a message of `bytes` from `source` to `target`, whose rate alone would be `demand`; equal for equal
+    /// `name` and equal demand on links. Its packets are numbered from `first`.
     pub(super) fn paths(&self, (source, target): (u32, u32), bytes: u64, demand: f64, name: u64, first: u32) -> Paths {
         let topology = self.routing.topology();
         let most = match self.params.coupling_interval {
@@ -119,7 +120,7 @@ impl Network<'_> {
         let lot = SplitMix64::named(self.params.seed, names);
         let mut paths = Paths::default();
         let mut taken: Vec<(u32, u32)> = Vec::new();
-        // Packets one by one, the last one perhaps short.
+        // Packet by packet; the last may be short.
         let one_by_one = bytes > 0 && bytes.div_ceil(self.params.packet) <= most;
         for number in 0..packets {
             let part = match one_by_one {
@@ -169,7 +170,7 @@ impl Network<'_> {
         paths
     }
 
-    /// What `path` adds to the time of the bytes, of which the last packet has `head`, in picoseconds.
+    /// The latency of `path` in picoseconds, in addition to the time of the bytes; the last packet has `head` bytes.
     fn latency(&self, path: &[u32], head: u64) -> u64 {
         let (mut sum, mut slowest) = (0, (f64::INFINITY, 0));
         for &link in path {
@@ -192,7 +193,7 @@ impl Network<'_> {
 struct Asking<'a> {
     network: &'a Network<'a>,
     taken: &'a [(u32, u32)],
-    /// What a packet stands for, bytes per picosecond.
+    /// The rate that a packet represents, bytes per picosecond.
     share: f64,
     lot: SplitMix64,
     asked: bool,
@@ -200,7 +201,7 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Demand for `port` as a part of its capacity.
+    /// The demand for `port` as a fraction of its capacity.
     fn demand(&mut self, port: u32) -> f64 {
         self.adaptive = true;
         let taken = self.taken.iter().find(|(link, _)| *link == port);
@@ -208,7 +209,7 @@ impl Asking<'_> {
         (self.network.rates).demand(port, self.share * f64::from(packets + 1))
     }
 
-    /// Bytes that wait for `port`: the buffer behind it is full where the demand is twice what it carries.
+    /// Bytes that wait for `port`: the buffer behind it is full when the demand is twice its capacity.
     fn load(&mut self, port: u32) -> u64 {
         let excess = (self.demand(port) - 1.0).clamp(0.0, 1.0);
         let class = self.network.class(port);

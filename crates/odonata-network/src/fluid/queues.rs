@@ -1,8 +1,9 @@
-//! Queues of flows: what backlogged flows have in the buffers before their bottlenecks (tree saturation), and how long packets wait there.
+//! Queues of flows: the backlog of flows in the buffers upstream of their bottlenecks (tree saturation), and the wait
+//! of packets there.
 //!
-//! A flow is *backlogged* if its source could send faster than its bottleneck lets it. In packets the source would send all the same,
-//! until credits stop it: buffers before the bottleneck fill up, the nearest first, and so on upstream. Of a flow that would send d
-//! and gets r, before link l:
+//! A flow is *backlogged* if its source could send faster than its bottleneck allows. As packets it would send anyway
+//! until credits stop it: buffers upstream of the bottleneck fill, the nearest first. For a flow with demand d and rate
+//! r, upstream of link l:
 //!
 //! ```text
 //! backlog    dq/dt = d - r;  q <= what its source has left, q <= its room
@@ -12,9 +13,10 @@
 //! rate       r; where packets share its bottleneck no less than a turn there: S / M, if M flows and sources that are held take S together
 //! ```
 //!
-//! So a packet waits for what lies before it in its own input buffer, and for a turn of the others where its own has nothing: routers
-//! serve their inputs in turns. Where l is the bottleneck itself its bandwidth is shared already (see `coupled`), and there are no turns to add;
-//! where the queue is due to a link beyond, only packets of the same level wait, which need the same credits.
+//! So a packet waits for the backlog in its own input buffer, and for a turn of the other buffers if its own has none:
+//! routers serve inputs in turn. If l is the bottleneck, its bandwidth is shared already (see `coupled`) and there are
+//! no turns to add. If the queue is due to a link further downstream, only packets of the same level wait, because they
+//! need the same credits.
 
 mod told;
 
@@ -26,14 +28,14 @@ use told::Told;
 
 pub(crate) use told::OUTPUTS;
 
-/// What flows have waiting somewhere, and the rate at which it goes on, bytes per picosecond.
+/// The backlog of flows at a place, and its drain rate in bytes per picosecond.
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
     bytes: f64,
     rate: f64,
 }
 
-/// The backlogged flows whose bottleneck a link is: how many, and what they take together, bytes per picosecond.
+/// The backlogged flows with their bottleneck at a link: their number, and their total rate in bytes per picosecond.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     flows: u32,
@@ -47,13 +49,13 @@ impl Held {
     }
 }
 
-/// What lies in a buffer for one output.
+/// The backlog in a buffer for one output.
 #[derive(Clone, Copy, Debug)]
 struct Ahead {
-    /// The output, and the level on it; NIL: none.
+    /// The output, and the level on it; NIL without one.
     next: u32,
     level: u8,
-    /// Whether the output is the bottleneck of all that lies here for it.
+    /// Whether the output is the bottleneck of all this backlog.
     last: bool,
     queue: Queue,
 }
@@ -71,14 +73,14 @@ impl Ahead {
     }
 }
 
-/// The buffer behind a link on a level, and the queue for a place there.
+/// The buffer behind a link on a level, and the queue for room there.
 #[derive(Clone, Copy, Debug)]
 struct Buffer {
-    /// Of the backlogged flows that go on from here.
+    /// Rate of the backlogged flows that continue from here.
     rate: f64,
-    /// The first outputs that they have.
+    /// Their first outputs.
     outputs: [Ahead; OUTPUTS],
-    /// How many buffers have packets waiting that need a place here, and how fast these come.
+    /// Number of buffers with packets waiting for room here, and their rate.
     inputs: u32,
     entering: f64,
     listed: bool,
@@ -94,25 +96,26 @@ impl Buffer {
     };
 }
 
-/// Queues of flows, by links and levels; nothing where packets and flows do not meet.
+/// Queues of flows, by link and level; empty unless packets and flows are coupled.
 #[derive(Debug)]
 pub(super) struct FlowQueues {
-    /// Levels of a link.
+    /// Levels per link.
     levels: usize,
-    /// By links and levels what was told.
+    /// The reported waits, by link and level.
     told: Store<Told>,
-    /// The first place of which anything but nothing was told.
+    /// The first place with a reported wait.
     first_told: Store<u32>,
-    /// Whether packets and flows have met.
+    /// Whether packets have used links of flows.
     met: Store<bool>,
-    /// What follows from the flows of the moment, by links and levels; those which are not empty.
+    /// Derived from the present flows, by link and level; and the list of non-empty ones.
     buffers: Vec<Buffer>,
     listed: Vec<u32>,
-    /// By links, the backlogged flows whose bottleneck it is.
+    /// By link: the backlogged flows with their bottleneck there.
     holds: Vec<Held>,
-    /// By links, bytes that flows have in the buffers behind it and waiting for it.
+    /// By link: bytes of flows in the buffers behind it and waiting for it.
     loads: Vec<f64>,
-    /// The paths of backlogged flows up to their bottlenecks, one after the other; each flow with its rate and the end of its path.
+    /// The paths of backlogged flows up to their bottlenecks, concatenated; each flow with its rate and the end of its
+    /// path.
     flows: Vec<(u32, f64, usize)>,
     steps: Vec<(u32, u8)>,
 }
@@ -143,7 +146,7 @@ impl FlowQueues {
         self.told.memory() + of_places + self.steps.capacity() * size_of::<(u32, u8)>()
     }
 
-    /// Bytes that flows have in the buffers behind `link`, or waiting for it.
+    /// Bytes of flows in the buffers behind `link`, or waiting for it.
     pub(super) fn load(&self, link: u32) -> f64 {
         self.loads[link as usize]
     }
@@ -172,7 +175,7 @@ impl FlowQueues {
         self.steps.clear();
     }
 
-    /// Takes in `flow` of `rate` on this path, which ends with its bottleneck.
+    /// Adds `flow` with `rate` on this path, which ends at its bottleneck.
     fn add(&mut self, flow: u32, rate: f64, path: impl Iterator<Item = Step>) {
         let start = self.steps.len();
         self.steps.extend(path.map(|Step { link, level, .. }| (link, level)));
@@ -192,8 +195,9 @@ impl FlowQueues {
         self.flows.push((flow, rate, self.steps.len()));
     }
 
-    /// Lays `backlog` bytes of a flow of `rate`, whose path lies at `start..end`, into the buffers before its bottleneck; returns what
-    /// has found no room. `packets`: what these take on a link; `capacity`: bytes of a buffer.
+    /// Distributes `backlog` bytes of a flow of `rate` with path `start..end` over the buffers upstream of its
+    /// bottleneck; returns the bytes that do not fit. `packets`: load of packets on a link; `capacity`: bytes of a
+    /// buffer.
     fn lay(
         &mut self,
         mut backlog: f64,

@@ -1,11 +1,12 @@
-//! The queues of NICs: which message is being sent, and which of those before it still lie in buffers.
+//! The queues of NICs: the message being sent, and earlier ones with bytes still in buffers.
 //!
-//! A NIC sends its messages one after the other, and is done with one when its last packet has left: what has not passed its bottleneck
-//! by then lies in the buffer behind the NIC, which holds B bytes. So the next message starts once no more than B bytes are left of all
-//! that came before it, and no sooner than the NIC has had time to send it; what only the NIC holds up lies in no buffer.
+//! A NIC sends messages one after another, and has finished one when its last packet has left. Bytes that have not
+//! passed the bottleneck by then are in the buffer behind the NIC, of B bytes. So the next message starts once at most
+//! B bytes of all earlier ones are left, and not before the NIC has had time to send it. Bytes that only the NIC delays
+//! are in no buffer.
 //!
-//! Where packets of both messages go over the same bottleneck those of the second stand behind those of the first. Its flow there
-//! starts when that of the first has ended: a node has one share of a link, however many messages it has under way.
+//! If packets of two messages use the same bottleneck, those of the second queue behind those of the first. Its flow
+//! there starts when that of the first has ended: a node has one share of a link, however many messages it sends.
 
 use super::blame::Behind;
 use super::flight::{Flight, after};
@@ -22,11 +23,11 @@ use odonata_topology::LinkClass;
 /// The messages of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct SendQueue {
-    /// Those that have not started.
+    /// Messages that have not started.
     waiting: List,
-    /// The one that is being sent; NIL: there is none.
+    /// The message being sent, or NIL.
     pub(super) sending: u32,
-    /// The last one that has started, of those that are under way.
+    /// The last started message that is still in the network.
     last: u32,
 }
 
@@ -38,17 +39,17 @@ impl SendQueue {
     };
 }
 
-/// A message under way.
+/// A message in the network.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Sending {
     queue: u32,
     /// The first of its flows that have not ended.
     first: u32,
-    /// The one that started before it, of those of its queue that are under way.
+    /// The message of its queue in the network that started before it.
     before: u32,
-    /// Whether its source has been told that it is sent, or does not want to be.
+    /// Whether its source has been notified that it is sent, or does not request that.
     told: bool,
-    /// The NIC cannot have started its last packet, or sent it, before that.
+    /// The earliest time at which the NIC can have started, or sent, its last packet.
     last_packet: Time,
     all: Time,
     /// Its next event.
@@ -69,7 +70,7 @@ impl Default for Sending {
     }
 }
 
-/// Bytes that are left of messages, and their rate.
+/// Bytes left of messages, and their rate.
 #[derive(Clone, Copy, Default)]
 struct Left {
     bytes: f64,
@@ -82,14 +83,14 @@ impl Left {
         self.rate += flight.rate;
     }
 
-    /// When there are no more than `goal` of them.
+    /// When at most `goal` bytes are left.
     fn until(&self, now: Time, goal: f64) -> Time {
         after(now, self.bytes - goal, self.rate)
     }
 }
 
 impl Fluid {
-    /// A message joins those of its queue.
+    /// A message joins its queue.
     pub(super) fn join<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
@@ -118,13 +119,14 @@ impl Fluid {
         message.source * u32::from(queues) + u32::from(queue)
     }
 
-    /// The queue that `flow` has come from.
+    /// The queue of the message of `flow`.
     pub(super) fn queue_of_flow(&self, flow: u32) -> u32 {
         let message = self.flights.get(flow as usize).message;
         self.sendings.get(message as usize).queue
     }
 
-    /// The next message of `queue` starts, which has `waited` there or comes now; those without bytes are gone at once.
+    /// The next message of `queue` starts. `waited`: it has waited there; otherwise it has just arrived. Messages
+    /// without bytes are sent at once.
     fn begin<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
@@ -228,7 +230,7 @@ impl Fluid {
         }
     }
 
-    /// The link for which a flow over `links` waits behind those of `message` or of one before it.
+    /// The link for which a flow over `links` waits behind flows of `message` or of an earlier one.
     fn behind<P: Payload>(&self, shared: &Shared<P>, mut message: u32, links: &[u32], nic: u32) -> Option<Behind> {
         while message != NIL {
             let sending = self.sendings.get(message as usize);
@@ -250,7 +252,7 @@ impl Fluid {
         None
     }
 
-    /// What is left of message `slot`: held up by its NIC, and by other links.
+    /// Adds the bytes left of message `slot`: those limited by its NIC, and by other links.
     fn left_of(&self, slot: u32, now: Time, nic: u32, left: &mut [Left; 2]) {
         let mut flow = self.sendings.get(slot as usize).first;
         while flow != NIL {
@@ -261,7 +263,7 @@ impl Fluid {
         }
     }
 
-    /// When the message that `queue` sends will have been sent, and when its source is to be told: schedules it.
+    /// Schedules when the message that `queue` sends will have been sent, and when to notify its source.
     pub(super) fn time_sent<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
@@ -285,7 +287,7 @@ impl Fluid {
         let sent = (left[0].until(now, 0.0)).max(left[1].until(now, room)).max(sending.all);
         let told = match sending.told {
             true => Time::NEVER,
-            // A packet, and what leaves until it hears of it, is left.
+            // A packet is left, and the bytes that leave before the notice arrives.
             false => {
                 let packet = shared.setup.params.packet as f64;
                 let early = |of: Left, room: f64| of.until(now, room + packet + of.rate * (2 * delay.0) as f64);
@@ -304,7 +306,7 @@ impl Fluid {
         (sent, told)
     }
 
-    /// Message `slot` has perhaps been sent.
+    /// Message `slot` may have been sent.
     pub(super) fn check_sent<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
@@ -328,7 +330,7 @@ impl Fluid {
         }
     }
 
-    /// `flow`, a part of a message, is over; perhaps the message is.
+    /// `flow`, a part of a message, has ended; the message may have.
     pub(super) fn end_part<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
@@ -380,7 +382,7 @@ impl Fluid {
         }
     }
 
-    /// `queue` has sent a message of `owner`, and goes on to the next one.
+    /// `queue` has sent a message of `owner`; starts the next one.
     fn send_next<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
@@ -394,7 +396,7 @@ impl Fluid {
         self.begin(ctx, shared, delay, queue, true);
     }
 
-    /// Flows of `queue` that no longer wait for others start.
+    /// Starts flows of `queue` that no longer wait for others.
     pub(super) fn release<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &Shared<P>, queue: u32) {
         let mut messages = Vec::new();
         let mut at = self.queues.get(queue).last;
@@ -414,7 +416,7 @@ impl Fluid {
         }
     }
 
-    /// `flow` starts, unless it still waits behind others of its queue.
+    /// Starts `flow`, unless it still waits behind others of its queue.
     fn start_held<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &Shared<P>, flow: u32) {
         let now = ctx.now();
         let flight = self.flights.get(flow as usize);
@@ -423,7 +425,7 @@ impl Fluid {
             self.sendings.get(flight.message as usize).before,
         );
         let (ends, name) = ((message.source, message.target), name_of(message));
-        // Drawn by the same lots as before; where loads are compared, with those of now.
+        // With the same random draws as before; loads are compared as of now.
         let paths = self.network(shared).paths(ends, 1, flight.demand, name, flight.number);
         let route = &paths.routes[0];
         let nic = Network::nic(shared.routes.routing.topology(), message.source);
@@ -443,7 +445,7 @@ impl Fluid {
     }
 }
 
-/// By what lots are drawn for `message`.
+/// The name of the random stream of `message`.
 fn name_of<P>(message: &Message<P>) -> u64 {
     message.created.0 ^ message.bytes.rotate_left(32)
 }

@@ -1,9 +1,10 @@
-//! Which packet a NIC sends next, where there is a choice: among traffic classes, among the queues of a class, and among flows that
-//! congestion control has limited and those that it has not.
+//! The choice of a NIC's next packet: among traffic classes, among the queues of a class, and between flows with and
+//! without a rate limit.
 //!
-//! A queue takes part if it has a packet that may go and its channel of the terminal link has room for it. Among classes with such
-//! a queue the [`ClassScheduler`](crate::control::ClassScheduler) of the link decides, queues of a class take turns. Inside a queue, limited flows
-//! that are due and all other messages take turns, and of the limited ones that which was due first goes first.
+//! A queue takes part if it has an eligible packet and its channel of the terminal link has room. The
+//! [`ClassScheduler`](crate::control::ClassScheduler) of the link decides among classes with such a queue; the queues
+//! of a class take turns. In a queue, rate-limited flows that are due and all other messages take turns; the limited
+//! flow that was due first goes first.
 
 use super::Nics;
 use crate::fabric::Shared;
@@ -12,7 +13,7 @@ use crate::router::NOBODY;
 use crate::{Notice, Payload};
 use odonata_engine::{NIL, Plain, Time};
 
-/// A packet that may go.
+/// A packet that may be sent.
 #[derive(Clone, Copy)]
 pub(super) struct Candidate {
     pub(super) class: u8,
@@ -22,7 +23,7 @@ pub(super) struct Candidate {
     pub(super) flits: u32,
     /// Bytes of the message that are not yet in packets.
     pub(super) unsent: u64,
-    /// The limit of its flow, or [`NIL`].
+    /// The rate limit of its flow, or [`NIL`].
     pub(super) limit: u32,
 }
 
@@ -115,7 +116,7 @@ impl Nics {
         (last && shared.messages.get(message).notify_sent).then_some(Notice::Sent { message })
     }
 
-    /// Whether a message at `nic` has not been sent.
+    /// Whether `nic` has unsent messages.
     fn has_messages(&self, shared: &Shared<impl Payload>, nic: u32) -> bool {
         let limited = shared.congestion.is_on::<Plain>();
         (0..self.lanes_of_a_nic())
@@ -126,7 +127,7 @@ impl Nics {
             })
     }
 
-    /// The channels of `class` at `nic`, from the one after that which sent last.
+    /// The channels of `class` at `nic`, starting after the one that sent last.
     fn turns(&self, nic: u32, class: u8) -> impl Iterator<Item = u8> + use<> {
         let (first, queues) = (class * self.queues, self.queues);
         let last = self.lanes.get(self.lane(nic, first)).turn;
@@ -136,7 +137,7 @@ impl Nics {
     /// The next packet of `class` on `channel`, whether or not there is room for it.
     ///
     /// # Errors
-    /// No packet may go yet: when one may, or [`Time::NEVER`].
+    /// No packet may be sent yet: the time when one may, or [`Time::NEVER`].
     pub(super) fn candidate(
         &self,
         shared: &Shared<impl Payload>,

@@ -1,32 +1,32 @@
-//! The NIC in front of a pipelined router: a flit per flit time, as long as there is a credit.
+//! The NIC of a pipelined router: it sends a flit per flit time, as long as it has credits.
 //!
-//! A packet takes the next virtual channel of the terminal link, in turn, that has room for a flit, or one that is drawn
-//! (`injection_vc`); with several traffic classes, of those of its class. Among classes whose packets find one the [`ClassScheduler`](crate::control::ClassScheduler) of the link
-//! decides, packet by packet; inside a class, which flows congestion control has limited ([`choice`](super::choice)).
+//! A packet takes a virtual channel of its class on the terminal link: round-robin the next with room for a flit, or a
+//! random one (`injection_vc`). The [`ClassScheduler`](crate::control::ClassScheduler) of the link decides packet by
+//! packet among classes whose packets find a channel. In a class, flows with and without a rate limit take turns
+//! ([`choice`](super::choice)).
 
 use super::Nics;
-use crate::control::FlitOfMessage;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
+use crate::observe::{FlitDeparture, MessageDeparture, Observer, Transmission};
 use crate::router::NOBODY;
 use crate::router::pipelined::Pipelined;
-use crate::statistics::Transmission;
 use crate::{Notice, Payload};
 use odonata_engine::{NIL, Time};
 use odonata_topology::LinkClass;
 use odonata_units::SplitMix64;
 use std::ops::Range;
 
-/// A flit that a NIC may send: the next one of the packet that is being sent, or the head of the next packet.
+/// The next flit that a NIC may send: of the packet that is being sent, or the head of the next packet.
 struct NextFlit {
     class: u8,
-    /// Its message; of one behind a head [`NIL`] where its packet is the last one.
+    /// Its message. Of a body flit: [`NIL`] if its packet is the last of the message.
     message: u32,
-    /// Bytes of that which are not yet in packets, if it is a head.
+    /// For a head: bytes of the message that are not yet in packets.
     unsent: u64,
-    /// The limit of its flow, or [`NIL`].
+    /// The rate limit of its flow, or [`NIL`].
     limit: u32,
-    /// The classes with packets that find no room, bits.
+    /// The classes whose packets lack room, as bits.
     blocked: u8,
 }
 
@@ -83,11 +83,11 @@ impl Nics {
         let Some(vc) = vc else {
             if stalled_since == Time::NEVER {
                 shared.flow.edit_port::<C>(number).stalled_since = now;
-                shared.stats.stalled::<C>(number);
+                shared.flow.observers.port_stalls::<C>(number);
             }
             shared.flow.await_credits(ctx, number);
             if head && pipelined.draws_injection_vc {
-                // Another one is drawn with the next cycle, and may have room now.
+                // The next cycle draws another channel, which may have room now.
                 let room = pipelined.room(flits).max(1);
                 let mut vcs = Self::channels(shared, class);
                 let has_room = |vc| shared.flow.has_room::<C>(number, vc, room, now);
@@ -98,7 +98,7 @@ impl Nics {
             return None;
         };
         let last = flits == 1;
-        // A NIC that may not send as fast as its link can rests after a packet.
+        // A NIC that is slower than its link pauses after each packet.
         let rate = C::EXTRAS.then(|| shared.setup.params.nic_rate(shared.flow.links.node(nic)));
         let rate = rate.flatten();
         if let (true, Some(rate)) = (head, rate) {
@@ -111,40 +111,50 @@ impl Nics {
             false => sent_at,
         };
         let front = shared.flow.front_of_nic(number);
-        if shared.flow.is_blamed::<C>() {
-            // The packet on the link is of whoever holds it.
-            let owner = match head {
-                true => shared.messages.get(message).traffic,
-                false => shared.flow.port(number).holder,
-            };
-            let ends = if head {
-                unsent == u64::from(bytes)
-            } else {
-                message == NIL
-            };
+        // The packet on the link is of the link's current holder.
+        let owner = match head {
+            true => shared.messages.get(message).traffic,
+            false => shared.flow.port(number).holder,
+        };
+        if C::BLAME && shared.setup.params.blame {
+            // Otherwise credits are counted when they are needed.
             shared.flow.count_flit_credits::<C>(number, now);
-            let flit = FlitOfMessage {
-                head,
-                tail: last,
-                last: ends,
-                limited: limit != NIL,
-            };
-            (shared.flow).hold_nic_by_flit::<C>((number, vc), (message, owner), (now, free_at), flit);
         }
-        shared.flow.claim::<C>(number, vc, 1);
+        let port = *shared.flow.port(number);
+        shared.flow.observers.flit_departs::<C>(&FlitDeparture {
+            of: MessageDeparture {
+                link: number,
+                port: &port,
+                channel: link.first_vc + u32::from(vc),
+                message,
+                owner,
+                now,
+                until: free_at,
+                is_last: if head {
+                    unsent == u64::from(bytes)
+                } else {
+                    message == NIL
+                },
+                is_limited: limit != NIL,
+            },
+            front,
+            is_head: head,
+            is_tail: last,
+        });
+        shared.flow.claim::<C>(number, vc, 1, now);
         let arrival = sent_at + link.latency;
         shared.flow.set_awaits_credit::<C>(number, false);
         let port = shared.flow.edit_port::<C>(number);
-        port.free_at = free_at;
+        (port.free_at, port.holder) = (free_at, owner);
         let since = std::mem::replace(&mut port.stalled_since, Time::NEVER);
         let sent = Transmission {
-            // All bytes of a packet are counted with its head.
+            // All bytes of a packet count with its head.
             packets: u64::from(head),
             bytes,
             busy: link.flit,
         };
-        shared.stats.stall_ended::<C>(number, since, now);
-        shared.stats.transmitted::<C>(number, sent);
+        shared.flow.observers.port_resumes::<C>(number, since, now);
+        shared.flow.observers.nic_sends::<C>(number, sent);
         let mut notice = None;
         if head {
             let buffer = link.far + u32::from(vc);
@@ -155,9 +165,7 @@ impl Nics {
                 (number, &link, buffer),
                 (class, class),
             );
-            if shared.flow.lost.is_on::<C>() {
-                shared.flow.lost.front_to_packet::<C>(front, packet, last);
-            }
+            shared.flow.observers.head_starts::<C>(front, packet, last);
             pipelined.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
             let done = unsent == u64::from(bytes);
             if done {
@@ -168,7 +176,7 @@ impl Nics {
                 let limits = &mut shared.congestion.limits;
                 limits.note_turn::<C>(lane, limit != NIL);
                 if limit != NIL {
-                    // What the packet takes on the link, if it lacks no credit.
+                    // The packet's time on the link if it lacks no credit.
                     let occupied = Time(u64::from(flits) * link.flit.0);
                     limits.sent::<C>(&shared.messages, limit, bytes, now, occupied);
                     limits.prune::<C>(lane, now);
@@ -187,9 +195,7 @@ impl Nics {
             self.lanes.edit::<C>(first).waiting -= u32::from(done);
         } else {
             let buffer = link.far + u32::from(vc);
-            if shared.flow.lost.is_on::<C>() {
-                (shared.flow.lost).body_goes::<C>((front, last), buffer, arrival);
-            }
+            (shared.flow.observers).body_flit_starts::<C>((front, last), buffer, arrival);
             pipelined.send_body(ctx, (link.far_lp, buffer), arrival);
         }
         self.lanes.edit::<C>(lane).flits = (flits - 1) as u16;
@@ -199,7 +205,7 @@ impl Nics {
         notice
     }
 
-    /// Whether `nic` has something that has not been sent.
+    /// Whether `nic` has unsent flits.
     #[inline]
     fn has_flits<U: Uses>(&self, shared: &Shared<impl Payload>, nic: u32) -> bool {
         let first = self.lane(nic, 0);
@@ -211,7 +217,7 @@ impl Nics {
         })
     }
 
-    /// The next flit of a NIC whose messages are all in one line.
+    /// The next flit of a NIC whose messages are all in one queue.
     #[inline]
     fn next_of_lane(&self, nic: u32) -> Option<NextFlit> {
         let cell = self.lanes.get(nic);
@@ -225,8 +231,8 @@ impl Nics {
         })
     }
 
-    /// The next flit: of the packet that is being sent; if there is none, that of the class whose turn it is among those with a packet that may go and
-    /// finds room, or else may go at all.
+    /// The next flit: of the packet that is being sent. Otherwise the head for the class whose turn it is among those
+    /// whose packet finds room, or, if none does, among those with an eligible packet.
     fn choose_flit<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -284,8 +290,8 @@ impl Nics {
         class * width..(class + 1) * width
     }
 
-    /// The virtual channel of link `number` for a packet of traffic class `class` of so many flits, if it has room: from the one after the `last`
-    /// on, around, the first that has, or one that is drawn.
+    /// The virtual channel of link `number` for a packet of traffic class `class` with this many flits, if it has room:
+    /// the first with room after `last`, or a random one.
     fn free_channel<M: Uses>(
         shared: &mut Shared<impl Payload>,
         pipelined: &Pipelined,
@@ -297,7 +303,7 @@ impl Nics {
         let Range { start: first, end } = Self::channels(shared, class);
         if pipelined.draws_injection_vc {
             let node = shared.flow.links.node(number - shared.flow.links.ports);
-            // Once in a cycle, however often it is asked.
+            // One draw per cycle, however often it is evaluated.
             let cycle = now.0 / shared.setup.params.clock.0.max(1);
             let drawn =
                 SplitMix64::named(shared.setup.params.seed, [u64::from(node), cycle]).below(u32::from(end - first));

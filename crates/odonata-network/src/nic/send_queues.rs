@@ -1,10 +1,11 @@
-//! Queues of a NIC for each output: which one a message waits in.
+//! Queues of a NIC per output: which queue a message waits in.
 //!
-//! A node whose router has several cables, as a GPU with NVLink and an interface on its rail, has an engine for each that reads what
-//! goes over it: a message for a slow cable holds up none for a fast one. So, if [`nic.send_queues`](crate::settings::SendQueues)
-//! says so, messages wait by the cable over which their packets leave the node's router, and by their [level] on it: what goes on
-//! to a slow cable from there has one of its own. Each queue has room of its own in the router: in one that they shared, packets for the slow
-//! cable would come to fill it, whoever takes turns.
+//! A node whose router has several cables, such as a GPU with NVLink and a NIC on its rail, reads the data of each
+//! cable with a separate engine. A message for a slow cable does not delay one for a fast cable. So with
+//! [`nic.send_queues`](crate::settings::SendQueues) per output, messages wait by the cable over which their packets
+//! leave the node's router, and by their [level] on it: packets that continue to a slow cable have their own level.
+//! Each queue has its own room in the router. In shared room, packets for the slow cable would fill it, whatever the
+//! order of turns.
 //!
 //! [level]: crate::routing::Decision::level
 
@@ -12,10 +13,10 @@ use crate::params::{NetworkParams, VirtualChannels};
 use crate::routing::{Choice, Header, Path, Routing};
 use odonata_topology::{LinkClass, Peer, Topology};
 
-/// The queue of messages whose packets leave by no cable, or by one that is drawn or chosen by load, packet by packet.
+/// The queue of messages whose packets leave by no cable, or by one that is chosen per packet, at random or by load.
 const ANY: u8 = 0;
 
-/// Most cables of each class at a router that has nodes.
+/// Largest number of cables of each class at a router with nodes.
 pub fn outputs(topology: &Topology) -> [u64; LinkClass::COUNT] {
     let mut most = [0; LinkClass::COUNT];
     let mut last = None;
@@ -35,7 +36,7 @@ fn cables(topology: &Topology, router: u32) -> impl Iterator<Item = u32> + '_ {
     (topology.ports_of(router)).filter(|&port| matches!(topology.peer(port), Peer::Router { .. }))
 }
 
-/// How many queues a NIC has for each traffic class, with so many virtual channels of each.
+/// Number of queues of a NIC per traffic class, with these virtual channels.
 pub(crate) fn count(params: &NetworkParams, topology: &Topology, vcs: VirtualChannels) -> u8 {
     match params.nic.send_queues.are_several() {
         true => params.nic.send_queues.count(&outputs(topology), vcs),
@@ -43,7 +44,7 @@ pub(crate) fn count(params: &NetworkParams, topology: &Topology, vcs: VirtualCha
     }
 }
 
-/// The queue, of so many, of messages from `source` to `target`.
+/// The queue, of `queues`, of messages from `source` to `target`.
 pub(crate) fn of(queues: u8, routing: &Routing, source: u32, target: u32) -> u8 {
     if queues <= 1 {
         return ANY;
@@ -60,11 +61,11 @@ pub(crate) fn of(queues: u8, routing: &Routing, source: u32, target: u32) -> u8 
     let before: u32 = before
         .map(|port| u32::from(levels[topology.class(port) as usize]))
         .sum();
-    // More outputs than queues share them in turn.
+    // If there are more outputs than queues, they share the queues in turn.
     1 + ((before + u32::from(decision.level)) % u32::from(queues - 1)) as u8
 }
 
-/// Notes whether the routing has asked for anything but the header.
+/// Records whether the routing has used anything but the header.
 struct Choices(bool);
 
 impl Choice for Choices {

@@ -1,4 +1,4 @@
-//! Injection throttling: what the NIC of a flow's source does when congestion control notifies it.
+//! Injection throttling: the reaction of a source's NIC to a congestion notification.
 
 use super::Nics;
 use crate::control::{HOLD, Notification};
@@ -10,7 +10,7 @@ use crate::{Notice, Payload};
 use odonata_engine::{Mode, NIL};
 
 impl Nics {
-    /// The NIC of its source slows a flow down.
+    /// The NIC of the source slows a flow down.
     pub(crate) fn throttle<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -51,7 +51,7 @@ impl Nics {
         }
     }
 
-    /// Moves the messages of a flow that is limited from now on into its queue.
+    /// Moves the messages of a newly limited flow into its queue.
     fn move_messages<M: Mode>(&mut self, shared: &mut Shared<impl Payload>, lane: u32, limit: u32) {
         let target = shared.congestion.limits.get(limit).target;
         let cell = *self.lanes.get(lane);
@@ -68,7 +68,7 @@ impl Nics {
             } else if moved {
                 kept.push::<M, _>(&mut shared.messages, at);
             } else {
-                // Nothing before it is taken out: it keeps its place.
+                // No message before this one is removed, so it keeps its place.
                 kept = odonata_engine::List {
                     head: if kept.is_empty() { at } else { kept.head },
                     tail: at,

@@ -1,14 +1,14 @@
-//! The arbiter of an output: whose packet goes next among those that ask for it.
+//! The arbiter of an output: selects the next packet among the requests.
 //!
-//! Requests for a virtual channel of an output stand in a line. Where whoever comes first goes first, it is a queue. Else
-//! requests of one input port form a queue (a virtual output queue: inside it nobody overtakes), and the line is one of
-//! inputs, which compete by the first of each (W. Dally, B. Towles, "Principles and practices of interconnection networks",
-//! 2004, chapter 18):
+//! Requests for a virtual channel of an output form a list. With first-come arbitration it is a queue. Otherwise the
+//! requests of one input port form a queue (a virtual output queue, served in order), and the list is one of input
+//! ports, which compete by the first packet of each (W. Dally, B. Towles, "Principles and practices of interconnection
+//! networks", 2004, chapter 18):
 //!
-//! - **round robin**: the next input port after the one that was served last. Under overload every port gets the same share of
-//!   the output, however large its buffer is; in a chain of `n` mergers the farthest source gets 2^-n;
-//! - **age**: the packet that was created first, of whichever input (D. Abts, D. Weisser, "Age-based packet arbitration in
-//!   large-radix k-ary n-cubes", SC 2007). Under overload every source gets the same, however far away it is;
+//! - **round robin**: the next input port after the one served last. Under overload every port gets the same share of
+//!   the output, whatever the size of its buffer; in a chain of `n` mergers the farthest source gets 2^-n;
+//! - **age**: the packet created first, of any input (D. Abts, D. Weisser, "Age-based packet arbitration in large-radix
+//!   k-ary n-cubes", SC 2007). Under overload every source gets the same share, whatever its distance;
 //! - **lowest first**: the lowest input port.
 //!
 //! ```text
@@ -17,42 +17,42 @@
 //!                 p p p       p         p p                         the last of each stands in the line, the first is behind it
 //! ```
 //!
-//! A round starts with whose turn it is when they come, so that most often the first and the last of a line tell who is next. By age, queues
-//! of inputs stand in the line in the order of their first packets instead, so that the first of the line is next; who is left at the head of
-//! its queue most often goes to the end of the line.
+//! A round starts with the input whose turn it is when requests arrive, so usually the first and the last of a list
+//! determine the next turn. With age arbitration the list is sorted by the first packets of the input queues instead,
+//! so that the first of the list is next. The remaining queue of a served input usually goes to the end of the list.
 
 use crate::packet::{Packet, VcTerms};
 use crate::settings::Arbitration;
 use odonata_engine::{List, Mode, NIL, Pool, Time};
 
-/// Before any input port: nobody has been served.
+/// No input port has been served yet; sorts before all ports.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-/// The arbiters of all outputs of a part; their state is in the lines and ports.
+/// The arbiters of all outputs of a part. Their state is in the request lists and ports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arbiter {
     arbitration: Arbitration,
-    /// Whether an input port has a queue in a line, linked by [`Packet::next`]. If not, that link is somebody else's, and every
-    /// request stands in the line itself.
+    /// Whether requests of an input port form a queue, linked by [`Packet::next`]. If not, another list uses that link,
+    /// and every request is a list entry itself.
     queues: bool,
 }
 
-/// A request whose turn it is in its line.
+/// The request of a list that is next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     pub(crate) packet: u32,
-    /// What stands for it in the line: the last of its queue; and what stands before that.
+    /// Its entry in the list, which is the last packet of its queue; and the entry before.
     place: u32,
     before: u32,
 }
 
-/// The input port by which `packet` came, as the number of its first buffer: ports are in the order of these.
+/// The input port of `packet`, as the number of its first buffer; ports are in the order of these numbers.
 #[inline]
 pub(crate) fn input_port(packet: &Packet) -> u32 {
     packet.buffer - u32::from(packet.vc)
 }
 
-/// How long after the turn of `last` that of `input` comes.
+/// Distance in turns from `last` to `input`.
 #[inline]
 fn turns(input: u32, last: u32) -> u32 {
     input.wrapping_sub(last).wrapping_sub(1)
@@ -66,7 +66,7 @@ impl Arbiter {
         }
     }
 
-    /// Whether requests are served in the order in which they came.
+    /// Whether requests are served in the order of arrival.
     #[inline(always)]
     pub(crate) fn is_first_come(self) -> bool {
         self.arbitration == Arbitration::FirstCome
@@ -78,7 +78,7 @@ impl Arbiter {
         self.arbitration
     }
 
-    /// Whose turn counts as the last one, if `served` was served last.
+    /// The port after which the round starts, if `served` was served last.
     #[inline]
     fn last(self, served: u32) -> u32 {
         match self.arbitration {
@@ -87,7 +87,7 @@ impl Arbiter {
         }
     }
 
-    /// The order of one line alone, for outputs where every line has its own: after who was served last comes the next of it.
+    /// The last served port that makes the list's own order apply, for outputs with a separate order per list.
     #[inline]
     pub(crate) fn own_order(self, packets: &Pool<Packet>, line: List) -> u32 {
         match line.head {
@@ -96,7 +96,7 @@ impl Arbiter {
         }
     }
 
-    /// `packet` joins `line`, the input port `served` having been served last of it.
+    /// `packet` joins `line`, whose input port `served` was served last.
     #[inline]
     pub(crate) fn join<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, packet: u32, served: u32) {
         if self.is_first_come() {
@@ -125,20 +125,20 @@ impl Arbiter {
         }
     }
 
-    /// Whether lines are in the order of [`rank`](Self::rank), not in that of input ports.
+    /// Whether lists are sorted by [`rank`](Self::rank) instead of input port.
     #[inline]
     fn is_sorted(self) -> bool {
         self.queues && self.arbitration == Arbitration::Age
     }
 
-    /// Where the queue that `place` stands for is in a sorted line: no two are equal.
+    /// The rank of the queue with entry `place` in a sorted list; ranks are unique.
     #[inline]
     fn rank(self, packets: &Pool<Packet>, place: u32) -> ((u64, u64), u32) {
         let first = packets.get(self.first(packets, place));
         (age(first), input_port(first))
     }
 
-    /// `packet` joins a sorted line that is not empty.
+    /// `packet` joins a sorted list that is not empty.
     fn join_sorted<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, packet: u32) {
         let own = input_port(packets.get(packet));
         let (mut before, mut at) = (line.tail, line.head);
@@ -157,14 +157,14 @@ impl Arbiter {
         self.insert::<M>(packets, line, packet);
     }
 
-    /// The queue that `place` stands for gets its place in a sorted line that is not empty.
+    /// Inserts the queue with entry `place` into a sorted list that is not empty.
     fn insert<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, place: u32) {
         let rank = self.rank(packets, place);
         let (mut before, mut at) = (line.tail, line.head);
         if rank > self.rank(packets, line.tail) {
             line.tail = place;
         } else {
-            // It ends at the last one.
+            // The loop ends at the last entry at the latest.
             while self.rank(packets, at) < rank {
                 (before, at) = (at, packets.get(at).next_waiting);
             }
@@ -176,11 +176,11 @@ impl Arbiter {
         packets.edit::<M>(place).next_waiting = at;
     }
 
-    /// `packet` joins a line that is not empty.
+    /// `packet` joins a list that is not empty.
     fn join_round<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, packet: u32, last: u32) {
         let input = |packets: &Pool<Packet>, at: u32| input_port(packets.get(at));
         let (own, start) = (input(packets, packet), input(packets, line.head));
-        // The last of those that do not come after it in the round.
+        // Find the last entry that does not come after it in the round.
         let (mut before, mut at) = (line.tail, line.tail);
         if own.wrapping_sub(start) <= input(packets, line.tail).wrapping_sub(start) {
             at = line.head;
@@ -204,7 +204,8 @@ impl Arbiter {
         }
         packets.edit::<M>(at).next_waiting = packet;
         if at == line.tail {
-            // Between the last and the first: it begins the round if its turn comes sooner, and it is the first of its input.
+            // Between last and first: the packet begins the round if its turn comes sooner and it is the first of its
+            // input.
             if input_port(&stands) != own && turns(own, last) < turns(start, last) {
                 line.head = packet;
             } else {
@@ -213,14 +214,14 @@ impl Arbiter {
         }
     }
 
-    /// The first packet of the queue that `place` stands for.
+    /// The first packet of the queue with entry `place`.
     #[inline]
     fn first(self, packets: &Pool<Packet>, place: u32) -> u32 {
         if self.queues { packets.get(place).next } else { place }
     }
 
-    /// The request of `line`, which is not empty, whose turn it is, the input port `served` having been served last of it.
-    // Compiled into its callers, and calls nothing that returns more than fits into registers.
+    /// The next request of `line`, which is not empty; `served` is the input port served last.
+    // Inlined into its callers. It must not call functions that return more than fits into registers.
     #[inline(always)]
     pub(crate) fn next(self, packets: &Pool<Packet>, line: List, served: u32) -> Turn {
         let (before, place) = match self.arbitration {
@@ -238,8 +239,8 @@ impl Arbiter {
         }
     }
 
-    /// How the turn of `packet` compares with those of the other channels of its output, at which input port `served` was served
-    /// last: the least goes first.
+    /// The sort key of `packet` among the channels of its output, whose last served input port is `served`; the least
+    /// goes first.
     #[inline(always)]
     pub(crate) fn among_channels(self, packets: &Pool<Packet>, packet: u32, served: u32) -> (u64, u64) {
         let p = packets.get(packet);
@@ -250,7 +251,7 @@ impl Arbiter {
         }
     }
 
-    /// The request of `line` whose turn it is among those that `may` be taken.
+    /// The next request of `line` among those that satisfy `may`.
     #[cold]
     pub(crate) fn next_of(
         self,
@@ -267,9 +268,9 @@ impl Arbiter {
         })
     }
 
-    /// Where in `line` the request stands whose turn it is among those that `may` be taken, after that of the input port `last`, and
-    /// what stands before it; [`NIL`] if there is none. By age: the one that was created first; of several, that which was sent first
-    /// by its node, then that of the lowest input port.
+    /// The entry of the next request of `line` after input port `last` among those that satisfy `may`, and the entry
+    /// before it; [`NIL`] without one. With age arbitration: the packet created first; among equals the one that its
+    /// node sent first, then the one at the lowest input port.
     #[inline(never)]
     fn first_of(self, packets: &Pool<Packet>, line: List, last: u32, may: impl Fn(&Packet) -> bool) -> (u32, u32) {
         let mut best = (NIL, NIL);
@@ -288,8 +289,8 @@ impl Arbiter {
         best
     }
 
-    /// Whether `packet`, which would have to wait on these terms, comes before all that it would wait behind in `line`: those that
-    /// have found no room are passed by it.
+    /// Whether `packet` goes before all packets of `line` that it would have to wait behind with these terms; packets
+    /// that lack room do not block it.
     #[cold]
     pub(crate) fn is_first(
         self,
@@ -317,7 +318,7 @@ impl Arbiter {
         first
     }
 
-    /// Calls `see` with all that stand in `line`, and what stands before each.
+    /// Calls `see` with each entry of `line` and the entry before it.
     #[inline]
     fn go_round(self, packets: &Pool<Packet>, line: List, mut see: impl FnMut(u32, u32)) {
         let (mut before, mut at) = (if self.is_first_come() { NIL } else { line.tail }, line.head);
@@ -330,7 +331,7 @@ impl Arbiter {
         }
     }
 
-    /// The request whose turn it is leaves its line.
+    /// The request `turn` leaves its list.
     #[inline]
     pub(crate) fn leave<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, turn: Turn) {
         let Turn {
@@ -368,7 +369,7 @@ impl Arbiter {
                 *line = List::EMPTY;
             }
         } else if place != packet {
-            // Others of its queue are left; their turn comes after all others.
+            // The rest of its queue stays; its turn comes after all others.
             let second = packets.get(packet).next;
             packets.edit::<M>(place).next = second;
             (line.head, line.tail) = (next, place);
@@ -397,13 +398,13 @@ impl Arbiter {
     }
 }
 
-/// Where in `line`, after whose turn the input port `last` was served last, the next turn stands, and what stands before it.
+/// The entry of `line` whose turn is next after input port `last`, and the entry before it.
 #[inline(never)]
 fn next_in_round(packets: &Pool<Packet>, line: List, last: u32) -> (u32, u32) {
     let wait = |at: u32| turns(input_port(packets.get(at)), last);
     let (mut before, mut at) = (line.tail, line.head);
     let mut least = wait(at);
-    // Numbers rise along a round, but for one fall, behind which it begins.
+    // Port numbers rise along the list except at one place, where the round begins.
     if least > wait(line.tail) {
         loop {
             let next = packets.get(at).next_waiting;
@@ -418,7 +419,7 @@ fn next_in_round(packets: &Pool<Packet>, line: List, last: u32) -> (u32, u32) {
     (before, at)
 }
 
-/// `packet`, the new last one of the queue of its input, stands for it in `line` in place of `at`, which is behind `before`.
+/// Replaces the entry `at` of `line`, which follows `before`, by `packet`, the new last packet of its input's queue.
 fn stands_for<M: Mode>(packets: &mut Pool<Packet>, line: &mut List, (before, at): (u32, u32), packet: u32) {
     let Packet { next, next_waiting, .. } = *packets.get(at);
     let alone = next_waiting == at;
@@ -437,7 +438,7 @@ fn stands_for<M: Mode>(packets: &mut Pool<Packet>, line: &mut List, (before, at)
     }
 }
 
-/// How old a packet is, the oldest first.
+/// Sort key by age, the oldest first.
 #[inline]
 pub(crate) fn age(packet: &Packet) -> (u64, u64) {
     let (Time(created), Time(injected)) = (packet.created, packet.injected);
@@ -471,8 +472,8 @@ mod tests {
         }
     }
 
-    /// Against a list in which requests stand as they have come: of each input port the first competes, and the least (created,
-    /// injected, port) goes, or the next port after the last one; of those that may.
+    /// Compares with a list of requests in order of arrival: the first packet of each input port competes. The least
+    /// (created, injected, port) is next, or the next port after the last one, among those that are allowed.
     #[test]
     fn whose_turn_it_is_follows_from_the_first_of_each_input() {
         for (seed, arbitration) in (0..60).flat_map(|seed| {

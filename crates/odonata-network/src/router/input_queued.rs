@@ -1,51 +1,51 @@
 //! The input-queued virtual-channel router.
 //!
-//! Packets wait in the buffer of their input port and virtual channel, and hold its space until their
-//! tail has left. With virtual output queues every packet competes for its output; with FIFOs the head
-//! alone is routed and competes, and its successor when its tail has left. Every buffer has read ports
-//! enough (full input speed-up), so a packet waits for nothing inside the router but the output and a
-//! credit for all of it. An output takes the packet of the input port whose turn it is, or the oldest one
-//! ([`Arbiter`]); where whoever comes first goes first, it takes virtual channels in turn, and inside one the request that came
-//! first. Where there are several traffic classes, an output first takes the class whose turn it is
-//! ([`ClassScheduler`](crate::control::ClassScheduler)), then arbitrates among the packets of that class.
+//! Packets wait in the buffer of their input port and virtual channel, and hold its space until their tail has left.
+//! With virtual output queues every packet competes for its output. With FIFOs only the head is routed and competes,
+//! and its successor once its tail has left. Buffers have full input speedup, so a packet waits in the router only for
+//! its output and for credits for all its flits.
 //!
-//! A virtual channel is asked for by the packet whose turn it is in its line, and by nobody else: while that one finds no room,
-//! smaller ones do not pass it by.
+//! The [`Arbiter`] selects by input port or age. With first-come arbitration, an output takes virtual channels in turn
+//! and in each the request that came first. With several traffic classes, the
+//! [`ClassScheduler`](crate::control::ClassScheduler) first selects the class, then the arbiter a packet of it.
+//!
+//! Only the next packet of a list requests its virtual channel: while it lacks room, smaller packets do not overtake
+//! it.
 
 use super::WholePackets;
 use super::arbiter::{Arbiter, Turn, input_port};
 use crate::fabric::{Setup, Shared, has_fifos};
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Links, OutPort, Space};
+use crate::observe::{Observed, Observer};
 use crate::packet::{Packet, VcTerms};
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::settings::Arbitration;
 use crate::{FabricEvent, Payload};
-use odonata_blame::lost::Vector;
 use odonata_engine::{List, NIL, Store, Time};
 
-/// Distinguishes the wake-ups of input buffers from those of ports.
+/// Marks the wake-ups of input buffers.
 const INPUT: u32 = 1 << 31;
 
-/// Where ports wait for FIFOs ([`heads_first`]), their wake-ups have ids after those of input buffers: the next packet of the FIFO
-/// that was served last competes with the others.
+/// If ports wait for FIFOs ([`heads_first`]), their wake-ups have ids after those of input buffers: the next packet of
+/// the FIFO served last must compete with the others.
 pub(crate) const PORTS_LAST: u32 = 3 << 30;
 
-/// Whether a FIFO moves up before ports choose, at the same instant. If not, two that compete take turns whatever the shares of
-/// their classes or the age of their packets. Where whoever comes first goes first, the next head comes last anyway.
+/// Whether a FIFO advances before ports choose, at the same instant. Otherwise two competing FIFOs would alternate
+/// whatever their class shares or packet ages. With first-come arbitration the next head comes last anyway.
 pub(crate) fn heads_first(params: &NetworkParams) -> bool {
     params.classes.count() > 1 || params.arbitration != Arbitration::FirstCome
 }
 
-/// One virtual channel of an input port, where input queues are FIFOs.
+/// One virtual channel of an input port, with FIFO input queues.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct InBuffer {
-    /// When the tail of the last packet that was read has left.
+    /// When the tail of the packet read last has left.
     read_until: Time,
-    /// Packets whose head is here and that are not yet being read.
+    /// Packets whose head has arrived and that are not being read yet.
     pub(crate) fifo: List,
-    /// Flits of these.
+    /// Flits of these packets.
     flits: u32,
     /// Whether the first of them has been routed and waits for its output.
     requested: bool,
@@ -60,13 +60,13 @@ impl InBuffer {
     };
 }
 
-/// The input buffers of input-queued routers; with virtual output queues there is nothing to know of them.
+/// The input buffers of input-queued routers; no state with virtual output queues.
 #[derive(Debug)]
 pub(crate) struct InputQueued {
     /// Whether only the heads of input buffers compete.
     fifo: bool,
     arbiter: Arbiter,
-    /// Whether no packet is looked for in a line where none has room: it would wait for room.
+    /// Whether to search for a packet with room in a list; not if none can have room.
     looks_for_room: bool,
     buffers: Store<InBuffer>,
 }
@@ -90,7 +90,7 @@ impl InputQueued {
         U::EXTRAS && self.fifo
     }
 
-    /// Bytes of a FIFO.
+    /// Bytes per FIFO.
     pub(crate) const OF_A_FIFO: usize = size_of::<InBuffer>();
 
     pub(crate) fn memory(&self) -> usize {
@@ -102,7 +102,7 @@ impl InputQueued {
         self.buffers.iter().map(|buffer| buffer.fifo)
     }
 
-    /// The head of `packet` has come through the pipeline of `router`.
+    /// The head of `packet` has passed the pipeline of `router`.
     #[inline(always)]
     pub(crate) fn arrive<C: HandlerContext>(
         &mut self,
@@ -122,10 +122,8 @@ impl InputQueued {
             return;
         }
         shared.count_hop::<C>(packet);
-        if shared.flow.is_blamed::<C>() {
-            let Packet { traffic, flags, .. } = *shared.packets.get(packet);
-            (shared.flow).join_input::<C>(buffer, (packet, traffic, flags.is_booked()), ctx.now());
-        }
+        let observed = Observed::new(packet, shared.packets.get(packet));
+        (shared.flow.observers).packet_joins_fifo::<C>(buffer, observed, ctx.now());
         self.push_input::<C>(shared, packet, buffer);
         if input.fifo.is_empty() {
             ctx.wake_up(
@@ -146,7 +144,7 @@ impl InputQueued {
         input.flits += flits;
     }
 
-    /// The tail of the last packet read from `buffer` has left: its next head may compete.
+    /// The tail of the packet read last from `buffer` has left: the next head may compete.
     pub(crate) fn next_head<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -158,15 +156,13 @@ impl InputQueued {
         if input.fifo.is_empty() || input.requested || input.read_until > ctx.now() {
             return;
         }
-        if shared.flow.is_blamed::<C>() {
-            let Packet { traffic, flags, .. } = *shared.packets.get(input.fifo.head);
-            (shared.flow).leave_input::<C>(buffer, (input.fifo.head, traffic, flags.is_booked()), ctx.now());
-        }
+        let observed = Observed::new(input.fifo.head, shared.packets.get(input.fifo.head));
+        (shared.flow.observers).packet_leads_fifo::<C>(buffer, observed, ctx.now());
         self.request(ctx, shared, router, (input.fifo.head, 0), true);
     }
 
-    /// Routes the head of a buffer, which is at so many more routers: one if it has just come; sends it at once if nothing is in the
-    /// way, else it waits for its output.
+    /// Routes the head of a buffer, which has this number of additional routers behind it: one if it has just arrived.
+    /// Sends it at once if nothing blocks it; otherwise it waits for its output.
     fn request<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -181,14 +177,14 @@ impl InputQueued {
         shared.flow.prefetch_credits(feeder);
         let flits = shared.setup.flits(p.bytes);
         let (port, asked, terms) = shared.route::<C>(&WholePackets, router, (packet, hops), flits, now);
-        shared.stats.prefetch(port);
+        shared.flow.observers.statistics.prefetch(port);
         shared.remote.load_grows(ctx, &shared.flow.links, port, flits);
         let out = *shared.flow.port(port);
         let at = shared.flow.first_vc(port) + u32::from(asked);
-        if self.has_fifos::<C>() && shared.flow.is_blamed::<C>() {
-            shared.flow.hold_input::<C>(p.buffer, p.traffic);
+        if self.has_fifos::<C>() {
+            shared.flow.observers.fifo_is_held::<C>(p.buffer, p.traffic);
         }
-        // A port that others wait for is passed by only if it has looked at them and can serve none.
+        // A packet may overtake those that wait for a port only if the port has tried them and none can go.
         let idle = out.free_at <= now && (out.waiting == 0 || out.awaits_credit());
         let wanted = wanted(&shared.setup, flits, terms);
         let (line, served) = shared.flow.vc(at).requests();
@@ -203,7 +199,7 @@ impl InputQueued {
             let free_at = self.send_from_input(ctx, shared, router, (packet, feeder, flits), (port, vc), None);
             if out.waiting > 0 {
                 Self::look_for_room::<C>(shared, port, asked, now);
-                // Those passed by are looked at again before anybody else passes.
+                // The overtaken packets are tried again before another packet overtakes.
                 shared.flow.set_awaits_credit::<C>(port, false);
                 shared.flow.wake_up(ctx, port, free_at);
             }
@@ -215,7 +211,7 @@ impl InputQueued {
             }
             self.buffers.edit::<C>(p.buffer).requested = true;
         }
-        shared.joins_output::<C>(port, packet, now);
+        shared.joins_output::<C>((port, at), packet, now);
         shared.packets.edit::<C>(packet).terms = terms;
         let line = &mut shared.flow.edit_vc::<C>(at).queue;
         self.arbiter.join::<C>(&mut shared.packets, line, packet, served);
@@ -224,10 +220,10 @@ impl InputQueued {
         if out.free_at > now {
             shared.flow.wake_up(ctx, port, out.free_at);
         } else if idle {
-            shared.stats.stalled::<C>(port);
+            shared.flow.observers.port_stalls::<C>(port);
             shared.flow.stall(ctx, port);
         }
-        // Otherwise the port became free at this very instant and its wake-up is still to come.
+        // Otherwise the port became free at this instant and its wake-up is still to come.
     }
 
     fn pop_input<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, buffer: u32) {
@@ -241,7 +237,7 @@ impl InputQueued {
     }
 
     /// An output port became free or got a credit: sends the next packet that can go.
-    // Not compiled into the handler of all events: it needs many registers, which all events would have to save.
+    // Not inlined into the handler of all events: it needs many registers, which every event would have to save.
     #[inline(never)]
     pub(crate) fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
@@ -274,7 +270,7 @@ impl InputQueued {
             return;
         }
         if out.stalled_since == Time::NEVER {
-            shared.stats.stalled::<C>(port);
+            shared.flow.observers.port_stalls::<C>(port);
         }
         shared.flow.stall(ctx, port);
         if reroute {
@@ -282,8 +278,8 @@ impl InputQueued {
         }
     }
 
-    /// Sends the next packet that can go of the traffic class whose turn it is at `port`; returns when the port is free
-    /// again, if one goes.
+    /// Sends the next packet that can go of the next traffic class at `port`. Returns when the port is free again, if a
+    /// packet goes.
     fn serve_classes<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -302,12 +298,13 @@ impl InputQueued {
         })
     }
 
-    /// Sends the next packet that can go on `port`, by the channels from `first` on, `last_vc` of them having been served last,
-    /// and for input port `served`; returns when the port is free again, if one goes. `reroute`: one that could not go wants to
-    /// be decided upon again.
+    /// Sends the next packet that can go on `port`, among `channels` from `first` on; `last_vc` and input port `served`
+    /// were served last. Returns when the port is free again, if a packet goes. `reroute`: a packet that lacks room
+    /// asks to be routed again.
     ///
-    /// Each channel has a round of its own, and the channels' turns are compared in the round of the output: where a channel
-    /// rarely has room, which of its inputs is next must not hang on whom the other channels have served meanwhile.
+    /// Each channel has its own round over inputs, and the turns of the channels are compared in the round of the
+    /// output. Otherwise the next input of a channel that rarely has room would depend on the inputs that other
+    /// channels have served meanwhile.
     #[inline]
     fn serve_channels<C: HandlerContext>(
         &mut self,
@@ -327,7 +324,7 @@ impl InputQueued {
         };
         let mut best: Option<(u8, u8, Turn)> = None;
         let mut least = (u64::MAX, u64::MAX);
-        // Channels for which somebody waits, the one after the last one first.
+        // The channels with waiting packets, starting after the last one served.
         let all = shared.flow.port(port).waiting_vcs;
         let mut turns = Turns::new(all, (first, channels), last_vc, link.vcs);
         while let Some(asked) = turns.next() {
@@ -350,7 +347,7 @@ impl InputQueued {
                 if !terms.bubble() {
                     continue;
                 }
-                // Packets that go on in a ring do not wait behind those that want to enter it.
+                // Packets that continue in a ring do not wait behind packets that want to enter it.
                 let goes_on = |p: &Packet| !p.terms.bubble();
                 let Some(other) = arbiter.next_of(&shared.packets, line, last, goes_on) else {
                     continue;
@@ -392,7 +389,7 @@ impl InputQueued {
         Some(free_at)
     }
 
-    /// Notes whether packets wait for channel `asked` of `port`, or for one of its level, and there is no room for a full packet.
+    /// Updates whether channel `asked` of `port`, or its level, has waiting packets and no room for a full packet.
     #[inline(always)]
     fn look_for_room<M: Uses>(shared: &mut Shared<impl Payload>, port: u32, asked: u8, now: Time) {
         let out = shared.flow.port(port);
@@ -409,12 +406,12 @@ impl InputQueued {
         shared.flow.set_exhausted::<M>(port, asked, lacks, now);
     }
 
-    /// Notes that `packet` takes its class's turn at `port` on virtual channel `vc`.
+    /// Charges the turn of its class at `port` to `packet`, on virtual channel `vc`.
     fn charge_class<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, port: u32, vc: u8, packet: u32, now: Time) {
         let p = *shared.packets.get(packet);
         let link = shared.flow.link(port);
         let width = shared.setup.vcs.width(link.class);
-        // Other classes that wait, but not for the link.
+        // Other classes with waiting packets that lack something other than the link.
         let mut blocked = 0;
         if shared.flow.port(port).waiting > 0 {
             for class in (0..shared.classes.count()).filter(|&class| class != p.class) {
@@ -443,7 +440,7 @@ impl InputQueued {
         );
     }
 
-    /// Sends those elsewhere who wait at `port` for room that they do not insist on.
+    /// Routes again the packets at `port` that wait for room and may take another output.
     #[cold]
     fn reroute_waiting<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
@@ -467,17 +464,16 @@ impl InputQueued {
                 let vc = (at - link.first_vc) as u8;
                 shared.flow.end_wait::<C>(port, (vc, line.is_empty()), flits);
                 Self::look_for_room::<C>(shared, port, vc, now);
-                if shared.flow.is_blamed::<C>() && p.flags.is_booked() {
-                    let vc = (at - link.first_vc) as u8;
-                    shared.flow.leave_output::<C>(port, vc, (packet, p.traffic), now);
-                }
+                let observed = Observed::new(packet, &p);
+                shared.flow.packet_is_rerouted::<C>((port, at), observed, now);
                 let router = shared.flow.links.sender(port);
                 self.request(ctx, shared, router, (packet, 0), self.has_fifos::<C>());
             }
         }
     }
 
-    /// Sends a head that has its output: its buffer's credit returns when the tail has left. Returns when the port is free again.
+    /// Sends a head with a granted output. The credit of its buffer returns when the tail has left. Returns when the
+    /// port is free again.
     fn send_from_input<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -497,14 +493,10 @@ impl InputQueued {
             false => 0,
         };
         let release = shared.transmit(ctx, (packet, flits), (port, vc), waited, queued);
-        let to_others = match shared.flow.lost.is_on::<C>() {
-            true => shared.flow.lost.of_last(port),
-            false => Vector::EMPTY,
-        };
         let space = Space {
             flits: flits as u16,
             owner,
-            to_others,
+            tag: shared.flow.observers.tag_of_last::<C>(port),
         };
         shared.free_fed_buffer(ctx, (buffer, feeder), from_vc, space, release.buffer);
         if !self.has_fifos::<C>() {
@@ -523,7 +515,7 @@ impl InputQueued {
         release.port
     }
 
-    /// Bytes that wait for router port `port`, of all classes. Of an input FIFO whose head does, all of it.
+    /// Bytes that wait for router port `port`, of all classes. An input FIFO whose head waits for it counts in full.
     fn queued_bytes(&self, shared: &Shared<impl Payload>, port: u32) -> u64 {
         let flits = match self.fifo {
             true => self.flits_in_fifos(shared, port),
@@ -549,20 +541,21 @@ impl InputQueued {
     }
 }
 
-/// Virtual channels in turn: those of a class for which somebody waits, or all where there are too many for bits.
+/// Round-robin over virtual channels: those of a class with waiting packets, or all if the port has too many for bits.
 struct Turns {
     first: u8,
-    /// Those after the last one, then the others: bits, counted from the first.
+    /// Channels after the last one, then the others: bits, counted from the first.
     after: u64,
     others: u64,
-    /// Of channels without bits: how many are left, and the next one.
+    /// For channels without bits: the number left, and the next one.
     left: u8,
     next: u8,
     channels: u8,
 }
 
 impl Turns {
-    /// Of `channels` from `first` on, the one after `last` first; `waiting`: those that have bits and for which somebody waits.
+    /// Over `channels` from `first` on, starting after `last`; `waiting`: the channels that have bits and waiting
+    /// packets.
     #[inline(always)]
     fn new(waiting: u32, (first, channels): (u8, u8), last: u8, of_port: u8) -> Turns {
         if of_port > OutPort::MASKED {
@@ -609,12 +602,13 @@ impl Turns {
     }
 }
 
-/// The arbiter of the outputs of input-queued routers. FIFOs link packets by what else links the queues of inputs.
+/// The arbiter of the outputs of input-queued routers. With FIFOs, the link between queued packets is not available for
+/// input queues.
 pub(crate) fn arbiter(params: &NetworkParams) -> Arbiter {
     Arbiter::new(params.arbitration, !has_fifos(params))
 }
 
-/// Flits of room without which a packet of `flits` does not go.
+/// Flits of room that a packet of `flits` needs to go.
 #[inline]
 fn wanted(setup: &Setup, flits: u32, terms: VcTerms) -> u32 {
     match terms.bubble() {
@@ -627,7 +621,7 @@ fn wanted(setup: &Setup, flits: u32, terms: VcTerms) -> u32 {
 mod tests {
     use super::*;
 
-    /// Against going around all channels one by one.
+    /// Compares with a loop over all channels.
     #[test]
     fn channels_with_waiting_packets_take_turns() {
         for (first, channels, of_port) in [(0, 1, 1), (0, 5, 5), (4, 4, 12), (0, 32, 32), (24, 8, 32), (20, 20, 40)] {

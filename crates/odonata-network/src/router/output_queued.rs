@@ -1,13 +1,12 @@
-//! The router of CODES' dragonflies, with which the stored MFNetSim runs were made.
+//! The router of CODES' dragonflies, used for the stored MFNetSim runs.
 //!
-//! A packet is routed on arrival. If the queue of its output and virtual channel has room, it joins the
-//! queue and its upstream credit returns at once; else it waits in an overflow list and holds the
-//! credit. Room is counted until the credit of the next stage comes back, so one budget covers
-//! "queued here" and "in flight or waiting there".
+//! A packet is routed on arrival. If the queue of its output and virtual channel has room, it joins the queue and its
+//! upstream credit returns at once. Otherwise it waits in an overflow list and holds the credit. Room is taken until
+//! the credit of the next stage returns, so one budget covers "queued here" and "in flight or waiting downstream".
 //!
-//! Inputs compete for room in a queue: of those in the overflow list of a virtual channel the [`Arbiter`] lets in whose turn it
-//! is. The queue itself keeps its order. Of several queues the lowest virtual channel goes first as in CODES, and where whoever
-//! comes first does; under round robin they take turns, and under age that goes first whose first packet is the oldest.
+//! Inputs compete for room in a queue: the [`Arbiter`] admits packets from the overflow list of a virtual channel. A
+//! queue keeps its order. Among several queues, first-come arbitration takes the lowest virtual channel, as in CODES;
+//! round robin takes turns; age takes the queue whose first packet is the oldest.
 
 use super::WholePackets;
 use super::arbiter::{Arbiter, age};
@@ -15,12 +14,12 @@ use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::Space;
+use crate::observe::Observer;
 use crate::params::NetworkParams;
 use crate::settings::Arbitration;
-use odonata_blame::lost::Vector;
 use odonata_engine::Time;
 
-/// Output-queued routers. What they know is in the queues of their output virtual channels.
+/// Output-queued routers. Their state is in the queues of their output virtual channels.
 #[derive(Debug)]
 pub(crate) struct OutputQueued {
     arbiter: Arbiter,
@@ -38,7 +37,7 @@ impl OutputQueued {
         }
     }
 
-    /// `packet` is in and has been through the pipeline of `router`.
+    /// `packet` has arrived and passed the pipeline of `router`.
     #[inline]
     pub(crate) fn arrive<C: HandlerContext>(
         &mut self,
@@ -52,19 +51,19 @@ impl OutputQueued {
         let (port, asked, _) = shared.route::<C>(&WholePackets, router, (packet, 1), flits, now);
         shared.remote.load_grows(ctx, &shared.flow.links, port, flits);
         let at = shared.flow.first_vc(port) + u32::from(asked);
-        // Room that comes at this very instant belongs to those who have waited for it.
+        // Room that becomes free at this instant goes to the packets that have waited for it.
         let room = match shared.flow.vc(at).overflow.is_empty() {
             true => shared.room_for::<C>(port, asked, flits, now),
             false => None,
         };
         let Some(vc) = room else {
-            shared.joins_output::<C>(port, packet, now);
+            shared.joins_output::<C>((port, at), packet, now);
             let overflow = &mut shared.flow.edit_vc::<C>(at).overflow;
             let served = self.arbiter.own_order(&shared.packets, *overflow);
             self.arbiter.join::<C>(&mut shared.packets, overflow, packet, served);
             shared.flow.begin_wait::<C>(port, asked, flits);
             shared.flow.set_exhausted::<C>(port, asked, true, now);
-            shared.stats.stalled::<C>(port);
+            shared.flow.observers.port_stalls::<C>(port);
             shared.flow.stall(ctx, port);
             return;
         };
@@ -73,7 +72,8 @@ impl OutputQueued {
         if out.free_at <= now && out.waiting == 0 {
             self.transmit(ctx, shared, packet, (port, vc), None);
         } else {
-            shared.joins_output::<C>(port, packet, now);
+            let channel = shared.flow.first_vc(port) + u32::from(vc);
+            shared.joins_output::<C>((port, channel), packet, now);
             self.enqueue::<C>(shared, packet, port, vc);
             let free_at = shared.flow.port(port).free_at;
             if free_at > now {
@@ -84,7 +84,7 @@ impl OutputQueued {
         }
     }
 
-    /// `packet` gets its place in the queue and gives its upstream credit back.
+    /// `packet` joins the queue and returns its upstream credit.
     #[inline]
     fn admit<C: HandlerContext>(
         &mut self,
@@ -95,18 +95,14 @@ impl OutputQueued {
         vc: u8,
         flits: u32,
     ) {
-        shared.flow.claim::<C>(port, vc, flits);
+        let now = ctx.now();
+        shared.flow.claim::<C>(port, vc, flits, now);
         let p = shared.packets.get(packet);
         let (buffer, from_vc, owner) = (p.buffer, p.vc, p.traffic);
-        let now = ctx.now();
-        let to_others = match shared.flow.lost.is_on::<C>() {
-            true => shared.flow.lost.by_others::<C>(packet, owner),
-            false => Vector::EMPTY,
-        };
         let space = Space {
             flits: flits as u16,
             owner,
-            to_others,
+            tag: shared.flow.observers.tag_of_packet::<C>(packet, owner),
         };
         shared.free_buffer(ctx, buffer, from_vc, space, now);
     }
@@ -119,7 +115,7 @@ impl OutputQueued {
         shared.flow.edit_port::<M>(port).waiting += 1;
     }
 
-    /// A port became free or got a credit: lets overflow in, then sends.
+    /// A port became free or got a credit: admits packets from the overflow lists, then sends.
     pub(crate) fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
         if shared.flow.port(port).awaits_credit() {
@@ -159,14 +155,14 @@ impl OutputQueued {
         }
     }
 
-    /// Counts the credits that are due; each ends the port's saturation and lets waiting packets in.
+    /// Counts the due credits; each ends the port's saturation and admits waiting packets.
     fn admit_overflow<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
         let before = shared.flow.port(port).used;
         shared.flow.count_credits::<C>(port, now);
         if shared.flow.port(port).used < before {
             let since = std::mem::replace(&mut shared.flow.edit_port::<C>(port).stalled_since, Time::NEVER);
-            shared.stats.stall_ended::<C>(port, since, now);
+            shared.flow.observers.port_resumes::<C>(port, since, now);
         }
         let link = shared.flow.link(port);
         let flits = shared.setup.full_packet();
@@ -179,7 +175,7 @@ impl OutputQueued {
                     shared.flow.set_exhausted::<C>(port, asked, false, now);
                     break;
                 }
-                // Asked before the packet is looked at: it has waited long and is far from the caches.
+                // Checked before the packet is read: it has waited long and is not in the caches.
                 let Some(vc) = shared.room_for::<C>(port, asked, flits, now) else {
                     shared.flow.set_exhausted::<C>(port, asked, true, now);
                     starving = true;
@@ -202,7 +198,8 @@ impl OutputQueued {
         }
     }
 
-    /// Sends `packet`, which has its place in the queue behind `port`, see [`Shared::transmit`]. Returns when the port is free again.
+    /// Sends `packet`, which has its place in the queue of `port`, see [`Shared::transmit`]. Returns when the port is
+    /// free again.
     #[inline]
     fn transmit<C: HandlerContext>(
         &mut self,

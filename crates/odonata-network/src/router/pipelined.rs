@@ -1,10 +1,10 @@
 //! The pipelined router: flit by flit, cycle by cycle.
 //!
-//! The input-queued virtual-channel router of W. Dally and B. Towles ("Principles and practices of interconnection
-//! networks", 2004, chapter 16) as cycle-accurate simulators have it (N. Jiang et al., "A detailed and flexible
-//! cycle-accurate network-on-chip simulator", ISPASS 2013): a packet at the front of an input virtual channel
-//! is routed, gets a virtual channel of its output from one separable allocator, and each of its flits a
-//! traversal of the crossbar from another.
+//! This is the input-queued virtual-channel router of W. Dally and B. Towles ("Principles and practices of
+//! interconnection networks", 2004, chapter 16), as in cycle-accurate simulators (N. Jiang et al., "A detailed and
+//! flexible cycle-accurate network-on-chip simulator", ISPASS 2013). A packet at the front of an input virtual channel
+//! is routed and gets a virtual channel of its output from one separable allocator; each of its flits gets a crossbar
+//! traversal from another.
 //!
 //! ```text
 //!  head comes in   routing   VC allocation   switch allocation   crossbar   link
@@ -12,15 +12,14 @@
 //!                                             a flit leaves its buffer here; its credit starts back
 //! ```
 //!
-//! **Cycles are events of a router that has something to do.** Cycle `k` begins at `k T`, when what comes in at that
-//! instant is there, and is worked off a picosecond ([`LAG`]) later ([`FabricEvent::Tick`]). A router in which nothing
-//! can go on sleeps until a flit or a credit comes. A tick in which nothing can go on changes nothing, so that
-//! it does not matter whether there are more of them than needed.
+//! **Cycles are events of routers with work.** Cycle `k` begins at `k T` with everything that arrives at that instant,
+//! and is processed a picosecond ([`LAG`]) later ([`FabricEvent::Tick`]). A router in which nothing can progress sleeps
+//! until a flit or a credit arrives. A tick without progress changes no state, so superfluous ticks do not matter.
 //!
-//! **A flit that has won the crossbar is on its way**: output queues are unbounded, so that its departure
-//! and arrival are known. It needs no event: it lies in the inbox of the next router ([`inbox`]), whose cycle takes it in.
+//! **A flit with a granted crossbar traversal is in flight**: output queues are unbounded, so its departure and arrival
+//! are known. It needs no event: it lies in the inbox of the next router ([`inbox`]) until that router's cycle.
 //!
-//! A packet's slot travels with its head. Body flits are counted only: a virtual channel carries one packet at a
+//! The slot of a packet travels with its head. Body flits are only counted: a virtual channel carries one packet at a
 //! time, in order.
 
 mod allocator;
@@ -44,6 +43,7 @@ use crate::control::ClassScheduler;
 use crate::fabric::{Setup, Shared};
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Flow, Links, Upstream};
+use crate::observe::Tag;
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::settings::{InjectionVc, RouterModel, Switching};
@@ -53,49 +53,47 @@ use clock::PipelineTiming;
 use express::Newcomer;
 use in_vc::InVc;
 use inbox::Inboxes;
-use odonata_blame::lost::Vector;
 use odonata_engine::{NIL, Store, Time};
 use settings::Settings;
 use small::Candidates;
 use std::ops::Range;
 use waits::Waits;
 
-/// The id of router 0's cycles among wake-ups; that of router `r` is `r` less. Ids are far above those of
-/// links, and no two routers share one: their cycles of an instant come in an order that does not depend on who asked.
+/// The id of router 0's cycles among wake-ups; that of router `r` is `r` less. Ids are far above those of links and
+/// unique per router: the order of cycles at one instant does not depend on which component requested them.
 const TICK: u32 = u32::MAX;
 
-/// How long after its beginning a cycle is worked off. It sees credits and what is known as they were when it began, a moment
-/// that lies before its event: what others forget must reach back as far.
+/// Delay from the beginning of a cycle to its processing. A cycle sees credits and published loads as of its beginning,
+/// which lies before its event: other components must keep their history that far back.
 pub(crate) const LAG: Time = Time(1);
 
 /// A router's clock.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Clock {
-    /// The next cycle that has been asked for, if it lies in the future.
+    /// The next requested cycle, if it lies in the future.
     next: Time,
-    /// When the last one was worked off.
+    /// When the last cycle was processed.
     done: Time,
-    /// When a flit last came in.
+    /// When the last flit arrived.
     arrival: Time,
-    /// Whether somebody waits for a credit: then each credit gets a cycle.
+    /// Whether a packet waits for a credit, so that each credit gets a cycle.
     awaits_credit: bool,
 }
 
 /// The space of a flit that has left a buffer.
 #[derive(Clone, Copy)]
 pub(crate) struct Freed {
-    /// Whose that is.
+    /// The owner of the flit.
     pub(crate) owner: Traffic,
-    /// What it had lost to others, where that is asked for.
-    pub(crate) to_others: Vector,
+    pub(crate) tag: Tag,
 }
 
-/// What never changes: where a router's state begins.
+/// The constant part: where a router's state begins.
 #[derive(Clone, Copy, Debug)]
 struct RouterLayout {
     first_port: u32,
     ports: u16,
-    /// First input (and output) virtual channel, and their number.
+    /// First input (and output) virtual channel, and the number of channels.
     first_vc: u32,
     vcs: u16,
     /// First word of the set of occupied virtual channels.
@@ -103,46 +101,47 @@ struct RouterLayout {
 }
 
 impl RouterLayout {
-    /// Words of the set of occupied virtual channels.
+    /// Number of words of the set of occupied virtual channels.
     #[inline]
     fn words(self) -> u32 {
         u32::from(self.vcs).div_ceil(64)
     }
 }
 
-/// The state of pipelined routers; empty where there are none.
+/// The state of pipelined routers; empty for other models.
 #[derive(Debug)]
 pub(crate) struct Pipelined {
     settings: Settings,
-    /// Whether those are the common ones, and whether all routers are small as well.
+    /// Whether the settings are the common ones, and whether all routers are small as well.
     common: bool,
     small: bool,
     timing: PipelineTiming,
-    /// Room that virtual-channel allocation asks for is that of the whole packet, or, if not, a flit of it.
+    /// Whether virtual-channel allocation requires room for the whole packet, instead of one flit.
     whole: bool,
     busy_when_full: bool,
-    /// Whether nodes draw the virtual channel that they send a packet on.
+    /// Whether nodes choose the virtual channel of a packet at random.
     pub(crate) draws_injection_vc: bool,
-    /// Whether it matters in which order the packets that come in a cycle are routed, and whether several may come to one buffer.
+    /// Whether the order in which arriving packets are routed matters, and whether several may arrive at one buffer in
+    /// a cycle.
     ordered: bool,
     overtaking: bool,
-    /// Whether what has been routed to a port and waits counts as its load, see [`Routing::counts_waiting`].
+    /// Whether packets that are routed to a port and wait count as its load, see [`Routing::counts_waiting`].
     counts_waiting: bool,
     first_router: u32,
     layouts: Vec<RouterLayout>,
-    /// Port and virtual channel of each input virtual channel, counted over the router and the port.
+    /// Port and virtual channel of each input virtual channel, numbered in the router and in the port.
     places: Vec<(u16, u8)>,
     vcs: Store<InVc>,
-    /// Who has each output virtual channel: an input virtual channel, or [`NIL`].
+    /// The holder of each output virtual channel: an input virtual channel, or [`NIL`].
     owners: Store<u32>,
-    /// Which input virtual channels of a router are not empty; bits.
+    /// The non-empty input virtual channels of each router, as bits.
     occupied: Store<u64>,
     clocks: Store<Clock>,
     inboxes: Inboxes,
-    /// Of virtual-channel allocators: by input and by output virtual channel.
+    /// Pointers of virtual-channel allocators, by input and by output virtual channel.
     vc_inputs: Pointers,
     vc_outputs: Pointers,
-    /// Of switch allocators: by switch input and by output port.
+    /// Pointers of switch allocators, by switch input and by output port.
     switch_inputs: Pointers,
     switch_outputs: Pointers,
     /// Per switch input, which of its virtual channels goes first among those for the same output.
@@ -151,12 +150,12 @@ pub(crate) struct Pipelined {
     switch_allocator: Allocation,
     candidates: Candidates,
     waits: Waits,
-    /// Which traffic class an input port serves next.
+    /// The next traffic class of each input port.
     input_classes: ClassScheduler,
-    /// Scratch: the traffic classes that have had something for a port in a step, but no virtual channel or no credit, bits: for it as
-    /// an output, and of it as an input. Empty where there is one class.
+    /// Temporary: the traffic classes that had flits for a port in a step, but lacked a virtual channel or a credit, as
+    /// bits: for the port as output, and of it as input. Empty with one class.
     lacking: Vec<[u8; 2]>,
-    /// Scratch: the packets that have come in a cycle.
+    /// Temporary: the packets that have arrived in a cycle.
     newcomers: Vec<Newcomer>,
 }
 odonata_engine::journalled!(Pipelined {
@@ -252,7 +251,7 @@ impl Pipelined {
         }
     }
 
-    /// Bytes of so many routers with so many ports and virtual channels, idle.
+    /// Bytes of this number of idle routers, ports and virtual channels.
     pub(crate) fn bytes(params: &NetworkParams, routers: u64, ports: u64, channels: u64) -> u64 {
         let of = |count: u64, size: usize| count.saturating_mul(size as u64);
         let inputs = ports.saturating_mul(u64::from(params.pipeline.input_speedup));
@@ -289,7 +288,7 @@ impl Pipelined {
             + self.input_classes.memory()
     }
 
-    /// Flits of room that a packet of `flits` must find to get a virtual channel.
+    /// Flits of room that a packet of `flits` needs to get a virtual channel.
     #[inline]
     pub(crate) fn room(&self, flits: u32) -> u32 {
         match (self.whole, self.busy_when_full) {
@@ -298,20 +297,20 @@ impl Pipelined {
         }
     }
 
-    /// Flits of room that a packet of `flits` must find to get a virtual channel, a bubble behind it if need be.
+    /// The same, plus a bubble behind it if `bubble`.
     #[inline(always)]
     fn room_wanted(&self, setup: &Setup, flits: u32, bubble: bool) -> u32 {
         let with_bubble = if bubble { setup.bubble + flits } else { 0 };
         self.room(flits).max(with_bubble)
     }
 
-    /// The own number of the port that virtual channel `vc` belongs to, as an input or as an output.
+    /// The local number of the port of virtual channel `vc`, as an input or an output.
     #[inline(always)]
     fn port_of(&self, layout: RouterLayout, vc: u32) -> u32 {
         layout.first_port + u32::from(self.places[vc as usize].0)
     }
 
-    /// Whether output virtual channel `vc` can be had; its far buffer is another question.
+    /// Whether output virtual channel `vc` is free; its downstream buffer may still be full.
     #[inline]
     pub(crate) fn is_free(&self, vc: u32) -> bool {
         *self.owners.get(vc) == NIL
@@ -334,7 +333,7 @@ impl Pipelined {
         }
     }
 
-    /// Counts `space` of a flit in virtual channel `vc` for the sender of `link` from `due` on.
+    /// Returns `space` of a flit in virtual channel `vc` to the sender of `link` at `due`.
     #[inline(always)]
     pub(crate) fn return_flit<C: HandlerContext>(
         &mut self,
@@ -344,8 +343,8 @@ impl Pipelined {
         space: Freed,
         due: Time,
     ) {
-        let Freed { owner, to_others } = space;
-        shared.flow.return_flit_credit::<C>(link, (vc, owner), to_others, due);
+        let Freed { owner, tag } = space;
+        shared.flow.return_flit_credit::<C>(link, (vc, owner), tag, due);
         if link < shared.flow.links.ports {
             shared.remote.load_falls(ctx, &shared.flow.links, link, due);
             let lp = shared.flow.links.sender(link);
@@ -356,7 +355,8 @@ impl Pipelined {
         }
     }
 
-    /// Gives `space` of a flit in input virtual channel `at`, number `vc` of its port, back to whoever feeds it, the credit leaving at `leaves`.
+    /// Returns `space` of a flit in input virtual channel `at`, number `vc` of its port, to the upstream sender; the
+    /// credit leaves at `leaves`.
     #[inline(always)]
     fn free_flit<C: HandlerContext>(
         &mut self,
@@ -369,9 +369,9 @@ impl Pipelined {
         match shared.flow.links.upstream(at) {
             Upstream::Local(link, delay) => self.return_flit(ctx, shared, (link, vc), space, leaves + delay),
             Upstream::Remote(link, lp, delay) => {
-                let Freed { owner, to_others } = space;
-                if shared.flow.lost.is_on::<C>() {
-                    shared.tell_freed((link, vc, owner), to_others, (lp, leaves + delay));
+                let Freed { owner, tag } = space;
+                if tag != Tag::NONE {
+                    shared.export_tag((link, vc, owner), tag, (lp, leaves + delay));
                 }
                 let credit = RemoteCredit {
                     link,
@@ -384,7 +384,7 @@ impl Pipelined {
         }
     }
 
-    /// Asks for the cycle of `router` that begins at `cycle`.
+    /// Requests the cycle of `router` that begins at `cycle`.
     #[inline]
     fn wake_up<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, cycle: Time) {
         let tick = cycle + LAG;
@@ -398,7 +398,7 @@ impl Pipelined {
         self.inboxes.ask(ctx, (router, clock), (number, cycle));
     }
 
-    /// A credit for a port of `router` will count from `due` on.
+    /// A credit for a port of `router` will count from `due`.
     #[inline]
     pub(crate) fn credited<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, due: Time) {
         if self.clocks.get(router - self.first_router).awaits_credit {

@@ -26,7 +26,7 @@ pub trait DiameterTwo {
     fn adjacent(&self, one: u32, other: u32) -> bool;
 
     /// The first port of a shortest path from `router` to another one; of several a random one.
-    fn next_port(&self, router: u32, to: u32, choice: &mut impl Choice) -> u32;
+    fn next_port(&self, router: u32, to: u32, choice: &mut (impl Choice + ?Sized)) -> u32;
 }
 
 /// How paths on a network of diameter two are chosen.
@@ -90,7 +90,7 @@ impl<G: DiameterTwo> DiameterTwoRouting<G> {
     }
 
     /// Decides whether a packet goes over a random router; its first port.
-    fn choose_via(&self, router: u32, home: u32, header: &mut Header, choice: &mut impl Choice) -> u32 {
+    fn choose_via(&self, router: u32, home: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let routers = self.graph.topology().routers();
         let minimal = self.graph.next_port(router, home, choice);
         let best = super::lightest_port(self.candidates, choice, |choice| {
@@ -136,7 +136,7 @@ impl<G: DiameterTwo> FamilyRouting for DiameterTwoRouting<G> {
     }
 
     #[inline]
-    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
         let topology = self.graph.topology();
         let home = topology.node_router(header.target);
         if header.via == NOWHERE && header.level == 0 {

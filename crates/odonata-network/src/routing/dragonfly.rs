@@ -227,7 +227,14 @@ impl DragonflyRouting {
 
     /// The next port of a shortest path to router `to`, and the global port behind it as in [`Path::remote`].
     #[inline]
-    fn towards_router(&self, router: u32, here: u32, to: u32, to_group: u32, choice: &mut impl Choice) -> (u32, u32) {
+    fn towards_router(
+        &self,
+        router: u32,
+        here: u32,
+        to: u32,
+        to_group: u32,
+        choice: &mut (impl Choice + ?Sized),
+    ) -> (u32, u32) {
         if here == to_group {
             (self.dragonfly.local_port(router, to), NOWHERE)
         } else {
@@ -236,7 +243,7 @@ impl DragonflyRouting {
     }
 
     #[inline]
-    fn towards_via(&self, router: u32, here: u32, via: u32, choice: &mut impl Choice) -> (u32, u32) {
+    fn towards_via(&self, router: u32, here: u32, via: u32, choice: &mut (impl Choice + ?Sized)) -> (u32, u32) {
         match self.intermediate {
             Intermediate::Group => self.towards_group(router, here, via, choice),
             Intermediate::Router => self.towards_router(router, here, via, self.dragonfly.group_of(via), choice),
@@ -246,7 +253,7 @@ impl DragonflyRouting {
     /// The next port towards another group: an own global port if one leads there, else the local
     /// port to a random router that has one; and that router's global port.
     #[inline]
-    fn towards_group(&self, router: u32, here: u32, group: u32, choice: &mut impl Choice) -> (u32, u32) {
+    fn towards_group(&self, router: u32, here: u32, group: u32, choice: &mut (impl Choice + ?Sized)) -> (u32, u32) {
         let gateways = self.dragonfly.gateways(here, group);
         let step = |gateway: &Gateway| {
             if gateway.router == router {
@@ -277,7 +284,7 @@ impl DragonflyRouting {
         goal: u32,
         home: u32,
         header: &mut Header,
-        choice: &mut impl Choice,
+        choice: &mut (impl Choice + ?Sized),
     ) -> Option<u32> {
         if self.dragonfly.shape().groups < 3 {
             return None;
@@ -318,20 +325,20 @@ impl DragonflyRouting {
 
     /// A random group other than two given ones (or a random router of it).
     #[inline]
-    fn random_via(&self, here: u32, goal: u32, choice: &mut impl Choice) -> u32 {
+    fn random_via(&self, here: u32, goal: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let group = super::other_group(self.dragonfly.shape().groups, here, goal, choice);
         self.via_in(group, choice)
     }
 
     /// A random group of all (or a random router of it); `None` if it is one of two given ones.
     #[inline]
-    fn any_via(&self, here: u32, goal: u32, choice: &mut impl Choice) -> Option<u32> {
+    fn any_via(&self, here: u32, goal: u32, choice: &mut (impl Choice + ?Sized)) -> Option<u32> {
         let group = choice.pick(self.dragonfly.shape().groups);
         (group != here && group != goal).then(|| self.via_in(group, choice))
     }
 
     #[inline]
-    fn via_in(&self, group: u32, choice: &mut impl Choice) -> u32 {
+    fn via_in(&self, group: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         match self.intermediate {
             Intermediate::Group => group,
             Intermediate::Router => {
@@ -342,7 +349,7 @@ impl DragonflyRouting {
     }
 
     /// A random own global port that does not lead to group `goal`, with its group as intermediate.
-    fn via_of_own_port(&self, router: u32, goal: u32, choice: &mut impl Choice) -> Option<(u32, u32)> {
+    fn via_of_own_port(&self, router: u32, goal: u32, choice: &mut (impl Choice + ?Sized)) -> Option<(u32, u32)> {
         let topology = self.dragonfly.topology();
         let far_group = |port: u32| match topology.peer(port) {
             Peer::Router { router, .. } if topology.class(port) == LinkClass::Global => {
@@ -407,7 +414,7 @@ impl FamilyRouting for DragonflyRouting {
     }
 
     #[inline]
-    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
         let topology = self.dragonfly.topology();
         let home = topology.node_router(header.target);
         if router == home {

@@ -138,7 +138,7 @@ impl Dragonfly2dRouting {
     }
 
     /// The next port in the group of source and destination.
-    fn inside(&self, router: u32, home: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+    fn inside(&self, router: u32, home: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
         let routers = self.dragonfly.routers_of_a_group();
         let first = self.dragonfly.group_of(router) * routers;
         if header.notes & DECIDED == 0 {
@@ -184,14 +184,14 @@ impl Dragonfly2dRouting {
 
     /// One of the black cables to another row.
     #[inline]
-    fn column_port(&self, router: u32, row: u32, choice: &mut impl Choice) -> u32 {
+    fn column_port(&self, router: u32, row: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let ports = self.dragonfly.column_ports(router, row);
         super::parallel(self.dragonfly.topology(), ports, self.is_adaptive(), choice)
     }
 
     /// The next port towards another router of the same group.
     #[inline]
-    fn towards_router(&self, router: u32, to: u32, choice: &mut impl Choice) -> u32 {
+    fn towards_router(&self, router: u32, to: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let column = self.dragonfly.column_of(to);
         if column == self.dragonfly.column_of(router) {
             self.column_port(router, self.dragonfly.row_of(to), choice)
@@ -202,7 +202,14 @@ impl Dragonfly2dRouting {
 
     /// The next port towards an intermediate, and the global port behind it as in [`Path::remote`].
     #[inline]
-    fn towards_via(&self, router: u32, here: u32, via: u32, notes: u16, choice: &mut impl Choice) -> (u32, u32) {
+    fn towards_via(
+        &self,
+        router: u32,
+        here: u32,
+        via: u32,
+        notes: u16,
+        choice: &mut (impl Choice + ?Sized),
+    ) -> (u32, u32) {
         let group = match self.intermediate {
             Intermediate::Group => via,
             Intermediate::Router => self.dragonfly.group_of(via),
@@ -218,7 +225,14 @@ impl Dragonfly2dRouting {
     /// the gateway that the row or column was taken for is there. And that gateway's port, which is where the packet will go
     /// if no router on the way has a cable of its own or a nearer one.
     #[inline]
-    fn towards_group(&self, router: u32, here: u32, group: u32, notes: u16, choice: &mut impl Choice) -> (u32, u32) {
+    fn towards_group(
+        &self,
+        router: u32,
+        here: u32,
+        group: u32,
+        notes: u16,
+        choice: &mut (impl Choice + ?Sized),
+    ) -> (u32, u32) {
         let d = &self.dragonfly;
         let one = |gateways: &[Gateway], choice: &mut _| {
             let n = gateways.len() as u32;
@@ -255,7 +269,7 @@ impl Dragonfly2dRouting {
         here: u32,
         goal: u32,
         header: &mut Header,
-        choice: &mut impl Choice,
+        choice: &mut (impl Choice + ?Sized),
     ) -> Option<u32> {
         if self.dragonfly.shape().groups < 3 {
             return None;
@@ -295,7 +309,7 @@ impl Dragonfly2dRouting {
 
     /// A random group other than two given ones (or a random router of it).
     #[inline]
-    fn random_via(&self, here: u32, goal: u32, choice: &mut impl Choice) -> u32 {
+    fn random_via(&self, here: u32, goal: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let group = super::other_group(self.dragonfly.shape().groups, here, goal, choice);
         match self.intermediate {
             Intermediate::Group => group,
@@ -337,7 +351,7 @@ impl FamilyRouting for Dragonfly2dRouting {
     }
 
     #[inline]
-    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
         let topology = self.dragonfly.topology();
         let home = topology.node_router(header.target);
         if router == home && header.notes & INSIDE == 0 {

@@ -100,7 +100,7 @@ impl DragonflyPlusRouting {
         group: u32,
         home: u32,
         header: &mut Header,
-        choice: &mut impl Choice,
+        choice: &mut (impl Choice + ?Sized),
     ) -> u32 {
         match (here == group, self.plus.is_leaf(router)) {
             (true, false) => self.local(router, home, choice),
@@ -125,14 +125,14 @@ impl DragonflyPlusRouting {
     }
 
     #[inline]
-    fn gateway(&self, gateways: &[Gateway], choice: &mut impl Choice) -> Gateway {
+    fn gateway(&self, gateways: &[Gateway], choice: &mut (impl Choice + ?Sized)) -> Gateway {
         let n = gateways.len() as u32;
         let index = if n > 1 { choice.pick(n) } else { 0 };
         gateways[index as usize]
     }
 
     #[inline]
-    fn local(&self, router: u32, other: u32, choice: &mut impl Choice) -> u32 {
+    fn local(&self, router: u32, other: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let ports = self.plus.local_ports(router, other);
         super::parallel(self.plus.topology(), ports, self.is_adaptive(), choice)
     }
@@ -153,13 +153,13 @@ impl DragonflyPlusRouting {
 
     /// A random group other than two given ones.
     #[inline]
-    fn other_group(&self, here: u32, goal: u32, choice: &mut impl Choice) -> u32 {
+    fn other_group(&self, here: u32, goal: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         super::other_group(self.plus.shape().groups, here, goal, choice)
     }
 
     /// A random gateway from the group of `leaf` to another one, and the port of `leaf` towards it, as a path.
     #[inline]
-    fn path(&self, leaf: u32, here: u32, group: u32, hops: u32, choice: &mut impl Choice) -> Path {
+    fn path(&self, leaf: u32, here: u32, group: u32, hops: u32, choice: &mut (impl Choice + ?Sized)) -> Path {
         let gateway = self.gateway(self.plus.gateways(here, group), choice);
         Path {
             port: self.local(leaf, gateway.router, choice),
@@ -169,7 +169,14 @@ impl DragonflyPlusRouting {
     }
 
     /// Decides at the source leaf whether a packet goes over another group; its first port.
-    fn choose_at_leaf(&self, leaf: u32, here: u32, goal: u32, header: &mut Header, choice: &mut impl Choice) -> u32 {
+    fn choose_at_leaf(
+        &self,
+        leaf: u32,
+        here: u32,
+        goal: u32,
+        header: &mut Header,
+        choice: &mut (impl Choice + ?Sized),
+    ) -> u32 {
         let minimal = self.path(leaf, here, goal, HOPS.0, choice);
         let best = super::lightest_path(self.candidates, choice, |choice| {
             let group = self.other_group(here, goal, choice);
@@ -186,7 +193,14 @@ impl DragonflyPlusRouting {
     }
 
     /// Decides at a spine of the source group whether a packet goes over the group of another of its global ports.
-    fn choose_at_spine(&self, spine: u32, here: u32, goal: u32, header: &mut Header, choice: &mut impl Choice) -> u32 {
+    fn choose_at_spine(
+        &self,
+        spine: u32,
+        here: u32,
+        goal: u32,
+        header: &mut Header,
+        choice: &mut (impl Choice + ?Sized),
+    ) -> u32 {
         let topology = self.plus.topology();
         let minimal = self.gateway(self.plus.own_gateways(spine, goal), choice).port;
         let shape = self.plus.shape();
@@ -237,7 +251,7 @@ impl FamilyRouting for DragonflyPlusRouting {
     }
 
     #[inline]
-    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
         let topology = self.plus.topology();
         let home = topology.node_router(header.target);
         if router == home {

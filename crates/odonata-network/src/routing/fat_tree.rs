@@ -106,7 +106,7 @@ impl FatTreeRouting {
 
     /// One of parallel cables between `level` and the next higher one.
     #[inline]
-    fn cable(&self, ports: Range<u32>, level: u32, target: u32, choice: &mut impl Choice) -> u32 {
+    fn cable(&self, ports: Range<u32>, level: u32, target: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let topology = self.tree.topology();
         let live = topology.live(ports.clone());
         if live < 2 {
@@ -129,7 +129,7 @@ impl FatTreeRouting {
     }
 
     #[inline]
-    fn up(&self, router: u32, level: u32, leaf: u32, target: u32, choice: &mut impl Choice) -> u32 {
+    fn up(&self, router: u32, level: u32, leaf: u32, target: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let tree = &self.tree;
         let parents = tree.parents(router);
         let may = |d: &u32| tree.is_way_up(router, *d, leaf);
@@ -190,7 +190,7 @@ impl FamilyRouting for FatTreeRouting {
     }
 
     #[inline]
-    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
         let topology = self.tree.topology();
         let leaf = topology.node_router(header.target);
         if router == leaf {

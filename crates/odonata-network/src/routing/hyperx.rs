@@ -78,7 +78,7 @@ impl HyperXRouting {
 
     /// The next port by dimension order towards another router.
     #[inline]
-    fn minimal(&self, router: u32, to: u32, choice: &mut impl Choice) -> u32 {
+    fn minimal(&self, router: u32, to: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let (here, goal) = (
             self.hyperx.grid().coordinates(router),
             self.hyperx.grid().coordinates(to),
@@ -89,7 +89,7 @@ impl HyperXRouting {
 
     /// One of the cables to the router at another place of a dimension.
     #[inline]
-    fn cable(&self, router: u32, dimension: u32, to: u32, choice: &mut impl Choice) -> u32 {
+    fn cable(&self, router: u32, dimension: u32, to: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let adaptive = matches!(self.algorithm, HyperXAlgorithm::Ugal | HyperXAlgorithm::Dal);
         let ports = self.hyperx.ports(router, dimension, to);
         super::parallel(self.hyperx.topology(), ports, adaptive, choice)
@@ -106,7 +106,13 @@ impl HyperXRouting {
     }
 
     /// Decides whether a packet goes over a random router, and its first port.
-    fn choose_via(&self, router: u32, home: u32, header: &mut Header, choice: &mut impl Choice) -> Option<u32> {
+    fn choose_via(
+        &self,
+        router: u32,
+        home: u32,
+        header: &mut Header,
+        choice: &mut (impl Choice + ?Sized),
+    ) -> Option<u32> {
         let routers = self.hyperx.topology().routers();
         let (via, port) = super::lightest_port(self.candidates, choice, |choice| {
             let via = choice.pick(routers);
@@ -133,7 +139,7 @@ impl HyperXRouting {
         router: u32,
         home: u32,
         header: &mut Header,
-        choice: &mut impl Choice,
+        choice: &mut (impl Choice + ?Sized),
     ) -> Decision {
         let adaptive = |port| Decision {
             retry: true,
@@ -202,7 +208,7 @@ impl HyperXRouting {
         (here, goal): (&[u32], &[u32]),
         notes: u16,
         count: u32,
-        choice: &mut impl Choice,
+        choice: &mut (impl Choice + ?Sized),
     ) -> Option<(u32, usize)> {
         if count == 0 {
             return None;
@@ -250,7 +256,7 @@ impl FamilyRouting for HyperXRouting {
     }
 
     #[inline]
-    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
         let topology = self.hyperx.topology();
         let home = topology.node_router(header.target);
         match self.algorithm {

@@ -26,7 +26,7 @@ impl DiameterTwo for PolarFly {
     }
 
     #[inline]
-    fn next_port(&self, router: u32, to: u32, _: &mut impl Choice) -> u32 {
+    fn next_port(&self, router: u32, to: u32, _: &mut (impl Choice + ?Sized)) -> u32 {
         PolarFly::next_port(self, router, to)
     }
 }

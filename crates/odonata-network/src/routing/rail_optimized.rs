@@ -87,7 +87,7 @@ impl RailRouting {
 
     /// One of parallel cables between a leaf and a spine, towards a host at `place` of its pod.
     #[inline]
-    fn cable(&self, ports: Range<u32>, place: u32, choice: &mut impl Choice) -> u32 {
+    fn cable(&self, ports: Range<u32>, place: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let topology = self.cluster.topology();
         let live = topology.live(ports.clone());
         if live < 2 {
@@ -107,7 +107,7 @@ impl RailRouting {
 
     /// A port of `leaf` to a spine, on the way to the leaf of `rail` in `pod` and a host at `place` there.
     #[inline]
-    fn climb(&self, leaf: u32, (pod, place): (u32, u32), rail: u32, choice: &mut impl Choice) -> u32 {
+    fn climb(&self, leaf: u32, (pod, place): (u32, u32), rail: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let cluster = &self.cluster;
         let spines = cluster.shape().spines;
         let whole = cluster.topology().failed().is_empty();
@@ -163,7 +163,7 @@ impl FamilyRouting for RailRouting {
     }
 
     #[inline]
-    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
         let cluster = &self.cluster;
         let topology = cluster.topology();
         let home = topology.node_router(header.target);

@@ -24,7 +24,7 @@ impl DiameterTwo for SlimFly {
     }
 
     #[inline]
-    fn next_port(&self, router: u32, to: u32, choice: &mut impl Choice) -> u32 {
+    fn next_port(&self, router: u32, to: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         if let Some(port) = self.direct_port(router, to) {
             return port;
         }

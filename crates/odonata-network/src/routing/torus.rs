@@ -151,7 +151,13 @@ impl TorusRouting {
 
     /// The next port by dimension order towards router `to`, another one.
     #[inline]
-    fn dimension_order(&self, router: u32, to: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+    fn dimension_order(
+        &self,
+        router: u32,
+        to: u32,
+        header: &mut Header,
+        choice: &mut (impl Choice + ?Sized),
+    ) -> Decision {
         let (here, goal) = (self.torus.grid().coordinates(router), self.torus.grid().coordinates(to));
         let dimension = (0..here.len()).find(|&d| here[d] != goal[d]).unwrap_or(0);
         let (from, to) = (here[dimension], goal[dimension]);
@@ -172,7 +178,7 @@ impl TorusRouting {
     }
 
     /// A random router of the box between two routers, these included; all of them are as likely.
-    fn between(&self, from: u32, to: u32, choice: &mut impl Choice) -> u32 {
+    fn between(&self, from: u32, to: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
         let (from, to) = (self.torus.grid().coordinates(from), self.torus.grid().coordinates(to));
         let (mut router, mut stride) = (0, 1);
         for (dimension, (&here, &goal)) in from.iter().zip(to).enumerate() {
@@ -203,7 +209,7 @@ impl TorusRouting {
 
     /// Whether a packet goes around in the plus direction from coordinate `from`, both ways being as long.
     #[inline]
-    fn goes_plus(&self, from: u32, choice: &mut impl Choice) -> bool {
+    fn goes_plus(&self, from: u32, choice: &mut (impl Choice + ?Sized)) -> bool {
         match self.ties {
             Ties::Random => choice.pick(2) == 0,
             Ties::First => true,
@@ -225,7 +231,7 @@ impl TorusRouting {
 
     /// A port on a shortest path that has room on the adaptive level.
     #[inline]
-    fn adaptive(&self, router: u32, home: u32, choice: &mut impl Choice) -> Option<u32> {
+    fn adaptive(&self, router: u32, home: u32, choice: &mut (impl Choice + ?Sized)) -> Option<u32> {
         let mut best = None;
         let mut open = 0;
         self.minimal_ports(router, home, |port| {
@@ -283,7 +289,7 @@ impl FamilyRouting for TorusRouting {
     }
 
     #[inline]
-    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
         let topology = self.torus.topology();
         let home = topology.node_router(header.target);
         let two_phases = matches!(self.algorithm, TorusAlgorithm::Valiant | TorusAlgorithm::Romm);

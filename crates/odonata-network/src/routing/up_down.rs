@@ -201,7 +201,7 @@ impl FamilyRouting for UpDownRouting {
     }
 
     #[inline]
-    fn decide(&self, router: u32, header: &mut Header, choice: &mut impl Choice) -> Decision {
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
         let home = self.topology.node_router(header.target);
         if router == home {
             return Decision::new(self.topology.node_port(header.target), 0);

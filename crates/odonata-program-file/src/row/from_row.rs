@@ -1,13 +1,13 @@
-//! From rows, which may say anything, to operations.
+//! Conversion of untrusted rows to operations.
 
 use odonata_units::Time;
 use odonata_workload::collective::Kind;
 use odonata_workload::{Collective, Comm, Counts, FileCall, OpKind, PROC_NULL, Request, Source, Tag};
 
-use super::{ANY, COLLECTIVES, DETACHED, Field, MOST_COMM, MOST_COUNTS, NOBODY, Numbers};
+use super::{ANY, COLLECTIVES, DETACHED, Field, MOST_COMM, MOST_COUNTS, NO_RANK, Numbers};
 use crate::error::Fault;
 
-/// The numbers of a row on their way into an operation: what is taken must be there, what is left must not.
+/// The numbers of a row during conversion: a number that is taken must be present, and none may be left over.
 struct Given<'a> {
     kind: &'a str,
     numbers: Numbers,
@@ -49,7 +49,7 @@ impl Given<'_> {
         Ok(self.within(field, 0, most.into())? as u32)
     }
 
-    /// As [`u32`](Self::u32); 0 where there is none.
+    /// Like [`u32`](Self::u32); 0 if absent.
     fn u32_or_0(&mut self, field: Field, most: u32) -> Found<u32> {
         match self.numbers[field as usize] {
             None => Ok(0),
@@ -80,7 +80,7 @@ impl Given<'_> {
         })
     }
 
-    /// A request that somebody waits for.
+    /// A request with a wait.
     fn waited(&mut self) -> Found<Request> {
         Ok(Request(self.u32(Field::Request, u32::MAX - 1)?))
     }
@@ -92,8 +92,8 @@ impl Given<'_> {
     }
 
     fn to(&mut self) -> Found<u32> {
-        Ok(match self.within(Field::Peer, NOBODY, i128::from(u32::MAX) - 1)? {
-            NOBODY => PROC_NULL,
+        Ok(match self.within(Field::Peer, NO_RANK, i128::from(u32::MAX) - 1)? {
+            NO_RANK => PROC_NULL,
             ANY => return Err(self.wrong(Field::Peer, ANY, "a rank, or -2 for no rank")),
             rank => rank as u32,
         })
@@ -104,9 +104,9 @@ impl Given<'_> {
     }
 
     fn source(&mut self, peer: Field, tag: Field) -> Found<(Source, Tag)> {
-        let source = match self.within(peer, NOBODY, i128::from(u32::MAX) - 1)? {
+        let source = match self.within(peer, NO_RANK, i128::from(u32::MAX) - 1)? {
             ANY => Source::Any,
-            NOBODY => Source::Rank(PROC_NULL),
+            NO_RANK => Source::Rank(PROC_NULL),
             rank => Source::Rank(rank as u32),
         };
         let tag = match self.numbers[tag as usize] {
@@ -205,7 +205,7 @@ impl Given<'_> {
 /// The operation of a row.
 ///
 /// # Errors
-/// There is no such kind; a number that it needs is missing or impossible; or one is there that does not apply.
+/// The kind is unknown; a required number is missing or impossible; or a number does not apply.
 pub fn from_row(kind: &str, numbers: &Numbers) -> Result<OpKind, Fault> {
     let mut row = Given {
         kind,
@@ -343,7 +343,7 @@ fn read(row: &mut Given<'_>) -> Found<OpKind> {
         "comm_free" => OpKind::CommFree {
             comm: Comm(row.u32(Field::Comm, MOST_COMM)?),
         },
-        // Those of a file in the job's own directory have no other.
+        // Files in the job's own directory have no number here.
         "open" if row.numbers[Field::Directory as usize].is_none() => OpKind::Open { file: row.file()? },
         "close" if row.numbers[Field::Directory as usize].is_none() => OpKind::Close { file: row.file()? },
         "open" | "close" | "create" | "stat" | "unlink" | "sync" | "mkdir" | "rmdir" => {

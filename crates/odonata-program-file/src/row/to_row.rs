@@ -1,10 +1,10 @@
-//! From operations to rows.
+//! Conversion of operations to rows.
 
 use odonata_workload::{Collective, Comm, OpKind, PROC_NULL, Request, Source, Tag};
 
-use super::{ANY, COLLECTIVES, DETACHED, Field, NOBODY, Numbers};
+use super::{ANY, COLLECTIVES, DETACHED, Field, NO_RANK, Numbers};
 
-/// An operation's arguments on their way into a row.
+/// The arguments of an operation during conversion.
 struct Filled(Numbers);
 
 impl Filled {
@@ -22,7 +22,7 @@ impl Filled {
     }
 
     fn to(&mut self, peer: u32, tag: u32, bytes: u64, comm: Comm) -> &mut Filled {
-        let peer = if peer == PROC_NULL { NOBODY } else { peer.into() };
+        let peer = if peer == PROC_NULL { NO_RANK } else { peer.into() };
         self.set(Field::Peer, peer)
             .set(Field::Tag, tag)
             .set(Field::Bytes, bytes);
@@ -32,7 +32,7 @@ impl Filled {
     fn from(&mut self, source: Source, tag: Tag, fields: [Field; 2]) -> &mut Filled {
         let peer = match source {
             Source::Any => ANY,
-            Source::Rank(PROC_NULL) => NOBODY,
+            Source::Rank(PROC_NULL) => NO_RANK,
             Source::Rank(rank) => rank.into(),
         };
         let tag = match tag {
@@ -79,7 +79,7 @@ pub fn to_row(kind: &OpKind) -> (&'static str, Numbers) {
     (name(kind), numbers(kind))
 }
 
-/// The word for a kind of operation.
+/// The name of a kind of operation.
 const fn name(kind: &OpKind) -> &'static str {
     match kind {
         OpKind::Compute { .. } => "compute",
@@ -119,9 +119,9 @@ const fn name(kind: &OpKind) -> &'static str {
         OpKind::Iread { .. } => "iread",
         OpKind::Iwrite { .. } => "iwrite",
         OpKind::Mark { .. } => "mark",
-        // Of runs only: no program hands it out.
+        // Internal to runs: no program yields it.
         OpKind::Elapsed(_) => "elapsed",
-        // Writing leaves it out.
+        // Left out when writing.
         OpKind::Report { .. } => "report",
     }
 }

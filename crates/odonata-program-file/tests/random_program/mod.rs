@@ -1,4 +1,4 @@
-//! Programs with operations of every kind, drawn at random, and folders for them.
+//! Random programs with operations of every kind, and folders for them.
 
 #![allow(dead_code, reason = "each test file uses some of it")]
 
@@ -9,7 +9,7 @@ use odonata_program_file::{Field, Numbers, from_row, kind_names};
 use odonata_units::SplitMix64;
 use odonata_workload::{After, Comm, Counts, Cursor, Group, Op, OpId, Program};
 
-/// A folder that is gone afterwards.
+/// A folder that is removed after the test.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -28,7 +28,7 @@ impl Drop for Folder {
     }
 }
 
-/// Random draws: a pure function of the state.
+/// Random numbers as a pure function of the state.
 pub(crate) struct Draws(pub(crate) u64);
 
 impl Draws {
@@ -44,9 +44,9 @@ impl Draws {
     }
 }
 
-/// A program of operations drawn at random. It makes no sense to run it.
+/// A program of random operations, which need not make sense to run.
 ///
-/// Communicator 1 is the world again, 2 is the even or the odd ranks, backwards.
+/// Communicator 1 is a copy of the world, 2 the even or the odd ranks, in reverse.
 #[derive(Debug)]
 pub(crate) struct RandomProgram {
     seed: u64,
@@ -66,7 +66,7 @@ impl RandomProgram {
         let comm = draws.below(3) as u32;
         let members = u64::from(self.group(rank, Comm(comm)).unwrap().len());
         let mut numbers: Numbers = [None; Field::ALL.len()];
-        // Fill what the kind asks for, and take away what it has no use for.
+        // Adds required columns, and removes those that do not apply.
         while let Err(fault) = from_row(kind, &numbers) {
             let field = Field::ALL
                 .into_iter()
@@ -85,7 +85,7 @@ impl RandomProgram {
                 },
                 Field::Root => i128::from(draws.below(members)),
                 Field::Request if draws.below(4) == 0 && kind.starts_with('i') => -1,
-                // Numbers of lists are those of the operations.
+                // Lists have the numbers of their operations.
                 Field::Counts => number.into(),
                 Field::Bytes | Field::Offset if draws.below(5) == 0 => u64::MAX.into(),
                 // The upper 8 bits are for phases.
@@ -137,7 +137,7 @@ impl Program for RandomProgram {
     }
 
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
-        // Rank 1 has none.
+        // Rank 1 has no operations.
         if rank == 1 || rank >= self.ranks || cursor.op >= self.length {
             return None;
         }

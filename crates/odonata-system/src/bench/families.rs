@@ -1,6 +1,6 @@
 //! One case per family of networks, about a thousand nodes each, and one for pipelined routers.
 //!
-//! All links carry 12.5 GB/s, packets of 4 KiB come uniformly at a load that no link of the family is full at.
+//! All links carry 12.5 GB/s; uniform traffic in packets of 4 KiB, at a load that fills no link of any family.
 
 /// A family's case.
 pub(super) struct Case {
@@ -83,7 +83,7 @@ pub(super) const CASES: [Case; 8] = [
 ];
 
 impl Case {
-    /// The scenario, of so many messages per node.
+    /// The scenario, with this number of messages per node.
     pub(super) fn text(&self, messages: u32) -> String {
         let Case {
             name,
@@ -104,7 +104,7 @@ impl Case {
     }
 }
 
-/// The pipelined dragonfly that is held against BookSim, at load 0.3 in flits per node and cycle.
+/// The pipelined dragonfly that is compared with BookSim, at load 0.3 in flits per node and cycle.
 pub(super) fn pipelined(messages: u32) -> String {
     let link = |class: &str, latency: u32| {
         format!(

@@ -1,8 +1,8 @@
-//! Cases for measuring what a second thread gains: larger than the [standard ones](super::cases), and as users have them.
+//! Cases that measure the gain of a second thread: larger and more realistic than the [standard ones](super::cases).
 
 use super::NETWORK;
 
-/// A case, and its scenario for a length.
+/// A case, and its scenario for a given length.
 pub(super) struct Case {
     pub(super) name: &'static str,
     text: fn(u32) -> String,
@@ -29,9 +29,9 @@ pub(super) const CASES: [Case; 2] = [
     },
 ];
 
-/// Workload 1 of the MFNetSim paper on its machine, nodes at random: three jobs, storage, adaptive routing. One iteration of each
-/// job, and tenths of its data. Credits take as long as packets, which gives global cables a lookahead of 75 ns; in the
-/// published runs all credits take 1.419 ns.
+/// Workload 1 of the MFNetSim paper on its machine, with random placement: three jobs, storage, adaptive routing. One
+/// iteration of each job, with tenths of its data. Credits take as long as packets, which gives global cables a
+/// lookahead of 75 ns; in the published runs all credits take 1.419 ns.
 fn hybrid(tenths: u32) -> String {
     let (message, total, elements, sample) = (49_766 * tenths, 600 * tenths, 100_000 * tenths, 800 * tenths);
     format!(
@@ -60,8 +60,8 @@ workload = {{ cosmoflow = {{ iterations = 1, elements = {elements}, sample = "{s
     )
 }
 
-/// A balanced dragonfly of 99 groups under half of the uniform traffic that its global links bear: one per node, at 4.7 GiB/s,
-/// for 9604 of 9701 messages. Its state exceeds the caches of a core.
+/// A balanced dragonfly of 99 groups at half of the uniform load that saturates its global links: one per node, at 4.7
+/// GiB/s, for 9604 of 9701 messages. Its state exceeds the caches of a core.
 fn uniform(messages: u32) -> String {
     format!(
         r#"
@@ -89,7 +89,7 @@ mod tests {
     use crate::schedule::{Resources, plan};
     use odonata_engine::Time;
 
-    /// The cases are there to show a speed-up: two threads have a lookahead. `auto` expects too little of the shorter one.
+    /// The cases must show a speed-up: two threads have a lookahead. `auto` expects too little for the shorter one.
     #[test]
     fn both_cases_have_a_lookahead_for_two_threads() {
         for (case, (lookahead, auto)) in CASES.iter().zip([(75, "sequential"), (300, "conservative")]) {

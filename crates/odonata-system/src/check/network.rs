@@ -1,4 +1,4 @@
-//! What is known before a run of those who share the network: traffic classes and congestion control.
+//! Static report on shared networks: traffic classes and congestion control.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,24 +6,24 @@ use serde::Serialize;
 use crate::scenario::resolved::{JobClasses, Resolved};
 use odonata_network::VirtualChannels;
 
-/// A traffic class, and whose traffic is in it.
+/// A traffic class, and the jobs in it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TrafficClassReport {
     /// Its name.
     pub name: String,
-    /// The part of a link that it gets at least, against others of its priority.
+    /// Its minimum share of a link, relative to classes of its priority.
     pub share: f64,
     /// Classes of a higher priority go first.
     pub priority: i32,
-    /// Virtual channels of its own per class of links: terminal, local, global, column.
+    /// Its own virtual channels per link class: terminal, local, global, column.
     pub virtual_channels: VirtualChannels,
     /// Jobs whose MPI messages are in it, by name.
     pub mpi: Vec<String>,
-    /// Jobs whose I/O is in it, by name; only where there are storage servers.
+    /// Jobs whose I/O is in it, by name; empty without storage servers.
     pub io: Vec<String>,
 }
 
-/// The classes of `scenario`, each of which has `channels` of its own; empty where there are none.
+/// The classes of `scenario`, each with `channels` of its own; empty without classes.
 pub(super) fn traffic_classes(scenario: &Resolved, channels: VirtualChannels) -> Vec<TrafficClassReport> {
     let jobs_of = |class: usize, of: fn(&JobClasses) -> u8| {
         let jobs = scenario.jobs.iter();
@@ -59,7 +59,7 @@ mod tests {
 
     const MESH: &str = "[machine.mesh]\ndims = [4, 4]\n";
 
-    /// Every class has the channels that the routing has without classes, and the jobs that name it.
+    /// Every class has the channels of the routing without classes, and the jobs that name it.
     #[test]
     fn classes_are_reported_with_their_channels_and_jobs() {
         let job = |name: &str, class: &str| {
@@ -89,7 +89,7 @@ mod tests {
         assert!(report.traffic_classes.is_empty() && report.congestion_control.is_none());
     }
 
-    /// A scenario without jobs has a machine, a routing and its proof; nothing is known of a run.
+    /// A scenario without jobs has a machine, a routing and its proof, but no report on a run.
     #[test]
     fn a_scenario_without_jobs_can_be_checked() {
         let found = report(MESH);
@@ -101,9 +101,9 @@ mod tests {
         assert!(scenario::load(MESH, "s.toml", &[], None, "").is_err());
     }
 
-    /// A mesh has terminal and local links only, whatever `vcs` says of all.
+    /// A mesh has terminal and local links only, even if `vcs` applies to all classes.
     #[test]
-    fn channels_are_those_of_the_links_that_there_are() {
+    fn channels_belong_to_existing_links() {
         let routing = |text: &str| report(text).routing;
         let mesh = routing(&format!("[network.routing]\nvcs = 4\n{MESH}"));
         assert_eq!(mesh.virtual_channels, [4, 4, 0, 0]);

@@ -1,4 +1,4 @@
-//! What is known before a run of how it is spread over cores: the parts, what they cut, and what auto makes of it.
+//! Static report on parallelism: the parts, the cut cables, and the automatic choice.
 
 use crate::estimate::Estimate;
 use crate::memory::Spread;
@@ -12,25 +12,25 @@ use odonata_units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Scheduler, threads and parts of a run here, with reasons.
+/// Scheduler, threads and parts of a run on this computer, with reasons.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ParallelReport {
-    /// The scheduler that the scenario asks for.
+    /// The scheduler requested by the scenario.
     pub asked: Scheduler,
-    /// The scheduler that a run on this computer takes.
+    /// The scheduler of a run on this computer.
     pub scheduler: Scheduler,
     /// Its threads.
     pub threads: u32,
-    /// Cores that this process may use.
+    /// Cores available to this process.
     pub cores: u32,
-    /// Why, in sentences without a full stop.
+    /// The reasons, in sentences without a full stop.
     pub reasons: Vec<String>,
-    /// How the machine is divided, or would be.
+    /// The division of the machine, used or not.
     pub division: DivisionReport,
 }
 
 impl ParallelReport {
-    /// How the state of the run is divided: parts that take turns share one.
+    /// The division of the run's state: parts that take turns share one.
     pub(super) fn spread(&self) -> Spread {
         let apart = self.division.used && self.scheduler != Scheduler::Sequential;
         Spread {
@@ -43,25 +43,25 @@ impl ParallelReport {
 /// A division of the machine into parts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DivisionReport {
-    /// Whether the run takes it; if not, it is what parallel schedulers would do with `threads`.
+    /// Whether the run uses it; otherwise it is the division for parallel schedulers with `threads`.
     pub used: bool,
-    /// Threads that it is made for: those of the run, or two where that has one.
+    /// The number of threads of the division: those of the run, or two if the run has one.
     pub threads: u32,
-    /// The parts, in the order of their routers.
+    /// The parts, in router order.
     pub parts: Vec<PartReport>,
-    /// What is cut, by class of links between routers.
+    /// Cut cables, by class of links between routers.
     pub cuts: Vec<CutReport>,
-    /// The shortest delay with which one part can influence another, seconds; none if there is one part.
+    /// The shortest delay between two parts, seconds; null for a single part.
     pub lookahead_s: Option<f64>,
-    /// Events of a window, which is as long as the lookahead, at a moment at which there are some.
+    /// Events of a nonempty window, which is as long as the lookahead.
     pub events_per_window: Option<f64>,
-    /// The same for each thread that has something to do.
+    /// Events of a window per active thread.
     pub events_per_window_and_thread: Option<f64>,
     /// Packets and credits to other parts, per event.
     pub crossings_per_event: f64,
-    /// All that there is to do over what the busiest part has to do; not more than there are threads.
+    /// Total work over the work of the busiest part, at most the number of threads.
     pub parallelism: f64,
-    /// How much faster than one part conservative windows are expected to be.
+    /// Expected speed-up of conservative windows over a single part.
     pub speed_up: f64,
 }
 
@@ -74,11 +74,11 @@ pub struct PartReport {
     pub routers: u32,
     /// Nodes.
     pub nodes: u32,
-    /// Expected share of all that there is to do.
+    /// Expected share of the total work.
     pub share: f64,
 }
 
-/// What a division cuts of a class of links.
+/// The cut cables of a link class.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct CutReport {
     /// Name of the class.
@@ -87,11 +87,11 @@ pub struct CutReport {
     pub cables: u32,
     /// Those between parts.
     pub cut: u32,
-    /// `cut / cables`; 0 if there are none.
+    /// `cut / cables`; 0 without cables.
     pub share: f64,
-    /// The shortest delay with which something passes such a cable, seconds.
+    /// The shortest delay over a cut cable, seconds.
     pub lookahead_s: f64,
-    /// What that is: `credit_delay`, or the `latency` and pipeline that a packet takes.
+    /// The limiting delay: `credit_delay`, or the `latency` and pipeline of a packet.
     pub limit: &'static str,
 }
 

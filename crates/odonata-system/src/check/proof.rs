@@ -1,4 +1,4 @@
-//! Freedom from deadlock: proved on the machine itself, or on a smaller one of the same shape.
+//! Deadlock freedom: proved on the machine itself, or on a smaller one of the same shape.
 
 use super::RoutingReport;
 use crate::build;
@@ -6,18 +6,17 @@ use crate::scenario::resolved::{DeadlockCheck, Kind, Machine, Routing};
 use odonata_network::{VirtualChannels, deadlock};
 use odonata_topology::{LinkClass, Peer, Topology};
 
-/// Routers up to which the dependency graph of the whole machine is enumerated; the time grows with their cube for
-/// detours over routers.
+/// Maximum number of routers for a proof on the whole machine; its time grows with their cube for detours over routers.
 const LARGEST_PROOF: u32 = 300;
-/// Decisions that are tried on a machine before a smaller one stands for it: a second or two. Where a packet chooses among
-/// dimensions by load and room, there are exponentially many in them.
+/// Maximum number of decisions tried on a machine before a smaller one replaces it: a second or two. A packet that
+/// chooses among dimensions by load has exponentially many decisions.
 const MOST_DECISIONS: u64 = 10_000_000;
 
-/// What is known of the routing `r` on `machine`.
+/// The report on the routing `r` on `machine`.
 pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, String> {
     let needed = build::routing_on(machine, r)?;
     let cables = needed.topology().cables_by_class();
-    // Whatever is said of all classes means nothing for those that the machine does not have.
+    // Channels of classes that the machine lacks do not count.
     let present = |vcs: VirtualChannels| {
         LinkClass::ALL.map(|class| match cables[class as usize] {
             0 => 0,
@@ -30,7 +29,7 @@ pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, St
         ", none of its cables broken"
     };
     let size = needed.topology().routers();
-    // Machines to be tried, each larger than the next; `None`: this one.
+    // Machines to try, each larger than the next; `None` for the machine itself.
     let mut machines = Vec::new();
     if size <= LARGEST_PROOF {
         machines.push(None);
@@ -62,7 +61,7 @@ pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, St
             break;
         }
     }
-    let (routing, proof, proved_on) = found.ok_or("the proof came to no end")?;
+    let (routing, proof, proved_on) = found.ok_or("the proof did not finish")?;
     Ok(RoutingReport {
         virtual_channels_needed: present(routing.virtual_channels()),
         virtual_channels: present(build::virtual_channels_of(r, &routing)),
@@ -75,8 +74,8 @@ pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, St
     })
 }
 
-/// A cycle of channels that can fill, hop by hop, of a scenario that is run whether or not there is one; empty if there
-/// is none, `None` where nobody asks.
+/// A cycle of channels that can fill, hop by hop, in a scenario that runs with or without one; empty if there is none,
+/// `None` if the check is off.
 pub(crate) fn tolerated_cycle(machine: &Machine, r: &Routing) -> Option<Vec<String>> {
     match r.deadlock_check {
         DeadlockCheck::Refuse => None,
@@ -84,7 +83,7 @@ pub(crate) fn tolerated_cycle(machine: &Machine, r: &Routing) -> Option<Vec<Stri
     }
 }
 
-/// The channels of a cycle, in words.
+/// The channels of a cycle, as text.
 fn hops(topology: &Topology, cycle: &[(u32, u8)]) -> Vec<String> {
     let hop = |&(port, vc): &(u32, u8)| {
         let to = match topology.peer(port) {
@@ -106,7 +105,7 @@ mod tests {
     use super::*;
     use crate::scenario;
 
-    /// A machine whose groups all have cables at every router has no way to a gateway, and proves nothing of those ways.
+    /// A machine with cables from every router to every group has no hops to a gateway, and proves nothing about them.
     #[test]
     fn smaller_dragonflies_have_routers_without_a_cable_to_a_group() {
         let machines = [

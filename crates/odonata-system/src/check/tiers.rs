@@ -1,4 +1,4 @@
-//! Tiers of storage servers before a run: space, rates, and how long it takes until all has come to the last of them.
+//! Static report on storage tiers: space, rates, and the time to drain all data to the last tier.
 
 use odonata_network::settings::Network;
 use odonata_storage::settings::{Device, Storage, WritePolicy};
@@ -12,23 +12,24 @@ use crate::scenario::resolved::Resolved;
 /// A tier of storage servers.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TierReport {
-    /// Its name: "storage" of the servers that jobs use, "file-system" of the object servers at the end.
+    /// Its name: "storage" for the servers used by jobs, "file-system" for the object servers at the end.
     pub name: String,
     /// Servers.
     pub servers: usize,
-    /// Nodes that they are on; of object servers, where their queues are kept.
+    /// Number of its nodes; for object servers, the nodes that hold their queues.
     pub nodes: usize,
-    /// Space on all devices, bytes; null of object servers and of servers that only pass on.
+    /// Space on all devices, bytes; null for object servers and pass-through servers.
     pub capacity: Option<u64>,
-    /// Rate at which all of it goes down to the next tier at best, B/s; null: there is none.
+    /// Best drain rate to the next tier, B/s; null without a next tier.
     pub drain_rate: Option<f64>,
-    /// What that rate is bounded by: device, interface, next-tier, link (of I/O nodes to the file system), object-servers.
+    /// The bottleneck of that rate: device, interface, next-tier, link (from I/O nodes to the file system),
+    /// object-servers.
     pub bound: Option<&'static str>,
-    /// Time in which all that jobs write and read would go down at that rate, seconds; null: there is no next tier.
+    /// Time to drain all data read and written by jobs at that rate, seconds; null without a next tier.
     pub drain_s: Option<f64>,
 }
 
-/// The tiers of `scenario`, whose jobs write and read about `bytes`; empty where there is one.
+/// The tiers of `scenario`, whose jobs read and write about `bytes`; empty for a single tier.
 pub(super) fn report(scenario: &Resolved, placement: &Placement, bytes: f64) -> Vec<TierReport> {
     let Some(storage) = scenario.storage.as_ref().filter(|storage| storage.tier_count() > 1) else {
         return Vec::new();
@@ -38,7 +39,7 @@ pub(super) fn report(scenario: &Resolved, placement: &Placement, bytes: f64) -> 
         None => &placement.servers[..],
         Some(below) => placement.tiers.get(below).map_or(&[][..], |tier| &tier.servers),
     };
-    // From the last one upwards: a tier that only passes on takes what it can hand down.
+    // From the last tier upwards: a pass-through tier accepts what it can hand down.
     let mut reports: Vec<TierReport> = Vec::with_capacity(count);
     let mut takes = f64::INFINITY;
     for tier in (0..count).rev() {
@@ -57,7 +58,7 @@ pub(super) fn report(scenario: &Resolved, placement: &Placement, bytes: f64) -> 
             bound: None,
             drain_s: None,
         };
-        // What writes around its devices only passes on.
+        // A tier that writes around its devices is a pass-through tier.
         let devices = if passes_by(storage, tier) { &[][..] } else { devices };
         let block = storage.server(tier, 0, 0).manager.block.0;
         if tier + 1 < count {
@@ -79,7 +80,7 @@ pub(super) fn report(scenario: &Resolved, placement: &Placement, bytes: f64) -> 
             report.drain_s = report.drain_rate.map(|rate| bytes / rate);
         }
         takes = match (devices.is_empty(), report.drain_rate) {
-            // Object servers, which have said what they take, and servers that only pass on.
+            // Object servers with a given rate, and pass-through servers.
             (true, rate) => rate.unwrap_or(f64::INFINITY),
             (false, _) => of_each(rate(devices, block, true)),
         };
@@ -89,7 +90,7 @@ pub(super) fn report(scenario: &Resolved, placement: &Placement, bytes: f64) -> 
     reports
 }
 
-/// The devices of a server of `tier`; none of object servers.
+/// The devices of a server of `tier`; empty for object servers.
 fn devices(storage: &Storage, tier: usize) -> &[Device] {
     match tier.checked_sub(1) {
         None => storage.all_devices(),
@@ -97,7 +98,7 @@ fn devices(storage: &Storage, tier: usize) -> &[Device] {
     }
 }
 
-/// Whether what is written to `tier` goes around its devices.
+/// Whether writes to `tier` bypass its devices.
 fn passes_by(storage: &Storage, tier: usize) -> bool {
     let policy = match tier.checked_sub(1) {
         None => Some(storage.policy),
@@ -106,14 +107,14 @@ fn passes_by(storage: &Storage, tier: usize) -> bool {
     policy.is_some_and(|policy| policy.write == WritePolicy::Around)
 }
 
-/// Rate of the last of `devices`, to which all goes that rules leave open, in blocks, B/s.
+/// Rate of the last of `devices`, the default of the rules, in blocks, B/s.
 fn rate(devices: &[Device], block: u64, write: bool) -> f64 {
     devices.last().map_or(f64::INFINITY, |device| {
         block as f64 / device.model().about(write, block).seconds().max(1e-12)
     })
 }
 
-/// What a server of `tier` injects into the network, B/s.
+/// Injection rate of a server of `tier`, B/s.
 fn injection(scenario: &Resolved, tier: usize) -> f64 {
     let Network { links, .. } = &scenario.network;
     let rates = scenario.nic.rates;

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 /// The windows and the stopping rule of BookSim 2.
 ///
 /// The first `warmup_periods` are not measured. Then periods are added up until three in a row have changed the mean
-/// latency and the accepted rate by 5 % or less each, or until there are `max_samples` periods in all. Every packet created in
-/// the measured periods is waited for, while further ones are created. The load is too much if, when a period ends, the
-/// mean over packets that have arrived and those still on their way passes `latency_threshold`, or if less than 93 % of
-/// what was offered was accepted.
+/// latency and the accepted rate by at most 5 % each, or until there are `max_samples` periods in total. The run waits
+/// for every packet created in the measured periods, while further ones are created. The load is too high if, at the
+/// end of a period, the mean latency over arrived packets and packets in flight exceeds `latency_threshold`, or if less
+/// than 93 % of the offered load was accepted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BookSim {
@@ -19,18 +19,18 @@ pub struct BookSim {
     pub sample_period: Span,
     /// Periods before the measured ones.
     pub warmup_periods: u32,
-    /// Most periods in all.
+    /// Maximum number of periods.
     pub max_samples: u32,
-    /// The latency, with what is still on its way, above which the run ends.
+    /// Latency threshold, including packets in flight.
     pub latency_threshold: Span,
 }
 
 impl BookSim {
-    /// The largest change of a mean that counts as none (`stopping_thres`, `acc_stopping_thres`).
+    /// The largest relative change of a mean that counts as steady (`stopping_thres`, `acc_stopping_thres`).
     const CHANGE: f64 = 0.05;
-    /// Periods in a row without a change.
+    /// Steady periods in a row.
     const CONVERGED: u32 = 3;
-    /// The smallest accepted share of the offered load that is no saturation.
+    /// The smallest accepted share of the offered load without saturation.
     pub(super) const ACCEPTED: f64 = 0.93;
 
     pub(super) fn check(&self, cycle: Option<Time>) -> Result<(), Refusal> {
@@ -47,7 +47,7 @@ impl BookSim {
         Ok(())
     }
 
-    /// For a threshold of so much time.
+    /// The judge for a latency threshold.
     pub(super) fn judge(&self, threshold: Time) -> BookSimJudge {
         BookSimJudge {
             rule: self.clone(),
@@ -61,7 +61,7 @@ impl BookSim {
 pub(super) struct BookSimJudge {
     rule: BookSim,
     threshold: Time,
-    /// Mean latency and accepted rate when the last period ended.
+    /// Mean latency and accepted rate at the end of the last period.
     before: Option<(f64, f64)>,
     converged: u32,
 }
@@ -69,7 +69,7 @@ pub(super) struct BookSimJudge {
 impl Judge for BookSimJudge {
     fn judge(&mut self, periods: &dyn Periods, window: &mut Window) -> Verdict {
         let ended = periods.ended();
-        // While it warms up, what is added up is forgotten before every second period.
+        // During warm-up, the sums are reset before every second period.
         let first = window.first.unwrap_or((ended - 1) / 2 * 2);
         let until = window.end.unwrap_or(ended);
         let counted = sum(periods, first, until);
@@ -81,7 +81,7 @@ impl Judge for BookSimJudge {
         let all = (latency.0 as f64 + age) / (arrived as f64 + waiting).max(1.0);
         if all > self.threshold.0 as f64 {
             return Verdict::Saturated(format!(
-                "mean latency {:.1} ns with what is on its way, threshold {}",
+                "mean latency {:.1} ns including packets in flight, threshold {}",
                 all / 1e3,
                 self.threshold
             ));
@@ -98,7 +98,7 @@ impl Judge for BookSimJudge {
             mean(latency, arrived),
             counted.ejected_bytes as f64 / f64::from(until - first),
         );
-        // A change from nothing, or of nothing, is none for BookSim: the quotient is no number.
+        // A change from zero counts as steady in BookSim: the quotient is NaN.
         let steady = |now: f64, before: f64| {
             let change = ((now - before) / now).abs();
             change <= BookSim::CHANGE || change.is_nan()
@@ -140,7 +140,7 @@ mod tests {
         }
     }
 
-    /// The verdict after each period, of so many packets ejected with that latency.
+    /// The verdict after each period, with this number of packets ejected at that latency.
     fn play(latencies: impl IntoIterator<Item = (u64, u64)>) -> (Vec<Verdict>, Window) {
         verdicts(rule().judge(Time(500)), latencies)
     }
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_run_that_keeps_changing_ends_after_twelve_periods() {
-        // The mean over k measured periods of doubling latencies never changes by less than 5 %.
+        // With doubling latencies, the mean over k measured periods never changes by less than 5 %.
         let (verdicts, window) = play((0..20).map(|k| (100, 1 << (k / 2))));
         assert_eq!((verdicts.len(), verdicts.last()), (12, Some(&Verdict::Measured)));
         assert_eq!((window.first, window.end, window.converged), (Some(3), Some(12), false));

@@ -1,22 +1,22 @@
-//! How a point of a latency-load curve is measured.
+//! Methods to measure a point of a latency-load curve.
 
 use super::periods::Periods;
 use super::{BookSim, Steady};
 use odonata_units::Time;
 use serde::{Deserialize, Serialize};
 
-/// How a point is measured: when it is warm, when enough is measured, when it is saturated.
+/// A method: its rules for warm-up, end of measurement, and saturation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "method", deny_unknown_fields)]
 pub enum Method {
-    /// Until the mean is known to a given precision.
+    /// Until the mean has a given precision.
     Steady(Steady),
-    /// As BookSim 2 does.
+    /// As in BookSim 2.
     #[serde(rename = "booksim")]
     BookSim(BookSim),
 }
 
-/// A time, as one or in clock cycles of the traffic.
+/// A time, or a number of clock cycles of the traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Span {
@@ -27,7 +27,7 @@ pub enum Span {
 }
 
 impl Span {
-    /// The time, given the length of a cycle; `None` where there is none, or where it is too long for a run.
+    /// The time, given the length of a cycle; `None` without a cycle, or if it is too long for a run.
     pub fn time(self, cycle: Option<Time>) -> Option<Time> {
         match self {
             Span::Time(time) => Some(time),
@@ -35,7 +35,7 @@ impl Span {
         }
     }
 
-    /// The time, positive, of option `key`.
+    /// The positive time of option `key`.
     pub(super) fn check(self, key: &'static str, cycle: Option<Time>) -> Result<Time, Refusal> {
         let expected = "a positive time such as \"500 ns\", or cycles of traffic that arrives in cycles";
         let problem = match self {
@@ -49,37 +49,37 @@ impl Span {
     }
 }
 
-/// What a method says when a period has ended.
+/// The verdict of a method at the end of a period.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Verdict {
     /// More periods are needed.
     GoOn,
-    /// All is measured that is wanted.
+    /// The measurement is complete.
     Measured,
-    /// The network does not take this load; why, in words.
+    /// The network does not sustain this load; the reason, as text.
     Saturated(String),
 }
 
-/// What a method has decided about a point so far.
+/// The decisions of a method about a point so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Window {
     /// The first measured period, once the network is warm.
     pub(super) first: Option<u32>,
-    /// The period after the last measured one, once that is known.
+    /// The period after the last measured one, once known.
     pub(super) end: Option<u32>,
-    /// Whether the rule for the end was met, not its bound.
+    /// Whether the stopping rule was met, rather than its bound.
     pub(super) converged: bool,
-    /// Half-width of the 95 % confidence interval of the mean latency, picoseconds, if the method knows one.
+    /// Half-width of the 95 % confidence interval of the mean latency, picoseconds, if computed.
     pub(super) half_width: Option<f64>,
 }
 
-/// Looks at periods as they end.
+/// Judges periods as they end.
 pub(super) trait Judge: Send {
-    /// `periods` is at the end of a period, number `periods.ended() - 1`.
+    /// Called at the end of period number `periods.ended() - 1`.
     fn judge(&mut self, periods: &dyn Periods, window: &mut Window) -> Verdict;
 }
 
-/// A parameter out of range: its option, what is wrong, what is expected.
+/// A parameter out of range: its option, the problem, the expectation.
 pub(super) type Refusal = (&'static str, String, &'static str);
 
 impl Method {
@@ -91,7 +91,7 @@ impl Method {
         }
     }
 
-    /// Whether its periods are long enough, where a packet of the idle network takes `idle`.
+    /// Checks that its periods are long enough for an idle latency of `idle`.
     pub(super) fn check_period(&self, idle: Time, cycle: Option<Time>) -> Result<(), Refusal> {
         match self {
             Method::Steady(steady) => steady.check_period(idle, cycle),

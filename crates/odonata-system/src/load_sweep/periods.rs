@@ -1,37 +1,36 @@
-//! The sampling periods of a run, as a method sees them.
+//! The sampling periods of a run, as seen by a method.
 
 use odonata_network::Sample;
 use odonata_units::Time;
 
-/// What has been counted until a sampling period ended.
+/// Counts at the end of each sampling period.
 pub(super) trait Periods {
     /// Periods that have ended.
     fn ended(&self) -> u32;
     /// Length of a period.
     fn period(&self) -> Time;
-    /// What was counted in period `k`.
+    /// The counts of period `k`.
     fn sample(&self, k: u32) -> Sample;
 }
 
-/// What was counted in periods `from` to `until`, which is not one of them.
+/// The sum of the counts of periods `from` to `until`, exclusive.
 pub(super) fn sum(periods: &dyn Periods, from: u32, until: u32) -> Sample {
     (from..until).fold(Sample::default(), |sum, k| sum.plus(periods.sample(k)))
 }
 
-/// Packets that are on their way or wait at their source at the end of the last period, and how long they have been so
-/// far, picoseconds in all.
+/// Packets in flight or at their source at the end of the last period, and their total age, picoseconds.
 pub(super) fn in_flight(periods: &dyn Periods) -> (f64, f64) {
     let all = sum(periods, 0, periods.ended());
     let now = Time(periods.period().0.saturating_mul(u64::from(periods.ended())));
     let packets = all.created.saturating_sub(all.ejected);
-    // Sums of times are kept modulo 2^64, and so is the difference, which is small.
+    // Sums of times are modulo 2^64, and so is their small difference.
     let created_at = all.created_at.wrapping_sub(all.ejected_created_at);
     let age = now.0.wrapping_mul(packets).wrapping_sub(created_at);
-    // Counted before their time, when they start on their last link, packets can make it slightly negative.
+    // Packets are counted early, when they start on their last link, so the age can be slightly negative.
     (packets as f64, (age as i64).max(0) as f64)
 }
 
-/// `sum / count`, or 0 where there is nothing.
+/// `sum / count`, or 0 for a count of 0.
 pub(super) fn mean(sum: Time, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum.0 as f64 / count as f64 }
 }
@@ -41,7 +40,7 @@ pub(super) mod tests {
     use super::super::method::{Judge, Verdict, Window};
     use super::*;
 
-    /// Periods that were made up.
+    /// Synthetic periods.
     pub(in super::super) struct Made(pub(in super::super) Vec<Sample>);
 
     impl Periods for Made {
@@ -56,7 +55,7 @@ pub(super) mod tests {
         }
     }
 
-    /// A period of 100 packets of 1 B created, of which all that arrive in it took `latency`.
+    /// A period in which 100 packets of 1 B are created, and arriving packets took `latency`.
     pub(in super::super) fn made(start: u64, ejected: u64, latency: u64) -> Sample {
         Sample {
             created: 100,
@@ -72,7 +71,7 @@ pub(super) mod tests {
         }
     }
 
-    /// The verdict after each period, of so many packets ejected with that latency.
+    /// The verdict after each period, with this number of packets ejected at that latency.
     pub(in super::super) fn verdicts(
         mut judge: impl Judge,
         latencies: impl IntoIterator<Item = (u64, u64)>,
@@ -90,7 +89,7 @@ pub(super) mod tests {
 
     #[test]
     fn packets_in_flight_are_those_created_and_not_ejected() {
-        // 40 of 200 are left, created at 500 and 1,500 on average, 20 each; now is 2,000.
+        // 40 of 200 are left, created at 500 and 1,500 on average, 20 each; the time is 2,000.
         let periods = Made(vec![made(0, 80, 7), made(1_000, 80, 7)]);
         assert_eq!(in_flight(&periods), (40.0, 20.0 * 1_500.0 + 20.0 * 500.0));
     }

@@ -20,21 +20,21 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// Events between two looks at the clock.
+/// Events between two checks of the clock.
 const SLICE: u64 = 1 << 15;
 
-/// Periods in which measured packets are waited for, at most.
+/// Maximum number of periods that wait for measured packets.
 const MOST_DRAINING: u32 = 10_000;
 
-/// Packets that the idle network is measured with, and at which load.
+/// Number of packets, and load, for measuring the idle network.
 const FEW: u64 = 200;
 const NEARLY_ZERO: f64 = 0.01;
 
-/// A measurement under way.
+/// A measurement in progress.
 pub struct Point {
     load: f64,
     offered_bytes: f64,
-    /// Payload bytes that all senders together can offer in a period.
+    /// Payload bytes that all senders together can offer per period.
     full: f64,
     sampling: Sampling,
     method: Method,
@@ -48,19 +48,19 @@ pub struct Point {
     wall: Duration,
 }
 
-/// How a measurement has ended.
+/// The end of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// In a steady state.
     Stable,
-    /// The network does not take this load: why.
+    /// The network does not sustain this load, with the reason.
     Saturated(String),
-    /// Something else ended the run: what.
+    /// Another event ended the run.
     Failed(String),
 }
 
-/// How far a measurement is.
+/// The progress of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PointProgress {
     /// Whether it has ended.
@@ -94,30 +94,30 @@ pub struct Latency {
     pub half_width: Option<f64>,
 }
 
-/// What a point has measured. Rates are fractions of the terminal link's bandwidth per sending rank.
+/// The results of a point. Rates are fractions of the terminal link's bandwidth per sending rank.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PointResult {
-    /// What was asked for.
+    /// The offered load.
     pub offered: f64,
-    /// What was created in the measured periods.
+    /// The load created in the measured periods.
     pub created: f64,
-    /// What was ejected in them.
+    /// The load ejected in them.
     pub accepted: f64,
-    /// Whether the network is saturated; latencies are then of the packets that had arrived, and no steady state.
+    /// Whether the network is saturated; latencies are then those of arrived packets, without a steady state.
     pub saturated: bool,
-    /// Why it is, or why there is no result.
+    /// The reason for saturation, or for a missing result.
     pub reason: Option<String>,
     /// Whether something other than saturation ended the run.
     pub failed: bool,
-    /// Whether the method's rule for the end was met, not only its bound on the periods.
+    /// Whether the method's stopping rule was met, rather than its bound on the periods.
     pub converged: bool,
     /// Latencies in nanoseconds; null: no packet arrived.
     pub latency_ns: Option<Latency>,
-    /// The same in clock cycles, if there is a clock.
+    /// Latencies in clock cycles, if there is a clock.
     pub latency_cycles: Option<Latency>,
-    /// Routers visited per packet, that of the source and that of the destination both counted.
+    /// Routers visited per packet, including those of source and destination.
     pub hops: Option<f64>,
-    /// Packets that were measured.
+    /// Number of measured packets.
     pub packets: u64,
     /// Periods before the measured ones.
     pub warmup_periods: u32,
@@ -125,9 +125,9 @@ pub struct PointResult {
     pub measured_periods: u32,
     /// Length of a period, nanoseconds.
     pub period_ns: f64,
-    /// All simulated time, seconds.
+    /// Total simulated time, seconds.
     pub simulated_s: f64,
-    /// The same in clock cycles, if there is a clock.
+    /// Total simulated clock cycles, if there is a clock.
     pub simulated_cycles: Option<f64>,
     /// Events handled.
     pub events: u64,
@@ -163,13 +163,13 @@ fn at_load(sweep: &LoadSweep, load: f64) -> Result<Resolved, InputError> {
     Ok(resolved)
 }
 
-/// A machine under traffic, in as many parts as run fastest one after the other.
+/// A machine under traffic, in the number of parts that runs fastest on one thread.
 struct Run {
-    /// Until it is stopped.
+    /// Present until the run is stopped.
     scheduler: Option<Box<dyn Scheduler<Machine>>>,
     /// From then on.
     parts: Vec<Machine>,
-    /// What has been counted in each period that has ended, as of the last [`look`](Self::look).
+    /// Counts of each completed period, as of the last [`look`](Self::look).
     samples: Vec<Sample>,
     events: u64,
     now: Time,
@@ -183,7 +183,7 @@ impl Run {
         placement: &Placement,
         sampling: Sampling,
     ) -> Result<Run, InputError> {
-        // Several points run at a time.
+        // Several points run concurrently.
         resolved.run.threads = Threads::Count(1);
         let wrong = |problem: String| sweep.error(problem, "");
         let plan = Plan::new(&resolved, placement).map_err(wrong)?;
@@ -204,7 +204,7 @@ impl Run {
         })
     }
 
-    /// Goes on until `until`, or for about `budget` events. Not after it was stopped.
+    /// Continues until `until`, or for about `budget` events. Not after a stop.
     fn run(&mut self, until: Time, budget: u64) -> Pause {
         let Some(scheduler) = &mut self.scheduler else {
             return Pause::Idle;
@@ -214,7 +214,7 @@ impl Run {
         pause
     }
 
-    /// Stops for good; the parts.
+    /// Stops the run and returns the parts.
     fn stop(&mut self) -> &[Machine] {
         if let Some(scheduler) = self.scheduler.take() {
             self.parts = scheduler.into_parts();
@@ -222,7 +222,7 @@ impl Run {
         &self.parts
     }
 
-    /// Bytes that are soon copied to a larger place.
+    /// Bytes that upcoming growth will copy.
     fn growth_ahead(&mut self) -> u64 {
         let mut bytes = 0;
         self.each(|part| bytes += part.fabric.growth_ahead() as u64);
@@ -236,7 +236,7 @@ impl Run {
         }
     }
 
-    /// Looks at what was counted in the first `periods`.
+    /// Reads the counts of the first `periods`.
     fn look(&mut self, periods: u32) {
         let mut samples = vec![Sample::default(); periods as usize];
         self.each(|part| {
@@ -260,10 +260,10 @@ fn traffic_of(job: usize) -> u16 {
     2 * job as u16
 }
 
-/// Mean latency of the first packets of `sweep` in a network that is nearly idle.
+/// Mean latency of the first packets of `sweep` in a nearly idle network.
 pub(super) fn zero_load(sweep: &LoadSweep) -> Result<Time, InputError> {
     let mut resolved = at_load(sweep, NEARLY_ZERO)?;
-    // Where it stops, and with that the answer, depends on who handles the events.
+    // The stopping point, and so the answer, depends on the scheduler.
     resolved.run.scheduler = resolved::Scheduler::Sequential;
     resolved.run.parts = resolved::Parts::Count(1);
     let sampling = Sampling {
@@ -287,7 +287,7 @@ pub(super) fn zero_load(sweep: &LoadSweep) -> Result<Time, InputError> {
     }
 }
 
-/// What a run has counted, when a period has ended.
+/// The counts of a run at the end of a period.
 struct Seen<'a> {
     samples: &'a [Sample],
     period: Time,
@@ -338,7 +338,7 @@ impl Point {
         {
             return Err(sweep.error(
                 format!(
-                    "at a load of {}, {periods} periods of {period} are longer than a run can be",
+                    "at a load of {}, {periods} periods of {period} exceed the longest possible run",
                     Number(load)
                 ),
                 "shorter periods",
@@ -376,7 +376,7 @@ impl Point {
         })
     }
 
-    /// Simulates for about `wall` of real time, or to the end of the measurement.
+    /// Simulates for about `wall` of wall time, or to the end of the measurement.
     pub fn advance(&mut self, wall: Duration) -> PointProgress {
         let (begin, cpu) = (Instant::now(), ThreadTime::now());
         while self.outcome.is_none() && begin.elapsed() < wall {
@@ -406,7 +406,7 @@ impl Point {
         self.progress()
     }
 
-    /// A period has ended.
+    /// Handles the end of a period.
     fn look(&mut self) -> Option<Outcome> {
         self.run.look(self.ended);
         let seen = Seen {
@@ -429,7 +429,7 @@ impl Point {
         }
     }
 
-    /// BookSim's second criterion, of what was asked for.
+    /// BookSim's second criterion, on the offered load.
     fn accepted_enough(&self) -> Outcome {
         let (first, end) = self.measured();
         let accepted = self.sum(first, end).ejected_bytes as f64 / f64::from((end - first).max(1));
@@ -437,7 +437,7 @@ impl Point {
             return Outcome::Stable;
         }
         let share = 100.0 * accepted / self.offered_bytes;
-        Outcome::Saturated(format!("{share:.1}% of what was offered was accepted"))
+        Outcome::Saturated(format!("{share:.1}% of the offered load was accepted"))
     }
 
     fn sum(&self, first: u32, end: u32) -> Sample {
@@ -445,7 +445,7 @@ impl Point {
         samples.iter().fold(Sample::default(), |sum, &sample| sum.plus(sample))
     }
 
-    /// The measured periods; of a run that was ended before there were any, the last three.
+    /// The measured periods; if a run ended before there were any, the last three.
     fn measured(&self) -> (u32, u32) {
         let last = self.ended.saturating_sub(1);
         let first = self.window.first.unwrap_or(self.ended.saturating_sub(3)).min(last);
@@ -464,7 +464,7 @@ impl Point {
         }
     }
 
-    /// What was measured; `None` before the end.
+    /// The results; `None` before the end.
     pub fn result(&mut self) -> Option<PointResult> {
         let outcome = self.outcome.clone()?;
         self.run.look(self.ended);

@@ -7,35 +7,35 @@ use serde::{Deserialize, Serialize};
 
 /// Steady state by batch means.
 ///
-/// A period has `packets_per_period` packets on average, and lasts three times the latency of the idle network at
-/// least. *Warm*: the mean latency of arriving packets and the accepted rate have changed by less than `change` from
-/// period to period, `steady_periods` times in a row; or `max_warmup` periods are over. *Measured*: periods whose packets have
-/// all arrived, each a batch, until the half-width of the 95% confidence interval of the mean latency (Student's t over batch means:
-/// A. Law, "Simulation Modeling and Analysis", 2015, section 9.5.3) is at most `precision` times the mean, with 5 to
-/// `max_periods` of them. *Saturated*: over three periods in a row less than 93% of what was created arrived; or the mean latency,
-/// with what is still on its way, exceeds `latency_threshold` times that of the idle network; or less than 95% of
-/// what was created in the measured periods was accepted in as long a time.
+/// A period has `packets_per_period` packets on average, and lasts at least three times the latency of the idle
+/// network. *Warm*: the mean latency of arriving packets and the accepted rate have changed by less than `change` from
+/// period to period, `steady_periods` times in a row; or `max_warmup` periods are over. *Measured*: periods whose
+/// packets have all arrived, each a batch, until the half-width of the 95% confidence interval of the mean latency
+/// (Student's t over batch means: A. Law, "Simulation Modeling and Analysis", 2015, section 9.5.3) is at most
+/// `precision` times the mean, with 5 to `max_periods` of them. *Saturated*: less than 93%
+/// of the created traffic arrived in each of three periods in a row. Or the mean latency, including packets in flight,
+/// exceeds `latency_threshold` times that of the idle network. Or less than 95% of the traffic created in the measured
+/// periods was accepted in an equal time.
 ///
-/// Batches follow each other without a gap, so close to saturation they depend on each other, and the interval is somewhat
-/// too narrow.
+/// Batches are contiguous, so close to saturation they are correlated, and the interval is somewhat too narrow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Steady {
-    /// Length of a period; `None`: from the packets.
+    /// Length of a period; `None` derives it from the number of packets.
     pub sample_period: Option<Span>,
     /// Packets of a period, on average.
     pub packets_per_period: u32,
     /// Largest relative change of a steady mean.
     pub change: f64,
-    /// Periods in a row without a larger one.
+    /// Number of steady periods in a row.
     pub steady_periods: u32,
-    /// Most periods before the measured ones.
+    /// Maximum number of periods before the measured ones.
     pub max_warmup: u32,
     /// Half-width of the confidence interval, relative to the mean.
     pub precision: f64,
     /// Most measured periods.
     pub max_periods: u32,
-    /// Mean latency, in multiples of that of the idle network, above which a load is too much.
+    /// Threshold of the mean latency, in multiples of that of the idle network.
     pub latency_threshold: f64,
 }
 
@@ -66,11 +66,11 @@ fn student(freedom: usize) -> f64 {
 }
 
 impl Steady {
-    /// Latencies of the idle network that a period lasts at least.
+    /// Minimum length of a period, in latencies of the idle network.
     const LATENCIES: u64 = 3;
-    /// Fewest batches of which an interval is computed.
+    /// Minimum number of batches for an interval.
     const FEWEST: u32 = 5;
-    /// The smallest accepted share of what was created, over three periods and in the measured ones.
+    /// The smallest accepted share of the created traffic, over three periods and in the measured ones.
     const KEEPS_UP: f64 = 0.93;
     const ACCEPTED: f64 = 0.95;
 
@@ -113,22 +113,21 @@ impl Steady {
         Ok(())
     }
 
-    /// Whether a period that is set is long enough, where the idle network takes `idle`: what is created in a shorter
-    /// one has not arrived when it ends, which would pass for saturation.
+    /// Checks that an explicit period is long enough for an idle latency of `idle`: traffic created in a shorter one
+    /// has not arrived at its end, which would look like saturation.
     pub(super) fn check_period(&self, idle: Time, cycle: Option<Time>) -> Result<(), Refusal> {
         let least = Time(idle.0.saturating_mul(Self::LATENCIES));
         match self.sample_period.and_then(|period| period.time(cycle)) {
             Some(period) if period < least => Err((
                 "sample-period",
-                format!("a period of {period}, where a packet of the idle network takes {idle}"),
-                "three times as long as that, or longer",
+                format!("a period of {period}, while a packet of the idle network takes {idle}"),
+                "at least three times that latency",
             )),
             _ => Ok(()),
         }
     }
 
-    /// Length of a period where none is set: so many packets are created per second, and the idle network takes
-    /// `zero_load`.
+    /// Default length of a period, for this rate of created packets and an idle latency of `zero_load`.
     pub(super) fn period(&self, zero_load: Time, packets_per_s: f64) -> Time {
         let packets = Time::from_seconds(f64::from(self.packets_per_period) / packets_per_s.max(1e-3));
         packets
@@ -149,12 +148,12 @@ pub(super) struct SteadyJudge {
     rule: Steady,
     /// Picoseconds.
     threshold: f64,
-    /// Periods in a row without a change.
+    /// Number of steady periods in a row.
     steady: u32,
 }
 
 impl SteadyJudge {
-    /// Why the load is too much, if it is.
+    /// The reason why the load is too high, if it is.
     fn saturated(&self, periods: &dyn Periods) -> Option<String> {
         let ended = periods.ended();
         let last = periods.sample(ended - 1);
@@ -162,7 +161,7 @@ impl SteadyJudge {
         let all = (last.ejected_latency.0 as f64 + age) / (last.ejected as f64 + waiting).max(1.0);
         if all > self.threshold {
             return Some(format!(
-                "mean latency {:.1} ns with what is on its way, threshold {:.1} ns",
+                "mean latency {:.1} ns including packets in flight, threshold {:.1} ns",
                 all / 1e3,
                 self.threshold / 1e3
             ));
@@ -174,13 +173,13 @@ impl SteadyJudge {
         };
         (ended > 4 && (ended - 3..ended).all(late)).then(|| {
             format!(
-                "less than {}% of what was created arrived in three periods",
+                "less than {}% of the created traffic arrived in three periods",
                 Steady::KEEPS_UP * 100.0
             )
         })
     }
 
-    /// Takes the measured periods whose packets have all arrived, and says whether they are enough.
+    /// Adds the measured periods whose packets have all arrived, and decides whether they suffice.
     fn measure(&self, periods: &dyn Periods, first: u32, window: &mut Window) -> Verdict {
         let most = first + self.rule.max_periods;
         let arrived = |&k: &u32| {
@@ -209,7 +208,7 @@ impl SteadyJudge {
         let measured = sum(periods, first, end);
         if (measured.ejected_bytes as f64) < Steady::ACCEPTED * measured.created_bytes as f64 {
             let share = 100.0 * measured.ejected_bytes as f64 / measured.created_bytes as f64;
-            return Verdict::Saturated(format!("{share:.1}% of what was created was accepted"));
+            return Verdict::Saturated(format!("{share:.1}% of the created traffic was accepted"));
         }
         Verdict::Measured
     }
@@ -258,14 +257,14 @@ mod tests {
     fn a_constant_latency_needs_three_steady_and_five_measured_periods() {
         let (verdicts, window) = play(Steady::default(), [(100, 25); 99]);
         assert_eq!(verdicts.last(), Some(&Verdict::Measured));
-        // Periods 1, 2, 3 have not changed; 4 to 8 are measured.
+        // Periods 1, 2, 3 are steady; 4 to 8 are measured.
         assert_eq!((window.first, window.end, window.converged), (Some(4), Some(9), true));
         assert_eq!(window.half_width, Some(0.0));
     }
 
     #[test]
     fn periods_are_added_until_the_confidence_interval_is_as_narrow_as_asked_for() {
-        // Means 24 and 26 in turn: standard deviation s = sqrt(n / (n - 1)) for even n, half-width t s / sqrt(n).
+        // Alternating means 24 and 26: standard deviation s = sqrt(n / (n - 1)) for even n, half-width t s / sqrt(n).
         let latencies = || (0..99).map(|k| (100, 24 + 2 * (k % 2)));
         let rule = |precision| Steady {
             precision,
@@ -297,7 +296,7 @@ mod tests {
         );
         assert_eq!(verdicts.len(), 5);
         assert!(matches!(verdicts.last(), Some(Verdict::Saturated(why)) if why.contains("three periods")));
-        // 20 x 20 = 400 is exceeded by what waits 500 and more.
+        // Packets that wait 500 and more exceed 20 x 20 = 400.
         let low = Steady {
             latency_threshold: 20.0,
             ..Steady::default()

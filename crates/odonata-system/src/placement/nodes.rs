@@ -9,9 +9,9 @@ use crate::scenario::Problem;
 use crate::scenario::layout::Layout;
 use crate::scenario::resolved::{Job, Resolved};
 
-/// Nobody's node.
+/// A free node.
 const FREE: u32 = u32::MAX;
-/// The node of a storage server.
+/// Marks the node of a storage server.
 const SERVER: u32 = u32::MAX - 1;
 
 /// The node of each rank of each job; `clients` are the compute nodes in ascending order.
@@ -31,7 +31,7 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
                 clients.len()
             );
             let error = Problem::new(format!("jobs.{}.ranks", job.entry), problem, format!("at most {most}"));
-            return Err(error.hint("storage servers do not count; ranks_per_node puts several ranks on a node"));
+            return Err(error.hint("storage servers run no ranks; ranks_per_node puts several ranks on a node"));
         }
         let named = match in_blocks(job, clients, &scenario.layout)? {
             Some(nodes) => Some(nodes),
@@ -47,8 +47,8 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
     }
     let mut stream = Stream::new(scenario.seed, 0, Purpose::Placement);
     for (index, job) in scenario.jobs.iter().enumerate() {
-        // The number of the unit that a node is in: nodes of a unit are taken together, in order, before those of the
-        // next are; `None`: in order, all of them.
+        // The unit of a node: the nodes of a unit are taken together, in order, before those of the next; `None`: all
+        // nodes in order.
         let PlacementRule::Free(first) = job.placement else {
             continue;
         };
@@ -66,7 +66,7 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
         let wanted = job.nodes() as usize;
         if wanted > free.len() {
             let problem = format!(
-                "{} ranks need {wanted} nodes, the other jobs leave {}",
+                "{} ranks need {wanted} nodes; the other jobs leave {}",
                 *job.ranks,
                 free.len()
             );
@@ -91,8 +91,7 @@ pub(super) fn place(scenario: &Resolved, clients: &[u32]) -> Result<Vec<Vec<u32>
     Ok(placed)
 }
 
-/// The nodes of `free`, which are ascending, with those of a unit side by side and in order, and the units in random
-/// order.
+/// The nodes of `free`, which are ascending: units in random order, and the nodes of a unit together, in order.
 fn shuffled(free: &[u32], unit: impl Fn(u32) -> u32, stream: &mut Stream) -> Vec<u32> {
     let mut units: Vec<&[u32]> = free.chunk_by(|&a, &b| unit(a) == unit(b)).collect();
     stream.shuffle(&mut units);
@@ -110,10 +109,10 @@ fn spread(job: &Job, nodes: impl Iterator<Item = u32>) -> Vec<u32> {
     list
 }
 
-/// A node, and the key that names it or the file and line that do.
+/// A node, and the key, or the file and line, that names it.
 type Named = (u32, Origin);
 
-/// Where a node was named.
+/// The place where a node was named.
 enum Origin {
     /// At this key.
     Key(String),
@@ -121,7 +120,7 @@ enum Origin {
     Line(u32),
 }
 
-/// The nodes that a job names, one per node, or one per rank if in a file; `None` if it names none.
+/// The nodes named by a job, one per node, or one per rank in a file; `None` if it names none.
 fn named(job: &Job, clients: &[u32], nodes: u32) -> Result<Option<Vec<Named>>, Problem> {
     let at = format!("jobs.{}.placement", job.entry);
     let PlacementRule::Table(table) = &job.placement else {
@@ -166,7 +165,7 @@ fn named(job: &Job, clients: &[u32], nodes: u32) -> Result<Option<Vec<Named>>, P
     Ok(Some(named))
 }
 
-/// The nodes of a job whose nodes are a grid of blocks, each of which shares a router; `None` if they are not.
+/// The nodes of a job on a grid of blocks that share a router; `None` for other jobs.
 fn in_blocks(job: &Job, clients: &[u32], layout: &Layout) -> Result<Option<Vec<Named>>, Problem> {
     let at = format!("jobs.{}.placement", job.entry);
     let PlacementRule::Table(table) = &job.placement else {
@@ -192,7 +191,7 @@ fn in_blocks(job: &Job, clients: &[u32], layout: &Layout) -> Result<Option<Vec<N
     let size: u64 = product(block).unwrap_or(u64::MAX);
     let mut named = Vec::with_capacity(job.nodes() as usize);
     for number in 0..job.nodes() {
-        // Digits of the number: the coordinates. The place of the block, and that of the node in its block.
+        // The digits of the number are the coordinates: the position of the block, and that of the node in its block.
         let (mut rest, mut router, mut routers_before, mut place, mut places_before) = (number, 0, 1, 0, 1);
         for (&extent, &block) in dims.iter().zip(block) {
             let coordinate = rest % extent;
@@ -220,7 +219,7 @@ fn in_blocks(job: &Job, clients: &[u32], layout: &Layout) -> Result<Option<Vec<N
     Ok(Some(named))
 }
 
-/// Gives `nodes` to job `index`.
+/// Assigns `nodes` to job `index`.
 fn claim(scenario: &Resolved, index: usize, nodes: &[Named], owner: &mut [u32]) -> Result<(), Problem> {
     let job = &scenario.jobs[index];
     let file = job.placement.file();
@@ -247,7 +246,7 @@ fn claim(scenario: &Resolved, index: usize, nodes: &[Named], owner: &mut [u32]) 
                 };
                 return Err(refuse(format!("node {node} is a {what}"), "compute nodes".into()));
             }
-            // How many ranks of a file share a node has been checked when it was read.
+            // The number of ranks of a file per node was checked when it was read.
             other if other == index as u32 && file.is_some() => {}
             other if other == index as u32 => {
                 return Err(refuse(format!("node {node} is listed twice"), "every node once".into()));
@@ -258,7 +257,7 @@ fn claim(scenario: &Resolved, index: usize, nodes: &[Named], owner: &mut [u32]) 
                     "node {node} belongs to job \"{}\" (jobs.{}) already",
                     other.name, other.entry
                 );
-                return Err(refuse(problem, "nodes that no other job names".into()));
+                return Err(refuse(problem, "nodes of no other job".into()));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Which nodes a job gets: the key `placement` of a job.
+//! The key `placement` of a job: its nodes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,17 +9,17 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// Which nodes a job gets.
+/// The nodes of a job.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 pub enum PlacementRule {
-    /// Free ones, in some order.
+    /// Free nodes, in some order.
     Free(FreeNodes),
-    /// Named by exactly one of the keys.
+    /// Nodes named by exactly one of the keys.
     Table(PlacementTable),
 }
 
-/// Which of the free compute nodes come first.
+/// The order of the free compute nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FreeNodes {
@@ -34,23 +34,24 @@ pub enum FreeNodes {
     RandomGroup,
 }
 
-/// Nodes by name: `{ nodes = [...] }`, `{ clients = [...] }`, `{ file = "...", slot = 0 }`; or `{ dims = [...], block = [...] }`.
+/// Explicit nodes: `{ nodes = [...] }`, `{ clients = [...] }`, `{ file = "...", slot = 0 }`; or `{ dims = [...], block
+/// = [...] }`.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlacementTable {
     /// Node numbers, counted over the machine, one per node of the job: ranks / ranks_per_node, rounded up.
     pub nodes: Option<Vec<u32>>,
-    /// The same, counted over compute nodes only: storage servers are left out.
+    /// Numbers counted over compute nodes only, without storage servers.
     pub clients: Option<Vec<u32>>,
-    /// The nodes of the job as a grid of so many along each dimension, the first fastest, whose blocks of `block` nodes share a
-    /// router: routers of the machine one after the other, in the order of the blocks. As concentrated networks number their
-    /// nodes: on a grid of 4 x 4 routers with 4 nodes each, dims = [8, 8] and block = [2, 2].
+    /// Arranges the nodes of the job as a grid with this number along each dimension, the first fastest. Each block of
+    /// `block` nodes shares a router; blocks are assigned to the routers of the machine in order. This is the node
+    /// numbering of concentrated networks: on a grid of 4 x 4 routers with 4 nodes each, dims = [8, 8] and block = [2, 2].
     pub dims: Option<Vec<u32>>,
-    /// Goes with `dims`: nodes of a block along each dimension.
+    /// With `dims`: nodes of a block along each dimension.
     pub block: Option<Vec<u32>>,
     /// A CSV file with a header and the columns slot, rank, terminal (node number); relative to the scenario's folder.
     pub file: Option<String>,
-    /// The rows of the file that count: those with this slot. Default: 0.
+    /// The slot whose rows of the file are used. Default: 0.
     pub slot: Filled<u32>,
 }
 
@@ -63,7 +64,7 @@ impl PlacementRule {
         })
     }
 
-    /// The file that names the nodes, as found from the scenario's folder, if one does.
+    /// The file that names the nodes, relative to the scenario's folder, if given.
     pub fn file(&self) -> Option<&str> {
         match self {
             PlacementRule::Free(_) => None,
@@ -74,7 +75,7 @@ impl PlacementRule {
     /// Fills in and checks the rule at key `at`; relative file names start from `folder`.
     ///
     /// # Errors
-    /// There is no single rule.
+    /// The rule is not exactly one.
     pub(crate) fn resolve(&mut self, at: &str, folder: &std::path::Path) -> Result<(), Problem> {
         let PlacementRule::Table(table) = self else {
             return Ok(());
@@ -102,10 +103,10 @@ impl PlacementRule {
     }
 }
 
-/// Most dimensions of a grid of nodes.
+/// Maximum number of dimensions of a grid of nodes.
 const MOST_DIMS: usize = 16;
 
-/// Checks that `block` divides `dims`, in every dimension.
+/// Checks that `block` divides `dims` in every dimension.
 fn check_blocks(at: &str, dims: &[u32], block: &[u32]) -> Result<(), Problem> {
     if dims.is_empty() || dims.len() > MOST_DIMS {
         let problem = format!("a grid of {} dimensions", dims.len());
@@ -145,7 +146,7 @@ impl Default for PlacementRule {
     }
 }
 
-/// Resolved: the one way in which they are named, with all its keys.
+/// Resolved: the single key that names the nodes, with its companions.
 impl Serialize for PlacementTable {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(serde::Serialize)]

@@ -1,4 +1,4 @@
-//! Storage servers: which nodes they are and whom they serve.
+//! Storage servers: their nodes and their clients.
 
 use odonata_engine::Stream;
 use odonata_engine::random::Purpose;
@@ -7,13 +7,13 @@ use odonata_topology::Topology;
 
 use crate::scenario::resolved::{Assignment, Resolved};
 
-/// The node of each server of each tier; none where the machine has no servers.
+/// The node of each server of each tier; empty without servers.
 pub(super) fn tiers(scenario: &Resolved) -> Vec<Vec<u32>> {
     let storage = scenario.storage.as_ref();
     storage.map_or(Vec::new(), |storage| scenario.layout.tiers(storage))
 }
 
-/// The server of tier `tier` that each of `above`, the nodes of the tier above, uses, where the tier's layout does not say it.
+/// The server of tier `tier` for each of `above`, the nodes of the tier above, if the tier's layout does not decide.
 ///
 /// # Errors
 /// The machine cannot be built.
@@ -23,7 +23,7 @@ pub(super) fn homes(
     above: &[u32],
     servers: &[u32],
 ) -> Result<Vec<u32>, String> {
-    // By group goes through nodes in their order.
+    // By group needs the nodes in order.
     let mut order: Vec<usize> = (0..above.len()).collect();
     order.sort_by_key(|&at| (above[at], at));
     let nodes: Vec<u32> = order.iter().map(|&at| above[at]).collect();
@@ -47,7 +47,7 @@ pub(super) fn metadata_nodes(scenario: &Resolved) -> Vec<u32> {
     metadata.map_or(Vec::new(), |metadata| scenario.layout.servers(&metadata.nodes))
 }
 
-/// The server of each compute node in `clients` (ascending node numbers) by `rule`; there is at least one.
+/// The server of each compute node in `clients` (ascending node numbers) by `rule`; there is at least one server.
 ///
 /// # Errors
 /// The machine cannot be built.
@@ -70,10 +70,11 @@ pub(super) fn assignment(
     })
 }
 
-/// The server that is the fewest cables away from each of `clients`. Those that are as far from several come last, in their
-/// order, each to the one of them with the fewest clients by then, the first of those.
+/// The nearest server of each of `clients`, in cables. Clients with several nearest servers come last, in order, each
+/// assigned to the one with the fewest clients so far, the first of equals.
 fn nearest(topology: &Topology, clients: &[u32], servers: &[u32]) -> Vec<u32> {
-    // From all servers outwards at once. What is nearest to a router is nearest to a neighbor that is closer by one.
+    // Breadth-first search from all servers at once: a router's nearest servers are those of a neighbor that is one
+    // cable closer.
     let mut at_router: Vec<Vec<u32>> = vec![Vec::new(); topology.routers() as usize];
     for (server, &node) in (0..).zip(servers) {
         at_router[topology.node_router(node) as usize].push(server);
@@ -113,7 +114,7 @@ fn nearest(topology: &Topology, clients: &[u32], servers: &[u32]) -> Vec<u32> {
     let mut assigned = vec![0; clients.len()];
     for ties in [false, true] {
         for (place, &node) in assigned.iter_mut().zip(clients) {
-            // Every router has some: a machine is connected.
+            // Every router has a nearest server: a machine is connected.
             let near = &at_router[topology.node_router(node) as usize];
             let least = near.iter().min_by_key(|&&server| (load[server as usize], server));
             if let Some(&server) = least
@@ -128,7 +129,7 @@ fn nearest(topology: &Topology, clients: &[u32], servers: &[u32]) -> Vec<u32> {
 }
 
 /// Of `n` compute nodes of a group with `s` servers, the `j`-th uses the group's server `j s / n`; a group without
-/// servers turns to those of the next group that has some.
+/// servers uses those of the next group with servers.
 fn by_group(scenario: &Resolved, clients: &[u32], servers: &[u32]) -> Vec<u32> {
     let groups = scenario.layout.groups();
     let group_of = |node: u32| scenario.layout.group_of(node) as usize;
@@ -136,7 +137,7 @@ fn by_group(scenario: &Resolved, clients: &[u32], servers: &[u32]) -> Vec<u32> {
     for (server, &node) in servers.iter().enumerate() {
         of_group[group_of(node)].push(server as u32);
     }
-    // From behind and twice around, so that the last groups find the first ones.
+    // In reverse and twice around, so the last groups find the first ones.
     let mut source = vec![0; groups as usize];
     let mut next = 0;
     for group in (0..groups as usize).rev().chain((0..groups as usize).rev()) {

@@ -1,4 +1,4 @@
-//! The table `accesses`: what the devices and drains of storage servers did, one by one.
+//! The table `accesses`: the individual operations of devices and drains of storage servers.
 
 use super::row::row;
 use super::sources::Sources;
@@ -7,35 +7,35 @@ use odonata_host::AccessRecord;
 use odonata_storage::AccessKind;
 
 row! {
-    /// One row per access of a storage server's device, and per transfer of its drain, that has ended within the run and was
-    /// under way in the period of run.timeline, up to its rows.
+    /// One row per access of a storage server's device, and per transfer of its drain, that ended within the run and
+    /// overlapped the period of run.timeline, up to its rows.
     "accesses" => pub struct AccessRow {
         /// Storage server.
         server: u64,
-        /// Device, counted within the server; of a transfer, the one that has the data.
+        /// Device, counted within the server; for a transfer, the device with the data.
         device: u64,
         /// write, read (for a request), fetch (read for the drain) or drain (the transfer to the external file system).
         kind: &'static str,
-        /// Name of the job whose data they are.
+        /// Name of the job that owns the data.
         job: String,
-        /// Rank in the job whose request it is for; -1: the drain's.
+        /// Rank in the job that made the request; -1: the drain.
         rank: i64,
         /// Size.
         #[unit = "bytes"]
         bytes: u64,
-        /// When it joined the device's queue, simulated time; of a transfer, when it began.
+        /// When it joined the device's queue, simulated time; for a transfer, when it began.
         #[unit = "s"]
         joined_s: f64,
         /// When it began.
         #[unit = "s"]
         begin_s: f64,
-        /// When it had ended.
+        /// When it ended.
         #[unit = "s"]
         end_s: f64,
-        /// Space in use on the device at its end, before what it frees.
+        /// Space in use on the device at its end, before it frees any.
         #[unit = "bytes"]
         used_bytes: u64,
-        /// Memory in use at its end, before what it frees.
+        /// Memory in use at its end, before it frees any.
         #[unit = "bytes"]
         memory_bytes: u64,
     }

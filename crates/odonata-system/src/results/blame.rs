@@ -18,21 +18,22 @@ struct Pair {
 
 row! {
     /// Waits by victim, culprit and place: one row per link or server, resource, victim and culprit; empty unless
-    /// run.blame. All waits are in it, those for the own job too: the rows of a victim add up to what it waited. With
-    /// run.blame_sampling, what packets waited at routers is an estimate.
+    /// run.blame. It has all waits, including those for the victim's own job: the rows of a victim add up to its total
+    /// wait. With run.blame_sampling, packet waits at routers are estimates.
     "blame" => pub struct BlameRow {
         /// Job that waited.
         victim: String,
-        /// mpi or io: what of that job.
+        /// mpi or io: the victim's traffic.
         victim_class: &'static str,
-        /// Job that held what was waited for; may be the same. Empty where the run ended before it was known, and of a fault.
+        /// Job that held the resource; may be the victim. Empty if the run ended before it was known, and for a fault.
         culprit: String,
-        /// mpi or io: what of that job.
+        /// mpi or io: the culprit's traffic.
         culprit_class: &'static str,
-        /// The resource. At links: link (it was sending), credit (the buffer behind it was full), input (a
-        /// packet in front in the same FIFO). At servers: space, memory, device, reserve (`fsync` down to the last tier: a
-        /// block of those on their way down), lock (a lock on a range of a file). At metadata servers: thread (all were busy), directory (somebody changed it). At
-        /// either: fault (storage.faults: it was away, stood still or was slow).
+        /// The resource. At links: link (it was sending), credit (its downstream buffer was full), input (a packet
+        /// ahead in the same FIFO). At servers: space, memory, device, reserve (`fsync` down to the last tier: a block
+        /// of those in transit to it), lock (a lock on a range of a file). At metadata servers: thread (all were busy),
+        /// directory (another call changed it). At either: fault (storage.faults: the server was down, stalled or
+        /// slow).
         resource: &'static str,
         /// nic (a node's link to its router), terminal, local, column or global (a router's link of that class),
         /// server, file-system (an object server of storage.file_system), metadata (a metadata server).
@@ -41,36 +42,35 @@ row! {
         link: i64,
         /// Name of the link.
         name: String,
-        /// Storage server, or metadata server, as in the table of these; -1: none.
+        /// Storage server or metadata server, as in their tables; -1: none.
         server: i64,
-        /// How long: at routers summed over packets, at NICs and of flows over messages, at servers over requests; of faults over
-        /// requests that wait, accesses that take longer, and tries in vain.
+        /// Waiting time: at routers summed over packets, at NICs and for flows over messages, at servers over requests;
+        /// for faults over waiting requests, delayed accesses, and failed attempts.
         #[unit = "s"]
         waited_s: f64,
     }
 }
 
 row! {
-    /// The table blame over time, over all links or servers of a place; empty unless run.blame and
-    /// run.series_interval. A wait for a credit, space, memory, a lock, a thread or a directory
-    /// counts in the interval in which it ends.
+    /// The table blame over time, over all links or servers of a place; empty unless run.blame and run.series_interval.
+    /// A wait for a credit, space, memory, a lock, a thread or a directory counts in the interval of its end.
     "blame_series" => pub struct BlameSeriesRow {
         /// Start of the interval, simulated time.
         #[unit = "s"]
         start_s: f64,
         /// Job that waited.
         victim: String,
-        /// mpi or io: what of that job.
+        /// mpi or io: the victim's traffic.
         victim_class: &'static str,
-        /// Job that held what was waited for; may be the same. Empty where the run ended before it was known, and of a fault.
+        /// Job that held the resource; may be the victim. Empty if the run ended before it was known, and for a fault.
         culprit: String,
-        /// mpi or io: what of that job.
+        /// mpi or io: the culprit's traffic.
         culprit_class: &'static str,
         /// As in the table blame.
         resource: &'static str,
         /// As in the table blame.
         place: &'static str,
-        /// How long, summed as in the table blame.
+        /// Waiting time, summed as in the table blame.
         #[unit = "s"]
         waited_s: f64,
     }
@@ -97,7 +97,7 @@ fn of_jobs(scenario: &Resolved, victim: u16, culprit: Option<u16>) -> Pair {
     of_traffic(scenario, 2 * victim + 1, culprit.map(|job| 2 * job + 1))
 }
 
-/// The kind of server of tier `tier` that has a resource.
+/// The kind of server of tier `tier` with a resource.
 fn place_of(scenario: &Resolved, resource: u8, tier: usize) -> &'static str {
     let storage = scenario.storage.as_ref();
     let outside = storage.is_some_and(|storage| storage.file_system.is_some() && tier + 1 == storage.tier_count());
@@ -182,8 +182,8 @@ pub(super) fn series_rows(from: &Sources<'_>) -> Vec<BlameSeriesRow> {
         row(charge.start, pair, resource, place, charge.time)
     });
     let servers = from.hosts.blame_series().map(|charge| {
-        let nobody = [FAULT, METADATA_FAULT].contains(&charge.resource);
-        let pair = of_jobs(scenario, charge.victim, Some(charge.culprit).filter(|_| !nobody));
+        let is_fault = [FAULT, METADATA_FAULT].contains(&charge.resource);
+        let pair = of_jobs(scenario, charge.victim, Some(charge.culprit).filter(|_| !is_fault));
         let resource = SERVER_RESOURCES[usize::from(charge.resource)];
         let place = place_of(scenario, charge.resource, charge.tier.into());
         row(charge.start, pair, resource, place, charge.time)

@@ -1,4 +1,4 @@
-//! The tables `calls` and `requests`: what chosen ranks did, one by one.
+//! The tables `calls` and `requests`: individual calls of selected ranks.
 
 use super::row::row;
 use super::sources::Sources;
@@ -6,8 +6,8 @@ use odonata_engine::{NIL, Time};
 use odonata_host::{CallRecord, IterationRecord};
 
 row! {
-    /// One row per call of the ranks that run.timeline chooses, up to its rows: computations, calls of MPI, accesses of
-    /// files, ends of iterations. A call lasts as long as its stream is blocked in it.
+    /// One row per call of the ranks selected by run.timeline, up to its rows: computations, MPI calls, file accesses,
+    /// ends of iterations. A call lasts as long as it blocks its stream.
     "calls" => pub struct CallRow {
         /// Name of the job.
         job: String,
@@ -15,47 +15,46 @@ row! {
         rank: u64,
         /// Number of the call in the rank's program, from 0.
         call: u64,
-        /// Stream of the program; a sequential one has stream 0 only.
+        /// Stream of the program; a sequential program has only stream 0.
         stream: u64,
-        /// What was called: compute, MPI_Send, MPI_Allreduce, write, ...; iteration: the end of one.
+        /// Name of the call: compute, MPI_Send, MPI_Allreduce, write, ...; iteration: the end of one.
         name: &'static str,
-        /// What its time counts as in the table ranks: compute, mpi or io; other: MPI calls of streams but 0, and ends of
+        /// Class of its time in the table ranks: compute, mpi or io; other: MPI calls of streams except 0, and ends of
         /// iterations.
         class: &'static str,
         /// When it was called, simulated time.
         #[unit = "s"]
         begin_s: f64,
-        /// When it had ended; when the run had, if that was before.
+        /// When it ended; at most the end of the run.
         #[unit = "s"]
         end_s: f64,
-        /// 1 if it had ended before the run, else 0.
+        /// 1 if it ended before the run, else 0.
         finished: u64,
-        /// The iteration in which it ended, as the program marks them; -1: after the last one, or there are none.
+        /// The iteration in which it ended, as marked by the program; -1: after the last one, or there are none.
         iteration: i64,
         /// Rank of the job that it sends to or receives from, or the root of a collective; -1: none, or any.
         peer: i64,
-        /// Size: of a message to be sent, of the buffer of a receive, of what a rank gives in a collective (0 where each
-        /// has its own), of an access.
+        /// Size: of a sent message, of the buffer of a receive, of a rank's contribution to a collective (0 if sizes
+        /// differ), of an access.
         #[unit = "bytes"]
         bytes: u64,
-        /// File of an access; -1: it is none.
+        /// File of an access; -1 for other calls.
         file: i64,
         /// The first request that it begins, waits for, tests or frees; -1: none.
         request: i64,
-        /// How many requests, numbered from that one on.
+        /// Number of requests, numbered from that one on.
         requests: u64,
     }
 }
 
 row! {
-    /// One row per request that a call in the table calls has begun and that was complete by the end of the period of
-    /// run.timeline.
+    /// One row per request begun by a call of the table calls and completed by the end of the period of run.timeline.
     "requests" => pub struct RequestRow {
         /// Name of the job.
         job: String,
         /// Rank in the job.
         rank: u64,
-        /// Number that the program gave it.
+        /// Number chosen by the program.
         request: u64,
         /// Number of the call that began it.
         call: u64,
@@ -64,18 +63,18 @@ row! {
         /// When, simulated time.
         #[unit = "s"]
         begin_s: f64,
-        /// When it was complete: the data have left, or are there.
+        /// When it completed: the data has left, or has arrived.
         #[unit = "s"]
         end_s: f64,
-        /// As of the call.
+        /// As for the call.
         peer: i64,
-        /// As of the call.
+        /// As for the call.
         #[unit = "bytes"]
         bytes: u64,
     }
 }
 
-/// A number that may be none.
+/// A number, or -1 for none.
 pub(super) fn number(number: u32) -> i64 {
     if number == NIL { -1 } else { i64::from(number) }
 }

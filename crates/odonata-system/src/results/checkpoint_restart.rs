@@ -1,4 +1,4 @@
-//! The table `checkpoint_restart`: what checkpoints and failures made of a job's time to solution.
+//! The table `checkpoint_restart`: a job's time to solution by checkpoints and failures.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,25 @@ use odonata_workload::skeletons::checkpoint_restart::{expected_time, first_order
 use odonata_workload::skeletons::{CheckpointRestartParams, Skeleton};
 
 row! {
-    /// One row per job that writes checkpoints, fails and restarts (workload checkpoint-restart). Its time to solution is the sum
-    /// of work, checkpoints, lost work, lost checkpoints, restarts and lost restarts, but for the time in which ranks tell each other.
+    /// One row per job that writes checkpoints, fails and restarts (workload checkpoint-restart). Its time to solution
+    /// is the sum of work, checkpoints, lost work, lost checkpoints, restarts and lost restarts, except for the time in
+    /// which ranks synchronize.
     "checkpoint_restart" => pub struct CheckpointRestartRow {
         /// Name of the job.
         job: String,
         /// Place in the job's list of workloads; 0 without a list.
         test: u64,
-        /// Which of the job's repetitions, from 0.
+        /// Repetition of the job, from 0.
         repetition: u64,
-        /// 1 if all work was done, otherwise 0; then everything is up to the end of the run.
+        /// 1 if all work was done, otherwise 0; then all values are up to the end of the run.
         solved: u64,
         /// From its start to its solution.
         #[unit = "s"]
         time_to_solution_s: f64,
-        /// Computation that had to be done.
+        /// Required computation.
         #[unit = "s"]
         work_s: f64,
-        /// Mean time to interrupt that was asked for.
+        /// Requested mean time to interrupt.
         #[unit = "s"]
         mtti_s: f64,
         /// Failures.
@@ -38,54 +39,55 @@ row! {
         interval_s: f64,
         /// Complete checkpoints.
         checkpoints: u64,
-        /// Mean time of one of them.
+        /// Mean duration of these.
         #[unit = "s"]
         checkpoint_mean_s: f64,
-        /// Time of all of them.
+        /// Total duration of these.
         #[unit = "s"]
         checkpoints_s: f64,
-        /// Computation since the last complete checkpoint, over all failures, and that in checkpoints alone that were found lost: it
-        /// was done again.
+        /// Computation since the last complete checkpoint, over all failures, and computation saved only in lost
+        /// checkpoints: it was repeated.
         #[unit = "s"]
         lost_work_s: f64,
-        /// Complete checkpoints that a restart found lost, with storage servers that failed.
+        /// Complete checkpoints that a restart found lost with failed storage servers.
         unreadable_checkpoints: u64,
-        /// Checkpoints that a failure struck.
+        /// Checkpoints interrupted by a failure.
         lost_checkpoints: u64,
-        /// Time that they had taken.
+        /// Time spent on these.
         #[unit = "s"]
         lost_checkpoints_s: f64,
-        /// Complete restarts, each with the reading of a checkpoint.
+        /// Complete restarts, including the reading of a checkpoint.
         restarts: u64,
-        /// Time of all of them.
+        /// Total duration of these.
         #[unit = "s"]
         restarts_s: f64,
-        /// Time of restarts that a failure struck.
+        /// Time of restarts interrupted by a failure.
         #[unit = "s"]
         lost_restarts_s: f64,
-        /// Daly's first order of the optimum interval, sqrt(2 d M) - d, for the mean time d of a checkpoint; 0 without one.
+        /// Daly's first-order optimal interval, sqrt(2 d M) - d, for the mean checkpoint time d; 0 without a
+        /// checkpoint.
         #[unit = "s"]
         optimum_first_order_s: f64,
-        /// Daly's higher order of it.
+        /// Daly's higher-order optimal interval.
         #[unit = "s"]
         optimum_higher_order_s: f64,
-        /// Daly's expected time to solution for the interval, the mean checkpoint and the mean restart (without one: the key
-        /// restart); 0 without a checkpoint.
+        /// Daly's expected time to solution for the interval, the mean checkpoint and the mean restart (without one:
+        /// the key restart); 0 without a checkpoint.
         #[unit = "s"]
         expected_s: f64,
     }
 }
 
-/// What rank 0 of a job has reported.
+/// The reports of rank 0 of a job.
 #[derive(Default)]
 struct Found {
     start: Time,
     solved: Option<Time>,
-    /// How many, and their sum, by report.
+    /// Count and sum, by report.
     sums: BTreeMap<u32, (u64, f64)>,
 }
 
-/// In order of job, place in its list, and repetition.
+/// By job, place in its list, and repetition.
 pub(super) fn rows(from: &Sources<'_>) -> Vec<CheckpointRestartRow> {
     let mut found: BTreeMap<(u16, u32), Vec<Found>> = BTreeMap::new();
     for record in &from.hosts.reports {
@@ -162,13 +164,13 @@ fn row_of(params: &CheckpointRestartParams, found: &Found, now: Time) -> Checkpo
         lost_restarts_s: of(reports::LOST_RESTART).1,
         optimum_first_order_s: with_checkpoint(first_order(delta, mtti_s)),
         optimum_higher_order_s: with_checkpoint(higher_order(delta, mtti_s)),
-        // Where failures come faster than an interval passes, it is without bound.
+        // If failures are more frequent than intervals, it is unbounded.
         expected_s: if known && expected.is_finite() { expected } else { 0.0 },
         ..CheckpointRestartRow::default()
     }
 }
 
-/// The parameters if that is what phase `phase` of `job` is.
+/// The parameters, if phase `phase` of `job` is this workload.
 fn params_of(job: &Job, phase: u32) -> Option<&CheckpointRestartParams> {
     let workload = match &*job.workload {
         Workload::Phases(list) => list.get(phase as usize)?,

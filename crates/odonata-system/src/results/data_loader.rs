@@ -1,4 +1,4 @@
-//! The table `data_loader`: how long the steps of training took, and how long they waited for their samples.
+//! The table `data_loader`: durations of training steps, and their waits for samples.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use odonata_workload::skeletons::Skeleton;
 use odonata_workload::skeletons::data_loader::reports;
 
 row! {
-    /// One row per step of training with a data loader (workload data-loader) that all ranks have ended.
+    /// One row per step of training with a data loader (workload data-loader) completed by all ranks.
     "data_loader" => pub struct DataLoaderRow {
         /// Name of the job.
         job: String,
         /// Place in the job's list of workloads; 0 without a list.
         test: u64,
-        /// Step, from 0, over all epochs; those of a job's repetitions go on.
+        /// Step, from 0, over all epochs; numbers continue through the job's repetitions.
         step: u64,
         /// When the first rank began it, simulated time.
         #[unit = "s"]
@@ -28,13 +28,13 @@ row! {
         /// Time in which a rank waited for its batch, mean over ranks.
         #[unit = "s"]
         stall_mean_s: f64,
-        /// The longest of them.
+        /// The maximum over ranks.
         #[unit = "s"]
         stall_max_s: f64,
     }
 }
 
-/// What ranks have reported of a step.
+/// The reports of ranks about a step.
 struct Step {
     start: Time,
     end: Time,
@@ -43,12 +43,12 @@ struct Step {
     stall_max: Time,
 }
 
-/// In order of job, place in its list, and step.
+/// By job, place in its list, and step.
 pub(super) fn rows(from: &Sources<'_>) -> Vec<DataLoaderRow> {
     let mut steps: BTreeMap<(u16, u32, u64), Step> = BTreeMap::new();
     for of_rank in from.hosts.reports.chunk_by(|a, b| (a.job, a.rank) == (b.job, b.rank)) {
         let workload = &*from.scenario.jobs[usize::from(of_rank[0].job)].workload;
-        // Those of one kind come in the order of steps.
+        // Reports of one kind come in step order.
         let mut times: BTreeMap<u32, Vec<Time>> = BTreeMap::new();
         for record in of_rank {
             times.entry(record.report).or_default().push(record.time);
@@ -84,7 +84,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<DataLoaderRow> {
     }
     let row = |(&(job, test, number), step): (&(u16, u32, u64), &Step)| {
         let job = &from.scenario.jobs[usize::from(job)];
-        // A step that was cut short says nothing.
+        // Incomplete steps are left out.
         (step.ended == *job.ranks).then(|| DataLoaderRow {
             job: job.name.to_string(),
             test: u64::from(test),

@@ -1,4 +1,4 @@
-//! The table `devices`: what each device of each storage server did.
+//! The table `devices`: the activity of each storage device.
 
 use super::row::row;
 use super::sources::Sources;
@@ -11,7 +11,7 @@ row! {
         server: u64,
         /// Number of the device, counted within the server.
         device: u64,
-        /// Its name; that of the model where the scenario gives none.
+        /// Its name; that of the model if the scenario gives none.
         name: String,
         /// Model: "rate", "ssd", "nvme" or "hdd".
         model: String,
@@ -33,26 +33,25 @@ row! {
         /// Bytes read for the drain.
         #[unit = "bytes"]
         bytes_drained: u64,
-        /// Accesses that paid a seek; of a hard disk, seeks of any kind.
+        /// Accesses with a seek; for a hard disk, seeks of any kind.
         seeks: u64,
-        /// Time in which it had at least one access in service.
+        /// Time with at least one access in service.
         #[unit = "s"]
         busy_s: f64,
-        /// Time from an access's turn to its end, summed over accesses; more than `busy_s` where accesses are served in
-        /// parallel.
+        /// Service time, summed over accesses; more than `busy_s` if accesses are served in parallel.
         #[unit = "s"]
         service_s: f64,
-        /// Time from joining the queue to the access's turn, summed over accesses.
+        /// Waiting time in the queue, summed over accesses.
         #[unit = "s"]
         wait_s: f64,
-        /// Accesses that a fault has made longer (storage.faults).
+        /// Accesses delayed by a fault (storage.faults).
         fault_accesses: u64,
-        /// By how much, summed over accesses.
+        /// Their delay, summed over accesses.
         #[unit = "s"]
         fault_delay_s: f64,
-        /// Most accesses at once, waiting and in service.
+        /// Maximum number of concurrent accesses, waiting and in service.
         peak_accesses: u64,
-        /// Most space in use.
+        /// Maximum space in use.
         #[unit = "bytes"]
         peak_used_bytes: u64,
     }
@@ -63,7 +62,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<DeviceRow> {
         return Vec::new();
     };
     let ps = |time: u128| time as f64 * 1e-12;
-    // All servers of a tier have the same devices; those that pass on have none.
+    // All servers of a tier have the same devices; pass-through servers have none.
     let tiers: Vec<_> = (0..storage.tier_count())
         .map(|tier| storage.server(tier, from.scenario.seed, 0).devices)
         .collect();

@@ -1,12 +1,12 @@
-//! The table `flows`: messages, from the call that sends one to the call that takes it.
+//! The table `flows`: messages, from the sending call to the receiving call.
 
 use super::row::row;
 use super::sources::Sources;
 use odonata_engine::Time;
 
 row! {
-    /// One row per message of MPI that was sent within the period of run.timeline, by a rank that it chooses or to one. Messages
-    /// of synthetic traffic, and those of the protocols, are none.
+    /// One row per MPI message sent within the period of run.timeline, from or to a rank selected by it. Messages of
+    /// synthetic traffic and of protocols are left out.
     "flows" => pub struct FlowRow {
         /// Name of the job.
         job: String,
@@ -19,21 +19,22 @@ row! {
         bytes: u64,
         /// point-to-point or collective.
         kind: &'static str,
-        /// Number of the sender's call that sent it.
+        /// Number of the sending call at the sender.
         sent_call: u64,
         /// When it was sent, simulated time.
         #[unit = "s"]
         sent_s: f64,
-        /// When its last byte was there; -1: not within the period.
+        /// When its last byte arrived; -1: not within the period.
         #[unit = "s"]
         arrived_s: f64,
-        /// When it, or of a rendezvous its request to send, had come and its receive was posted; -1: not within the period.
+        /// When it was matched: it (for a rendezvous, its request to send) had arrived and its receive was posted; -1:
+        /// not within the period.
         #[unit = "s"]
         matched_s: f64,
         /// Number of the receiver's call that posted the receive; -1: not within the period.
         receive_call: i64,
-        /// Number of the receiver's call that took it: the receive itself, the collective, or the wait or test for its
-        /// request; -1: not within the period.
+        /// Number of the call that completed the receive: the receive itself, the collective, or the wait or test for
+        /// its request; -1: not within the period.
         taken_call: i64,
     }
 }

@@ -1,13 +1,13 @@
-//! What the tables of a run take while they are made: rows first, then Arrow's columns of them.
+//! Memory of the result tables while they are built: rows first, then Arrow columns.
 
 use super::row::{Column, Row};
 use super::{AccessRow, CallRow, FlowRow, IoRow, LinkRow, MessageRow, RankRow, RequestRow, RouterRow, SeriesRow};
 use arrow_schema::DataType;
 
-/// Bytes of a short text on the heap, as allocators give them.
+/// Heap bytes of a short text.
 const TEXT: u64 = 32;
 
-/// How many rows the larger tables will have.
+/// Expected row counts of the larger tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct RowCounts {
     pub(crate) links: u64,
@@ -21,24 +21,24 @@ pub(crate) struct RowCounts {
     pub(crate) accesses: u64,
 }
 
-/// What tables take, bytes.
+/// Memory of tables, bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TableBytes {
     /// As rows.
     pub(crate) rows: u64,
-    /// As columns, of all tables.
+    /// As columns, for all tables.
     pub(crate) columns: u64,
-    /// The largest table once more, for whoever writes it.
+    /// A second copy of the largest table, for the writer.
     pub(crate) largest: u64,
 }
 
 impl TableBytes {
-    /// Adds a table of so many rows.
+    /// Adds a table with this number of rows.
     fn add<R: Row>(&mut self, rows: u64) {
-        // Arrow has texts side by side, with offsets; they are names of a few letters.
+        // Arrow stores texts contiguously, with offsets; they are short names.
         let of_column = |column: &Column| if column.data_type == DataType::Utf8 { 12 } else { 8 };
         let columns = rows * R::COLUMNS.iter().map(of_column).sum::<u64>();
-        // Each row has a text of its own as a rule: its name or its job's.
+        // Each row usually has its own text: its name or its job's.
         self.rows += rows * (size_of::<R>() as u64 + TEXT);
         self.columns += columns;
         self.largest = self.largest.max(columns);
@@ -46,7 +46,7 @@ impl TableBytes {
 }
 
 impl RowCounts {
-    /// What so many rows take.
+    /// The memory of the added tables.
     pub(crate) fn bytes(&self) -> TableBytes {
         let mut sum = TableBytes::default();
         sum.add::<LinkRow>(self.links);

@@ -1,4 +1,4 @@
-//! The tables `io` and `files`: each read and write, and what they come to per file.
+//! The tables `io` and `files`: individual reads and writes, and totals per file.
 
 use super::row::row;
 use super::sources::Sources;
@@ -6,45 +6,45 @@ use odonata_host::{IoOperation, IoRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
 row! {
-    /// One row per read or write, and per call of a metadata server, up to run.io_rows of them.
+    /// One row per read or write, and per call of a metadata server, up to run.io_rows rows.
     "io" => pub struct IoRow {
         /// Name of the job.
         job: String,
         /// Rank in the job.
         rank: u64,
-        /// Storage server that has the first byte; the metadata server that was asked, as in the table metadata.
+        /// Storage server with the first byte; for a metadata call, the metadata server, as in the table metadata.
         server: u64,
         /// read, write, or a call of a metadata server: open, create, stat, close, unlink, sync, mkdir, rmdir.
         operation: &'static str,
         /// File number, in the directory of the job (jobs.io.directory).
         file: u64,
-        /// First byte within the file; 0 of a call of a metadata server.
+        /// First byte within the file; 0 for a call of a metadata server.
         #[unit = "bytes"]
         offset_bytes: u64,
         /// Size of the operation.
         #[unit = "bytes"]
         bytes: u64,
-        /// Storage servers that took part.
+        /// Number of storage servers involved.
         servers: u64,
-        /// Tries of its requests that were not answered in time (storage.client).
+        /// Attempts of its requests that timed out (storage.client).
         timeouts: u64,
         /// When it was requested, simulated time.
         #[unit = "s"]
         start_s: f64,
-        /// When its first data went: of a write, the first piece left the rank; of a read, it arrived. That of the
-        /// acknowledgement, without data.
+        /// When its first data moved: for a write, when the first piece left the rank; for a read, when it arrived.
+        /// Without data, the time of the acknowledgment.
         #[unit = "s"]
         first_byte_s: f64,
-        /// When its acknowledgement arrived, and all data of a read; of several servers, the last of them.
+        /// When its acknowledgment arrived, and all data of a read; from several servers, the last one.
         #[unit = "s"]
         end_s: f64,
     }
 }
 
 row! {
-    /// One row per file, of the reads and writes in the table io (up to run.io_rows of them).
+    /// One row per file, over the reads and writes in the table io (up to run.io_rows rows).
     "files" => pub struct FileRow {
-        /// Directory (jobs.io.directory); that of a job by itself has its name.
+        /// Directory (jobs.io.directory); by default the name of the job.
         directory: String,
         /// File number in the directory.
         file: u64,
@@ -56,16 +56,16 @@ row! {
         /// Bytes read.
         #[unit = "bytes"]
         bytes_read: u64,
-        /// End of the last byte that was read or written, from the beginning of the file.
+        /// Largest offset read or written, exclusive.
         #[unit = "bytes"]
         size_bytes: u64,
         /// Ranks that wrote.
         writers: u64,
         /// Ranks that read.
         readers: u64,
-        /// Jobs whose ranks did.
+        /// Jobs with accesses to it.
         jobs: u64,
-        /// Storage servers that have some of it.
+        /// Storage servers with a part of it.
         servers: u64,
         /// When the first of its operations was requested, simulated time.
         #[unit = "s"]
@@ -100,7 +100,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<IoRow> {
     records.into_iter().map(row).collect()
 }
 
-/// What the records of a file come to.
+/// The totals of a file.
 #[derive(Default)]
 struct File {
     row: FileRow,

@@ -1,4 +1,4 @@
-//! The table `ior`: what IOR reports of each repetition, from the times at which its tasks looked at the clock.
+//! The table `ior`: IOR's report of each repetition, from the clock readings of its tasks.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use odonata_workload::skeletons::ior::{TIMERS, TRANSFERRED};
 use odonata_workload::skeletons::{IorParams, Skeleton};
 
 row! {
-    /// One row per repetition and access (write, read, remove) of IOR that all tasks have ended, as IOR reports them: from the first
-    /// task's start to the last one's end. Of a removal there is `total_s` alone.
+    /// One row per repetition and access (write, read, remove) of IOR completed by all tasks, as reported by IOR: from
+    /// the first task's start to the last one's end. A removal has only `total_s`.
     "ior" => pub struct IorRow {
         /// Name of the job.
         job: String,
@@ -20,11 +20,11 @@ row! {
         test: u64,
         /// write, read or remove.
         access: &'static str,
-        /// Repetition, from 0; those of a job's repetitions go on.
+        /// Repetition, from 0; numbers continue through the job's repetitions.
         repetition: u64,
         /// Tasks.
         tasks: u64,
-        /// What was moved in all.
+        /// Total bytes moved.
         #[unit = "bytes"]
         bytes: u64,
         /// blockSize.
@@ -39,13 +39,13 @@ row! {
         /// Transfers over the time of access.
         #[unit = "1/s"]
         operations_per_s: f64,
-        /// Mean time of a transfer of the task for which it is the least.
+        /// Mean time of a transfer, of the task with the smallest mean.
         #[unit = "s"]
         latency_s: f64,
         /// Opening the file.
         #[unit = "s"]
         open_s: f64,
-        /// Writing or reading, fsync included.
+        /// Writing or reading, including fsync.
         #[unit = "s"]
         access_s: f64,
         /// Closing the file.
@@ -60,23 +60,23 @@ row! {
     }
 }
 
-/// What the tasks have reported of one repetition of one access.
+/// The reports of tasks about one repetition of one access.
 #[derive(Default)]
 struct Repetition {
-    /// Per timer: the first of even ones, the last of odd ones, and how many tasks have brought it.
+    /// Per timer: the first report of even ones, the last of odd ones, and the number of reports.
     timers: [Option<(Time, u32)>; TIMERS as usize],
     bytes: u64,
     latency_s: Option<f64>,
 }
 
-/// In order of job, place in its list, repetition; of each repetition writes before reads.
+/// By job, place in its list, repetition; within a repetition writes before reads.
 pub(super) fn rows(from: &Sources<'_>) -> Vec<IorRow> {
     let mut repetitions: BTreeMap<(u16, u32, u64, u32), Repetition> = BTreeMap::new();
     for of_rank in from.hosts.reports.chunk_by(|a, b| (a.job, a.rank) == (b.job, b.rank)) {
         let workload = &*from.scenario.jobs[usize::from(of_rank[0].job)].workload;
         let mut of_rank = of_rank.to_vec();
         of_rank.sort_by_key(|record| (record.time, record.order, record.report));
-        // How often each timer was reported, and when the transfers of an access began.
+        // Number of reports per timer, and the start of the transfers of an access.
         let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
         let mut began: BTreeMap<(u32, u32), Time> = BTreeMap::new();
         for record in of_rank {
@@ -113,7 +113,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<IorRow> {
     let row = |((job, test, number, access), found): (&(u16, u32, u64, u32), &Repetition)| {
         let job = &from.scenario.jobs[usize::from(*job)];
         let params = ior_of(&job.workload, *test)?;
-        // Repetitions that were cut short say nothing.
+        // Incomplete repetitions are left out.
         let mut times = [Time::ZERO; TIMERS as usize];
         let removal = *access == 2;
         let timers = (times.iter_mut().zip(found.timers).enumerate())
@@ -147,7 +147,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<IorRow> {
     repetitions.iter().filter_map(row).collect()
 }
 
-/// The parameters of IOR if it is what phase `phase` of `workload` is.
+/// The parameters of IOR, if phase `phase` of `workload` is IOR.
 fn ior_of(workload: &Workload, phase: u32) -> Option<&IorParams> {
     let workload = match workload {
         Workload::Phases(list) => list.get(phase as usize)?,

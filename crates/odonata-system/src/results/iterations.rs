@@ -1,11 +1,11 @@
-//! The table `iterations`: when the iterations of a job ended.
+//! The table `iterations`: end times of a job's iterations.
 
 use super::row::row;
 use super::sources::{Sources, mean};
 use odonata_engine::Time;
 
 row! {
-    /// One row per iteration that a job's program marks.
+    /// One row per iteration marked by a job's program.
     "iterations" => pub struct IterationRow {
         /// Name of the job.
         job: String,
@@ -16,7 +16,7 @@ row! {
         /// When the first rank finished it, simulated time.
         #[unit = "s"]
         first_s: f64,
-        /// The same, mean over ranks.
+        /// Mean over ranks.
         #[unit = "s"]
         mean_s: f64,
         /// When the last rank finished it.

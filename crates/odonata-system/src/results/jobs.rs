@@ -15,15 +15,15 @@ row! {
         ranks: u64,
         /// Number of nodes that the ranks are on.
         nodes: u64,
-        /// Ranks whose program has ended.
+        /// Ranks with a completed program.
         ranks_finished: u64,
-        /// When the job's first rank started, simulated time; the end of the run if none has.
+        /// When the job's first rank started, simulated time; the end of the run if none did.
         #[unit = "s"]
         start_s: f64,
         /// From the job's start to the end of its last rank (or of the run).
         #[unit = "s"]
         elapsed_s: f64,
-        /// Time in which a rank computes, on one stream or several at once, mean over ranks.
+        /// Computation time on at least one stream, mean over ranks.
         #[unit = "s"]
         compute_s: f64,
         /// Time blocked in MPI calls, mean over ranks.
@@ -38,11 +38,11 @@ row! {
         /// Time blocked in I/O, largest of all ranks.
         #[unit = "s"]
         io_max_s: f64,
-        /// Elapsed time less computation, mean over ranks (the communication time of the MFNetSim runs, I/O
-        /// included).
+        /// Elapsed time minus computation, mean over ranks (the communication time of the MFNetSim runs, including
+        /// I/O).
         #[unit = "s"]
         non_compute_s: f64,
-        /// The same, largest of all ranks.
+        /// Elapsed time minus computation, maximum over ranks.
         #[unit = "s"]
         non_compute_max_s: f64,
         /// MPI messages received.
@@ -56,7 +56,7 @@ row! {
         /// The same: median.
         #[unit = "s"]
         message_latency_p50_s: f64,
-        /// The same: 99th percentile.
+        /// MPI message latency: 99th percentile.
         #[unit = "s"]
         message_latency_p99_s: f64,
         /// The same: largest.
@@ -70,7 +70,7 @@ row! {
         /// The same: median.
         #[unit = "s"]
         mpi_packet_latency_p50_s: f64,
-        /// The same: 99th percentile.
+        /// Packet latency of MPI messages: 99th percentile.
         #[unit = "s"]
         mpi_packet_latency_p99_s: f64,
         /// The same: largest.
@@ -79,9 +79,9 @@ row! {
         /// Routers visited by a packet of an MPI message, mean.
         #[unit = "routers"]
         mpi_hops_mean: f64,
-        /// Packets of MPI messages that left their minimal path: over an intermediate group, or on a way longer than a shortest one.
+        /// Packets of MPI messages on nonminimal paths: over an intermediate group, or longer than a shortest path.
         mpi_packets_nonminimal: u64,
-        /// Packets of I/O messages (requests, pulls, data, acknowledgements) delivered.
+        /// Packets of I/O messages (requests, pulls, data, acknowledgments) delivered.
         io_packets: u64,
         /// Packet latency of I/O messages: mean.
         #[unit = "s"]
@@ -89,7 +89,7 @@ row! {
         /// The same: median.
         #[unit = "s"]
         io_packet_latency_p50_s: f64,
-        /// The same: 99th percentile.
+        /// Packet latency of I/O messages: 99th percentile.
         #[unit = "s"]
         io_packet_latency_p99_s: f64,
         /// The same: largest.
@@ -106,10 +106,11 @@ row! {
         bytes_read: u64,
         /// Reads and writes completed.
         io_operations: u64,
-        /// From the first I/O request to the last acknowledgement.
+        /// From the first I/O request to the last acknowledgment.
         #[unit = "s"]
         io_completion_s: f64,
-        /// From the first I/O request to the last commit: when the last byte of a write was on a device. 0 without writes.
+        /// From the first I/O request to the last commit: when the last byte of a write was on a device. 0 without
+        /// writes.
         #[unit = "s"]
         io_commit_s: f64,
         /// Bytes read and written over io_completion_s.
@@ -121,35 +122,35 @@ row! {
         /// Packet latency of I/O messages, summed over packets.
         #[unit = "s"]
         io_network_s: f64,
-        /// From request to acknowledgement, summed over reads and writes.
+        /// From request to acknowledgment, summed over reads and writes.
         #[unit = "s"]
         io_calls_s: f64,
-        /// Tries of its requests that storage servers did not answer in time (storage.client).
+        /// Attempts of its requests that timed out at storage servers (storage.client).
         io_timeouts: u64,
-        /// Requests that were sent again to the same server.
+        /// Requests resent to the same server.
         io_retries: u64,
-        /// Bytes of requests that went to another server than the layout's.
+        /// Bytes of requests sent to another server than the layout's.
         #[unit = "bytes"]
         io_rerouted_bytes: u64,
-        /// Bytes of its acknowledged writes that were lost with servers that failed (storage.faults).
+        /// Bytes of its acknowledged writes lost with failed servers (storage.faults).
         #[unit = "bytes"]
         io_lost_bytes: u64,
-        /// Bytes of its files that were removed at storage servers of all tiers (storage.manager.extents).
+        /// Bytes of its files removed at storage servers of all tiers (storage.manager.extents).
         #[unit = "bytes"]
         io_removed_bytes: u64,
-        /// Bytes on devices of servers that failed before they had acknowledged the write: they were written again.
+        /// Bytes on devices of servers that failed before they acknowledged the write; their clients wrote them again.
         #[unit = "bytes"]
         io_dropped_bytes: u64,
-        /// Bytes that it read as if never written, as they were lost, or on a server that did not answer; of a job that
-        /// restarts from checkpoints, those that it was told are lost.
+        /// Bytes read as if never written, because they were lost or on a server that did not answer; for a job that
+        /// restarts from checkpoints, bytes reported to it as lost.
         #[unit = "bytes"]
         io_lost_reads_bytes: u64,
-        /// Calls that metadata servers have answered (storage.metadata).
+        /// Calls answered by metadata servers (storage.metadata).
         metadata_calls: u64,
-        /// From call to answer, summed over these.
+        /// From call to answer, summed over these calls.
         #[unit = "s"]
         metadata_calls_s: f64,
-        /// Time in which a device served a request, summed over requests (0 unless run.blame).
+        /// Service time of devices for its requests, summed over requests (0 unless run.blame).
         #[unit = "s"]
         io_device_s: f64,
     }
@@ -177,7 +178,7 @@ fn job_row(from: &Sources<'_>, j: usize) -> JobRow {
     let (mut latency_ps, mut latency_max, mut received, mut io_calls_ps) = (0u128, Time::ZERO, 0, 0u128);
     for rank in 0..*job.ranks {
         let m = from.hosts.metrics(j as u16, rank);
-        // A rank that has not ended has run until now.
+        // A rank that has not ended runs until now.
         let end = if m.finished { m.end } else { now };
         let elapsed = end.saturating_sub(start).seconds();
         let compute = m.compute.seconds();

@@ -6,8 +6,8 @@ use odonata_engine::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 row! {
-    /// One row per interval of run.series_interval, within the period of run.timeline, and link that sent something in it; of
-    /// the links from routers that run.timeline.links says, those that were busy the longest in that period.
+    /// One row per interval of run.series_interval, within the period of run.timeline, and link that sent something in
+    /// it; among links from routers, run.timeline.links selects those with the longest busy time in that period.
     "link_series" => pub struct LinkSeriesRow {
         /// Number of the link, as in the table links.
         link: u64,
@@ -19,7 +19,7 @@ row! {
         bytes: u64,
         /// Packets sent.
         packets: u64,
-        /// Time transmitting, of transmissions that began in the interval.
+        /// Time transmitting, for transmissions that began in the interval.
         #[unit = "s"]
         busy_s: f64,
     }

@@ -1,4 +1,4 @@
-//! The table `links`: what each link carried.
+//! The table `links`: traffic of each link.
 
 use super::row::row;
 use super::sources::{Sources, ends};
@@ -29,10 +29,10 @@ row! {
         /// Time in which the link transmits.
         #[unit = "s"]
         busy_s: f64,
-        /// Time in which the buffers behind the link were exhausted, whether or not it transmitted (docs/model.md).
+        /// Time in which the downstream buffers were exhausted, whether or not the link transmitted (docs/model.md).
         #[unit = "s"]
         saturation_s: f64,
-        /// Time in which exhausted buffers held the link up (docs/model.md).
+        /// Time in which exhausted buffers stalled the link (docs/model.md).
         #[unit = "s"]
         stalled_s: f64,
         /// Packets that met exhausted buffers.

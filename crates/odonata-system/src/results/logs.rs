@@ -1,6 +1,6 @@
-//! The table `logs`: from the values that programs report to the rows of their logs.
+//! The table `logs`: values reported by programs, as rows of their logs.
 //!
-//! Values of a column are collected until the program says that they are complete, or ends; then they are aggregated.
+//! Values of a column are collected until the program completes them, or ends; then they are aggregated.
 
 use std::collections::BTreeMap;
 
@@ -12,40 +12,39 @@ use odonata_workload::aggregate::Aggregate;
 use odonata_workload::{Program, ReportText};
 
 row! {
-    /// What programs have logged and put out, in order of job, rank and time; a rank that has more than 1,048,576
-    /// ends the run.
+    /// Logs and output of programs, by job, rank and time; a rank with more than 1,048,576 rows ends the run.
     "logs" => pub struct LogRow {
         /// Name of the job.
         job: String,
         /// Rank of the job.
         rank: u64,
-        /// When: of values that are aggregated, when the last came, simulated time.
+        /// Simulated time; for aggregated values, the time of the last one.
         #[unit = "s"]
         time_s: f64,
         /// Heading of the column; empty for a line of text.
         label: String,
-        /// What is shown of the values of the column: each, mean, median, ...; text for a line.
+        /// Aggregate of the column: each, mean, median, ...; text for a line.
         aggregate: &'static str,
         /// The value; 0 for a line of text.
         #[unit = "of the program"]
         value: f64,
-        /// How often a histogram has the value; otherwise 1.
+        /// Count of the value in a histogram; otherwise 1.
         count: u64,
         /// The line of text.
         text: String,
     }
 }
 
-/// The columns of one rank that wait for their aggregation: (report, column) to heading, percentile and values.
+/// The open columns of one rank: (report, column) to heading, percentile and values.
 type Open = BTreeMap<(u32, usize), (String, f64, Vec<f64>)>;
 
-/// In order of job, rank and time.
+/// By job, rank and time.
 pub(super) fn rows(from: &Sources<'_>) -> Vec<LogRow> {
     let (scenario, records) = (from.scenario, &from.hosts.reports);
     let mut rows = Vec::new();
     for of_rank in records.chunk_by(|a, b| (a.job, a.rank) == (b.job, b.rank)) {
         let job = &scenario.jobs[usize::from(of_rank[0].job)];
-        // It was there when the run began.
+        // The program existed when the run began.
         let Ok(Some(program)) = job.program() else { continue };
         rank_rows(&job.name, &*program, of_rank, &mut rows);
     }
@@ -113,7 +112,7 @@ fn rank_rows(job: &str, program: &dyn Program, records: &[ReportRecord], rows: &
     close(program, &mut open, last, &row, rows);
 }
 
-/// Aggregates what has been collected.
+/// Aggregates the collected values.
 fn close(program: &dyn Program, open: &mut Open, time: Time, row: &dyn Fn(Time) -> LogRow, rows: &mut Vec<LogRow>) {
     for ((report, number), (label, percent, values)) in std::mem::take(open) {
         let Some(ReportText::Columns { columns, .. }) = program.report(report) else {

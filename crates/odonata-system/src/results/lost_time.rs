@@ -1,4 +1,4 @@
-//! How much later jobs ended because something was waited for, by whose fault: the table `lost_time`.
+//! The table `lost_time`: delays of jobs' ends, by culprit and kind of wait.
 
 use super::row::row;
 use super::sources::{CLASSES, Sources};
@@ -7,34 +7,34 @@ use odonata_engine::Time;
 use std::collections::BTreeMap;
 
 row! {
-    /// How much later each job ended because something was waited for: one row per culprit and kind of what was waited
-    /// for; empty unless run.lost_time. Delays are carried along messages, waits and I/O of the job's program, and
-    /// whatever slack there is takes them up. The rows of a job add up to what it lost from its start on; what it has lost to
-    /// others is what it would, about, have saved alone. Rows of kind start say by how much it started later, beside that: because a
-    /// job that it starts after ended later, or its stage-in did.
+    /// Delay of each job's end caused by waits: one row per culprit and kind of wait; empty unless run.lost_time.
+    /// Delays propagate along messages, waits and I/O of the job's program, and slack absorbs them. The rows of a job
+    /// add up to the time it lost since its start; the time lost to others is about what it would save alone. Rows of
+    /// kind start give the additional delay of its start: a job that it starts after ended later, or its stage-in did.
     "lost_time" => pub struct LostTimeRow {
-        /// Job that ended later.
+        /// Delayed job.
         victim: String,
-        /// Job that held what was waited for; may be the same.
+        /// Job that held the resource; may be the delayed job.
         culprit: String,
-        /// mpi or io: what of that job.
+        /// mpi or io: the culprit's traffic.
         culprit_class: &'static str,
-        /// What was waited for: link (it was sending), buffer (the one behind the link was full, or a packet in front in
-        /// the same FIFO; the link of an I/O node to a file system outside counts as one), memory, space or device of a storage
-        /// server (it served something else, or sought because of that), lock (on a range of a file), metadata (a thread of a metadata server, or a directory); or start: the job's own,
-        /// of which the culprit held something, of whatever kind, that a job before it or the stage-in waited for.
+        /// The kind of wait. link: it was sending; this includes the link of an I/O node to an external file system.
+        /// buffer: the downstream buffer was full, or a packet was ahead in the same FIFO. memory, space, device: a
+        /// storage server served another request, or sought because of one. lock: on a range of a file. metadata: a
+        /// thread of a metadata server, or a directory. start: the delay of the job's start, by the culprit of waits of
+        /// any kind in a preceding job or the stage-in.
         kind: &'static str,
-        /// How much later the job ended: of its rank that ended last, less what slack of other ranks takes up. Of kind start: how
-        /// much later its first rank started.
+        /// Delay of the job's end: of its last rank, minus the slack of other ranks. For kind start: delay of its first
+        /// rank's start.
         #[unit = "s"]
         lost_s: f64,
-        /// How much later its ranks ended, or started, in the mean.
+        /// Mean delay of the ends, or starts, of its ranks.
         #[unit = "s"]
         mean_lost_s: f64,
     }
 }
 
-/// What the ranks of a job have lost: until the last of them ended, and in all.
+/// The losses of a job's ranks: for the last rank, and in total.
 pub(super) fn of_job(ends: impl IntoIterator<Item = Stamp>) -> (Stamp, BTreeMap<(u16, Kind), u128>) {
     let mut last = Stamp::default();
     let mut sums = BTreeMap::new();
@@ -46,7 +46,7 @@ pub(super) fn of_job(ends: impl IntoIterator<Item = Stamp>) -> (Stamp, BTreeMap<
     (last, sums)
 }
 
-/// What was lost before the ranks of a job started: until the first of them did, and in all.
+/// The losses before the start of a job's ranks: for the first rank, and in total.
 fn before_job<'a>(starts: impl IntoIterator<Item = &'a Stamp>) -> (Vec<Loss>, BTreeMap<(u16, Kind), u128>) {
     let mut sums = BTreeMap::new();
     let mut first: Option<&Stamp> = None;

@@ -1,4 +1,4 @@
-//! The last waits of ranks, each with the wait that it stems from: the table `lost_time_path`.
+//! The table `lost_time_path`: the last waits of ranks, each with the wait it stems from.
 
 use super::row::row;
 use super::sources::{CLASSES, Sources, ends};
@@ -7,11 +7,11 @@ use odonata_engine::{NIL, Time};
 use odonata_host::{PathCall, PathRecord};
 
 row! {
-    /// The last waits of every rank in which it lost something, as many as run.lost_time_path says: what was lost by the end
-    /// of each, in rows that add up to it. Those that are `inherited` say how much of it is due to the wait before, of this rank or
-    /// of the one whose message was waited for, to others and to the job itself (this also to other ranks, which would have come
-    /// last alone); the others what was lost since, by whose fault and where. From the
-    /// `end` of a rank backwards, wait by wait, they are the chain that ends it: `odonata explain` tells it.
+    /// The last waits of every rank in which it lost time, up to run.lost_time_path: the losses at the end of each, in
+    /// rows that add up. Rows of kind `inherited` give the part caused by the previous wait, of this rank or of the
+    /// sender of the awaited message: losses to others, and to the job itself (also to other ranks that would have come
+    /// last alone). The other rows give the losses since then, by culprit and place. From the `end` of a rank
+    /// backwards, wait by wait, they are the chain that ends it: `odonata explain` prints it.
     "lost_time_path" => pub struct LostTimePathRow {
         /// Name of the job.
         job: String,
@@ -19,36 +19,37 @@ row! {
         rank: u64,
         /// Number of the wait at the rank, from 1; only the last ones are kept.
         wait: u64,
-        /// What was called: MPI_Recv, MPI_Allreduce, write, ...; iteration: the end of one; end: of the rank, or of the run.
+        /// Name of the call: MPI_Recv, MPI_Allreduce, write, ...; iteration: the end of one; end: of the rank, or of
+        /// the run.
         call: &'static str,
-        /// Number of the call in the rank's program, of an iteration its number; -1: of end.
+        /// Number of the call in the rank's program, or of the iteration; -1: of end.
         number: i64,
-        /// When it was called, simulated time; of end, when the wait before had ended.
+        /// When it was called, simulated time; for end, when the previous wait ended.
         #[unit = "s"]
         begin_s: f64,
         /// When it ended.
         #[unit = "s"]
         end_s: f64,
-        /// Rank of the job where what was inherited was lost; -1: none.
+        /// Rank of the job with the inherited losses; -1: none.
         from_rank: i64,
-        /// The wait there until whose end it was; 0: since the start.
+        /// The wait of that rank whose end has the losses; 0: since the start.
         from_wait: u64,
-        /// Job that held what was waited for; empty where it is not one, but not this one.
+        /// Job that held the resource; empty for several other jobs.
         culprit: String,
-        /// mpi or io: what of that job; empty: both.
+        /// mpi or io: the culprit's traffic; empty: both.
         culprit_class: &'static str,
-        /// As in the table lost_time; inherited: what was lost by the end of the wait before; elsewhere: at further places, all
-        /// together.
+        /// As in the table lost_time; inherited: losses by the end of the previous wait; elsewhere: losses at further
+        /// places together.
         kind: &'static str,
-        /// link, server (a storage server) or metadata (a metadata server); empty where it is not one.
+        /// link, server (a storage server) or metadata (a metadata server); empty for several places.
         place: &'static str,
         /// Link, as in the table links; -1: none.
         link: i64,
         /// Name of the link.
         name: String,
-        /// Storage server, or metadata server, as in the table of these; -1: none.
+        /// Storage server or metadata server, as in their tables; -1: none.
         server: i64,
-        /// How much later this wait ended for it.
+        /// Delay of the end of this wait.
         #[unit = "s"]
         lost_s: f64,
     }
@@ -108,16 +109,16 @@ fn of_wait(from: &Sources<'_>, record: &PathRecord) -> Vec<LostTimePathRow> {
             lost_s: time.seconds(),
         }
     };
-    let nobody = |kind| (String::new(), "", kind);
+    let anonymous = |kind| (String::new(), "", kind);
     let itself = |kind| (from.scenario.jobs[usize::from(job)].name.to_string(), "", kind);
-    let mut rows = vec![row(nobody("inherited"), LostAt::NOWHERE, record.inherited.others)];
+    let mut rows = vec![row(anonymous("inherited"), LostAt::NOWHERE, record.inherited.others)];
     rows.extend(record.losses().map(|(culprit, kind, place, time)| {
         let job = from.scenario.jobs[usize::from(culprit / 2)].name.to_string();
         row((job, CLASSES[usize::from(culprit % 2)], kind.name()), place, time)
     }));
     for (what, time) in [
         (itself("inherited"), record.inherited.own),
-        (nobody("elsewhere"), record.rest.others),
+        (anonymous("elsewhere"), record.rest.others),
         (itself("elsewhere"), record.rest.own),
     ] {
         if time > Time::ZERO {

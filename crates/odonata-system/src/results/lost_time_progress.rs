@@ -1,4 +1,4 @@
-//! What jobs lose as they go on: the tables `lost_time_iterations` and `lost_time_series`.
+//! The tables `lost_time_iterations` and `lost_time_series`: losses of jobs over iterations and over time.
 
 use super::row::row;
 use super::sources::{CLASSES, Sources};
@@ -7,47 +7,45 @@ use odonata_engine::Time;
 use std::collections::BTreeMap;
 
 row! {
-    /// How much later each iteration that a job's program marks ended because something was waited for, by whose fault; empty unless
-    /// run.lost_time.
+    /// Delay of each marked iteration's end caused by waits, by culprit; empty unless run.lost_time.
     "lost_time_iterations" => pub struct LostTimeIterationRow {
-        /// Job that lost it.
+        /// Delayed job.
         victim: String,
         /// Number of the iteration.
         iteration: u64,
-        /// The rank that finished it last, whose shares these are.
+        /// The rank that finished it last; the shares are those of this rank.
         last_rank: u64,
-        /// Job that held what was waited for; may be the same.
+        /// Job that held the resource; may be the delayed job.
         culprit: String,
-        /// mpi or io: what of that job.
+        /// mpi or io: the culprit's traffic.
         culprit_class: &'static str,
         /// As in the table lost_time.
         kind: &'static str,
-        /// How much later the last rank finished it, all iterations until then together.
+        /// Delay of its end at the last rank, cumulative over iterations.
         #[unit = "s"]
         lost_s: f64,
-        /// Of that, what the iteration has added; less than nothing where slack has taken up what was lost before, or another
-        /// rank is the last one.
+        /// The part added by this iteration; negative if slack absorbed earlier delays, or if another rank is last.
         #[unit = "s"]
         added_s: f64,
     }
 }
 
 row! {
-    /// What the ranks of each job have lost in each interval, by whose fault, booked at the ends of their calls; empty unless
-    /// run.lost_time and run.series_interval. All intervals together are the means of the table lost_time.
+    /// Losses of each job's ranks per interval, by culprit, recorded at the ends of their calls; empty unless
+    /// run.lost_time and run.series_interval. The intervals add up to the means of the table lost_time.
     "lost_time_series" => pub struct LostTimeSeriesRow {
         /// Start of the interval, simulated time.
         #[unit = "s"]
         start_s: f64,
-        /// Job that lost it.
+        /// Delayed job.
         victim: String,
-        /// Job that held what was waited for; may be the same.
+        /// Job that held the resource; may be the delayed job.
         culprit: String,
-        /// mpi or io: what of that job.
+        /// mpi or io: the culprit's traffic.
         culprit_class: &'static str,
         /// As in the table lost_time.
         kind: &'static str,
-        /// How much, in the mean over its ranks; less than nothing where slack has taken up what was lost before.
+        /// Loss, mean over its ranks; negative if slack absorbed earlier delays.
         #[unit = "s"]
         mean_lost_s: f64,
     }

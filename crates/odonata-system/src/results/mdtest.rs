@@ -1,4 +1,4 @@
-//! The table `mdtest`: the rates that mdtest reports, from the times at which its tasks looked at the clock.
+//! The table `mdtest`: mdtest's rates, from the clock readings of its tasks.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use odonata_workload::skeletons::Skeleton;
 use odonata_workload::skeletons::mdtest::PHASES;
 
 row! {
-    /// One row per phase of mdtest and iteration that all tasks have ended.
+    /// One row per phase and iteration of mdtest completed by all tasks.
     "mdtest" => pub struct MdtestRow {
         /// Name of the job.
         job: String,
         /// Place in the job's list of workloads; 0 without a list.
         test: u64,
-        /// Iteration, from 0; those of a job's repetitions go on.
+        /// Iteration, from 0; numbers continue through the job's repetitions.
         iteration: u64,
-        /// What was done: tree creation, directory creation, directory stat, directory removal, file creation, file stat,
+        /// The phase: tree creation, directory creation, directory stat, directory removal, file creation, file stat,
         /// file read, file removal, tree removal.
         phase: &'static str,
         /// Tasks.
@@ -38,25 +38,25 @@ row! {
     }
 }
 
-/// What the tasks have reported of one phase.
+/// The reports of tasks about one phase.
 #[derive(Default)]
 struct Measured {
     /// When the first task began, and the last one ended.
     start: Option<Time>,
     end: Time,
-    /// Tasks that have ended it, and their items.
+    /// Number of tasks that ended it, and their items.
     tasks: u32,
     items: f64,
 }
 
-/// In order of job, place in its list, iteration, phase.
+/// By job, place in its list, iteration, phase.
 pub(super) fn rows(from: &Sources<'_>) -> Vec<MdtestRow> {
     let mut all: BTreeMap<(u16, u32, u64, u32), Measured> = BTreeMap::new();
     for of_rank in from.hosts.reports.chunk_by(|a, b| (a.job, a.rank) == (b.job, b.rank)) {
         let workload = &*from.scenario.jobs[usize::from(of_rank[0].job)].workload;
         let mut of_rank = of_rank.to_vec();
         of_rank.sort_by_key(|record| (record.time, record.order, record.report));
-        // How often each was reported.
+        // Number of reports of each kind.
         let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
         for record in of_rank {
             let (test, own) = Phases::split_report(record.report);

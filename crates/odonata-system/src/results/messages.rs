@@ -1,4 +1,4 @@
-//! The table `messages`: each message, or histograms where there are too many.
+//! The table `messages`: individual messages, or histograms for many.
 
 use super::row::row;
 use super::sources::{CLASSES, Sources};
@@ -24,15 +24,15 @@ row! {
         /// Latency, from the send call to the arrival of the last byte; histogram: lower end of the bucket.
         #[unit = "s"]
         latency_low_s: f64,
-        /// The same; histogram: upper end.
+        /// Like latency_low_s; histogram: upper end.
         #[unit = "s"]
         latency_high_s: f64,
-        /// Messages that the row stands for.
+        /// Number of messages of the row.
         count: u64,
     }
 }
 
-/// Message by message as long as all fit under the limit, else histograms.
+/// Individual messages if all fit under the limit, otherwise histograms.
 pub(super) fn rows(from: &Sources<'_>) -> Vec<MessageRow> {
     let histogram = &from.hosts.message_latency;
     let mut total = 0;

@@ -1,4 +1,4 @@
-//! The table `metadata`: what each metadata server did.
+//! The table `metadata`: the activity of each metadata server.
 
 use super::row::row;
 use super::sources::Sources;
@@ -6,7 +6,7 @@ use odonata_engine::Time;
 use odonata_storage::{MetadataCall, MetadataMetrics};
 
 row! {
-    /// One row per metadata server (storage.metadata); they are numbered after the storage servers.
+    /// One row per metadata server (storage.metadata), numbered after the storage servers.
     "metadata" => pub struct MetadataRow {
         /// Number of the server.
         server: u64,
@@ -14,26 +14,26 @@ row! {
         node: u64,
         /// Calls answered.
         calls: u64,
-        /// Those that opened a file.
+        /// Calls that opened a file.
         opens: u64,
         /// That created one.
         creates: u64,
-        /// That looked up attributes.
+        /// Calls that looked up attributes.
         stats: u64,
-        /// That closed a file.
+        /// Calls that closed a file.
         closes: u64,
         /// That removed one.
         unlinks: u64,
-        /// That made attributes durable.
+        /// Calls that made attributes durable.
         syncs: u64,
-        /// That made a directory.
+        /// Calls that made a directory.
         mkdirs: u64,
         /// That removed one.
         rmdirs: u64,
-        /// Time in which threads worked, summed over threads.
+        /// Busy time, summed over threads.
         #[unit = "s"]
         busy_s: f64,
-        /// busy_s over the time of the run and the number of threads.
+        /// busy_s over the run time and the number of threads.
         utilization: f64,
         /// Time that calls waited for a thread, summed.
         #[unit = "s"]
@@ -41,12 +41,12 @@ row! {
         /// Time that calls waited for their directory (storage.metadata.serial_directories), summed.
         #[unit = "s"]
         wait_directory_s: f64,
-        /// From a call's arrival to its answer: the longest.
+        /// Longest time from a call's arrival to its answer.
         #[unit = "s"]
         longest_s: f64,
-        /// Most calls that waited at once.
+        /// Maximum number of waiting calls.
         peak_waiting: u64,
-        /// Tries of calls to it that were not answered in time, and given up (storage.client); 0 where no metadata server fails.
+        /// Attempts of calls that timed out and were abandoned (storage.client); 0 if no metadata server fails.
         timeouts: u64,
     }
 }

@@ -1,4 +1,4 @@
-//! The table `ranks`: what each rank did, and what its node received.
+//! The table `ranks`: the activity of each rank, and the traffic of its node.
 
 use super::row::row;
 use super::sources::{Sources, mean};
@@ -15,29 +15,29 @@ row! {
         node: u64,
         /// Router of that node.
         router: u64,
-        /// Storage server that the rank uses; -1: none, or a layout of files that does not depend on the asking rank.
+        /// Storage server of the rank; -1: none, or a layout of files that does not depend on the rank.
         server: i64,
         /// 1 if the rank's program has ended, else 0.
         finished: u64,
-        /// When the rank started, simulated time; that of its job if it has not.
+        /// When the rank started, simulated time; the start of its job if it did not.
         #[unit = "s"]
         start_s: f64,
         /// From the job's start to the rank's end.
         #[unit = "s"]
         elapsed_s: f64,
-        /// Time in which it computes, on one stream or several at once.
+        /// Computation time on at least one stream.
         #[unit = "s"]
         compute_s: f64,
         /// Time blocked in MPI calls.
         #[unit = "s"]
         mpi_s: f64,
-        /// Time blocked in I/O (request to acknowledgement; for non-blocking I/O, the time waited).
+        /// Time blocked in I/O (request to acknowledgment; for non-blocking I/O, the waiting time).
         #[unit = "s"]
         io_s: f64,
         /// elapsed_s - compute_s.
         #[unit = "s"]
         non_compute_s: f64,
-        /// MPI messages sent, those of collectives included.
+        /// MPI messages sent, including those of collectives.
         messages_sent: u64,
         /// MPI messages received.
         messages_received: u64,
@@ -61,7 +61,7 @@ row! {
         bytes_read: u64,
         /// Packets received by the rank's node (all its ranks, MPI and I/O).
         packets_received: u64,
-        /// Their latency, from their start on the sender's terminal link: mean.
+        /// Their latency, from the start on the sender's terminal link: mean.
         #[unit = "s"]
         packet_latency_mean_s: f64,
         /// The same: smallest.

@@ -1,6 +1,6 @@
 //! A row of a table: one structure whose fields are the columns, each with its unit and its description.
 //!
-//! [`row!`] declares the structure; the columns of the table, their Arrow types and the reference page follow from it.
+//! [`row!`] declares the structure; the columns of the table, their Arrow types and the reference page derive from it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-/// What is known of a column before there are values.
+/// The metadata of a column.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Its name, with the unit as suffix where it has one.
+    /// Its name, with the unit as suffix if it has one.
     pub name: &'static str,
     /// The unit: `s`, `bytes`, `bytes/s`, or empty.
     pub unit: &'static str,
@@ -28,7 +28,7 @@ pub struct Column {
 pub trait Row: Sized {
     /// Name of the table; its file is `NAME.parquet`.
     const TABLE: &'static str;
-    /// What a row is.
+    /// The description of a row.
     const DOC: &'static str;
     /// The columns, in the order of the fields.
     const COLUMNS: &'static [Column];
@@ -45,8 +45,8 @@ pub(super) trait Value {
     const TYPE: DataType;
     const NAME: &'static str;
 
-    /// The array of `count` values. The function that gives each is not a type parameter: tables have 350 columns, of which each
-    /// would be compiled with a copy of Arrow's loops.
+    /// The array of `count` values. The value function is not a type parameter: each of the 350 columns would compile a
+    /// copy of Arrow's loops.
     fn array<'a>(count: usize, value: &dyn Fn(usize) -> &'a Self) -> Result<ArrayRef, ArrowError>;
 }
 
@@ -99,8 +99,8 @@ fn texts<'a>(values: impl Iterator<Item = &'a str> + Clone) -> Result<ArrayRef, 
     Ok(Arc::new(builder.finish()))
 }
 
-/// Declares a structure of public fields that is a row of the table whose name stands before it. What is written above a
-/// field is the description of the column; `#[unit = "s"]` is its unit.
+/// Declares a structure of public fields as the row of the named table. The doc comment of a field is the description
+/// of the column; `#[unit = "s"]` is its unit.
 macro_rules! row {
     (
         $(#[doc = $about:literal])+
@@ -146,7 +146,7 @@ fn described(doc: &str) -> (String, String) {
     ("description".to_owned(), doc.to_owned())
 }
 
-/// A table in memory, as it goes to Parquet.
+/// A table in memory, ready for Parquet.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// Its name; the file is `NAME.parquet`.
@@ -159,7 +159,7 @@ impl Table {
     /// The table of `rows`.
     ///
     /// # Errors
-    /// As [`Row::arrays`].
+    /// Those of [`Row::arrays`].
     pub(super) fn new<R: Row>(rows: &[R]) -> Result<Table, ArrowError> {
         let field = |column: &Column| {
             let mut metadata = HashMap::from([described(column.doc)]);

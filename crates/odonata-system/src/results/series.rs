@@ -10,7 +10,7 @@ row! {
         /// Start of the interval, simulated time.
         #[unit = "s"]
         start_s: f64,
-        /// traffic (what was delivered to a job) or links (what was sent over a class of links).
+        /// traffic (delivered to a job) or links (sent over a class of links).
         kind: &'static str,
         /// Name of the job (traffic).
         job: String,

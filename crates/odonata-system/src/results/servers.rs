@@ -1,4 +1,4 @@
-//! The tables `servers` and `server_series`: what each storage server did, and what of it was in use over time.
+//! The tables `servers` and `server_series`: the activity of each storage server, and its resource use over time.
 
 use super::row::row;
 use super::sources::Sources;
@@ -9,16 +9,16 @@ row! {
     "servers" => pub struct ServerRow {
         /// Number of the server.
         server: u64,
-        /// Its tier: "storage", the name of a tier below, or "file-system" of an object server.
+        /// Its tier: "storage", the name of a lower tier, or "file-system" for an object server.
         tier: String,
-        /// Node that it is on; of an object server, where its queue is kept.
+        /// Its node; for an object server, the node that holds its queue.
         node: u64,
         /// Requests completed.
         requests: u64,
         /// From a request's arrival to its response, summed over requests.
         #[unit = "s"]
         request_time_s: f64,
-        /// From a write's arrival to its commit, when all of it was on a device, summed over writes.
+        /// From a write's arrival to its commit, when all of it is on a device, summed over writes.
         #[unit = "s"]
         commit_time_s: f64,
         /// Bytes written to the device.
@@ -27,16 +27,16 @@ row! {
         /// Bytes read from the device for clients.
         #[unit = "bytes"]
         bytes_read: u64,
-        /// Bytes moved on to the external file system.
+        /// Bytes drained to the external file system.
         #[unit = "bytes"]
         bytes_drained: u64,
         /// Write accesses of the device.
         device_writes: u64,
         /// Read accesses of the device.
         device_reads: u64,
-        /// Accesses that paid a seek.
+        /// Accesses with a seek.
         seeks: u64,
-        /// Time in which the device is busy; of several, summed.
+        /// Busy time of the device; with several devices, summed.
         #[unit = "s"]
         device_busy_s: f64,
         /// Time that requests waited for space on the device, summed.
@@ -48,37 +48,37 @@ row! {
         /// Time that accesses waited for the device, summed.
         #[unit = "s"]
         wait_device_s: f64,
-        /// Locks that were asked back (storage.locks).
+        /// Lock revocations (storage.locks).
         lock_revocations: u64,
         /// Time that requests waited for locks, summed.
         #[unit = "s"]
         wait_lock_s: f64,
-        /// Bytes of acknowledged writes that it has lost, as it failed (storage.faults) before they were anywhere else.
+        /// Bytes of acknowledged writes lost in a failure (storage.faults) before another copy existed.
         #[unit = "bytes"]
         lost_bytes: u64,
-        /// Bytes on its devices of writes that it had not acknowledged when it failed: their clients write them again.
+        /// Bytes of unacknowledged writes on its devices at a failure: their clients write them again.
         #[unit = "bytes"]
         dropped_bytes: u64,
-        /// Bytes of files that were removed here, on its devices or below; 0 of a server without storage.manager.extents.
+        /// Bytes of files removed here, on its devices or below; 0 for a server without storage.manager.extents.
         #[unit = "bytes"]
         removed_bytes: u64,
         /// Bytes of reads, lost or on a server that did not answer, that were read here as if never written
-        /// (storage.client.lost_reads = "below"), or that a restarting job was told are lost.
+        /// (storage.client.lost_reads = "below"), or reported as lost to a restarting job.
         #[unit = "bytes"]
         lost_reads_bytes: u64,
-        /// Requests that came to it while it was away.
+        /// Requests that arrived while it was down.
         unheard_requests: u64,
-        /// Tries of requests to it that were not answered in time (storage.client).
+        /// Attempts of requests to it that timed out (storage.client).
         timeouts: u64,
-        /// Requests that were sent to it again.
+        /// Requests resent to it.
         retries: u64,
-        /// Bytes of requests that the layout has here, and that went to another server.
+        /// Bytes of requests that the layout places here, but that went to another server.
         #[unit = "bytes"]
         rerouted_bytes: u64,
-        /// Most memory in use.
+        /// Maximum memory in use.
         #[unit = "bytes"]
         peak_memory_bytes: u64,
-        /// Most space in use on the device.
+        /// Maximum space in use on the device.
         #[unit = "bytes"]
         peak_used_bytes: u64,
     }
@@ -147,7 +147,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<ServerRow> {
 }
 
 row! {
-    /// One row per interval and storage server of which something was in use; empty unless run.series_interval is set.
+    /// One row per interval and active storage server; empty unless run.series_interval is set.
     "server_series" => pub struct ServerSeriesRow {
         /// Start of the interval, simulated time.
         #[unit = "s"]

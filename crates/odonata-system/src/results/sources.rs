@@ -1,4 +1,4 @@
-//! What the tables are made from, and what several of them share.
+//! The data from which the tables are made, and helpers shared by several tables.
 
 use crate::placement::Placement;
 use crate::scenario::resolved::Resolved;
@@ -7,10 +7,10 @@ use odonata_host::HostMeasured;
 use odonata_network::Measured;
 use odonata_topology::{LinkClass, Peer, Topology};
 
-/// Names of the two kinds of a job's traffic.
+/// Names of the two traffic classes of a job.
 pub(super) const CLASSES: [&str; 2] = ["mpi", "io"];
 
-/// Everything that was measured until `now`.
+/// All measurements until `now`.
 #[derive(Clone, Copy)]
 pub(super) struct Sources<'a> {
     pub(super) scenario: &'a Resolved,
@@ -18,7 +18,7 @@ pub(super) struct Sources<'a> {
     pub(super) topology: &'a Topology,
     pub(super) fabric: &'a Measured,
     pub(super) hosts: &'a HostMeasured,
-    /// Per job, when its first rank started; now if none has.
+    /// Per job, when its first rank started; `now` if none did.
     pub(super) starts: &'a [Time],
     pub(super) now: Time,
 }
@@ -32,23 +32,23 @@ pub(super) fn mean(sum: f64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum / count as f64 }
 }
 
-/// What a link connects: kind and number of both ends.
-pub(super) struct LinkEnds {
-    pub(super) class: LinkClass,
-    pub(super) source: (&'static str, u32),
-    pub(super) target: (&'static str, u32),
+/// The ends of a link: kind and number of both.
+pub(crate) struct LinkEnds {
+    pub(crate) class: LinkClass,
+    pub(crate) source: (&'static str, u32),
+    pub(crate) target: (&'static str, u32),
 }
 
 impl LinkEnds {
     /// Such as `r3>n12`.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let short = |(kind, number): (&str, u32)| format!("{}{number}", &kind[..1]);
         format!("{}>{}", short(self.source), short(self.target))
     }
 }
 
 /// The ends of link `link`; `None` for a port without cable.
-pub(super) fn ends(topology: &Topology, link: u32) -> Option<LinkEnds> {
+pub(crate) fn ends(topology: &Topology, link: u32) -> Option<LinkEnds> {
     let Some(node) = link.checked_sub(topology.ports()) else {
         let target = match topology.peer(link) {
             Peer::Router { router, .. } => ("router", router),

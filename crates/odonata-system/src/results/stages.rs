@@ -1,4 +1,5 @@
-//! The table `stages`: what was brought into the buffers for each job, before it started and ahead of its reads, and taken out at its end.
+//! The table `stages`: data staged into the buffers for each job, before its start and ahead of its reads, and staged
+//! out at its end.
 
 use super::row::row;
 use super::sources::Sources;
@@ -10,34 +11,34 @@ row! {
     "stages" => pub struct StageRow {
         /// Job.
         job: String,
-        /// Bytes of input files that the job asks for.
+        /// Bytes of input files requested by the job.
         #[unit = "bytes"]
         asked_bytes: u64,
-        /// Bytes of them that were brought from the tier below.
+        /// Bytes of them staged from the lower tier.
         #[unit = "bytes"]
         brought_bytes: u64,
-        /// Bytes of them that were in the buffers already.
+        /// Bytes of them already in the buffers.
         #[unit = "bytes"]
         found_bytes: u64,
-        /// Bytes of them for which there was no room: reads fetch them.
+        /// Bytes of them without room in the buffers: reads fetch them.
         #[unit = "bytes"]
         left_bytes: u64,
-        /// When the first rank asked; -1: none has.
+        /// When the first rank requested its files; -1: none did.
         #[unit = "s"]
         in_begin_s: f64,
         /// When the last rank had its files; -1: none has.
         #[unit = "s"]
         in_end_s: f64,
-        /// Bytes that were read ahead (storage.policy.read_ahead).
+        /// Bytes read ahead (storage.policy.read_ahead).
         #[unit = "bytes"]
         read_ahead_bytes: u64,
-        /// Bytes that the first tier handed down after the job had ended.
+        /// Bytes handed down by the first tier after the end of the job.
         #[unit = "bytes"]
         out_bytes: u64,
-        /// When the job ended, from where on its stage-out counts; -1: it does not stage out, or has not ended.
+        /// When the job ended, the start of its stage-out; -1: it does not stage out, or has not ended.
         #[unit = "s"]
         out_begin_s: f64,
-        /// When the last of them was safe in the last tier; -1: nothing was to be taken out.
+        /// When the last byte was safe in the last tier; -1: nothing to stage out.
         #[unit = "s"]
         out_end_s: f64,
     }

@@ -1,64 +1,65 @@
-//! The table `tiers`: what came to each tier of storage servers, where it is, and what went on to the next.
+//! The table `tiers`: data received by each tier of storage servers, its location, and data sent to the next tier.
 
 use super::row::row;
 use super::sources::Sources;
 
 row! {
-    /// One row per tier of storage servers and job that wrote to it or read through it; empty where there is one tier. Every byte
-    /// that a tier with devices has received, or kept as an input, is in one of the columns from `overwritten_bytes` to `below_bytes`.
+    /// One row per tier of storage servers and job that wrote to it or read through it; empty for a single tier. Every
+    /// byte that a tier with devices received, or kept as an input, is in one of the columns from `overwritten_bytes`
+    /// to `below_bytes`.
     "tiers" => pub struct TierRow {
-        /// Tier: "storage" of the servers that ranks use, the name of one below, or "file-system".
+        /// Tier: "storage" for the servers used by ranks, the name of a lower tier, or "file-system".
         tier: String,
         /// Its place in the chain, from 0.
         level: u64,
-        /// Job whose data they are.
+        /// Job that owns the data.
         job: String,
         /// Bytes written to its devices, or through it.
         #[unit = "bytes"]
         received_bytes: u64,
-        /// Bytes of inputs (never written by a job) that it has kept when they were read.
+        /// Bytes of inputs (never written by a job) kept when they were read.
         #[unit = "bytes"]
         input_bytes: u64,
-        /// Of both, bytes that were written anew.
+        /// Of both, bytes that were overwritten.
         #[unit = "bytes"]
         overwritten_bytes: u64,
-        /// Of both, bytes that went with servers that failed: lost, or dropped and written again elsewhere.
+        /// Of both, bytes on failed servers: lost, or dropped and written again elsewhere.
         #[unit = "bytes"]
         lost_bytes: u64,
-        /// Of both, bytes of files that were removed.
+        /// Of both, bytes of removed files.
         #[unit = "bytes"]
         removed_bytes: u64,
-        /// On a device of the tier, and not below.
+        /// On a device of the tier, and in no lower tier.
         #[unit = "bytes"]
         alone_bytes: u64,
-        /// The same, on their way down at the end of the run.
+        /// Of those, in transit to the next tier at the end of the run.
         #[unit = "bytes"]
         leaving_bytes: u64,
-        /// On a device of the tier, and below.
+        /// On a device of the tier, and in a lower tier.
         #[unit = "bytes"]
         clean_bytes: u64,
         /// Below.
         #[unit = "bytes"]
         below_bytes: u64,
-        /// Bytes that the next tier has acknowledged.
+        /// Bytes acknowledged by the next tier.
         #[unit = "bytes"]
         sent_bytes: u64,
         /// Bytes read from the next tier.
         #[unit = "bytes"]
         fetched_bytes: u64,
-        /// Bytes of reads that were in the tier.
+        /// Bytes of reads served by the tier.
         #[unit = "bytes"]
         hit_bytes: u64,
-        /// Bytes of those fetched that were kept as clean copies.
+        /// Of the fetched bytes, those kept as clean copies.
         #[unit = "bytes"]
         kept_bytes: u64,
-        /// Bytes of clean copies that made room for others.
+        /// Bytes of clean copies evicted for other data.
         #[unit = "bytes"]
         evicted_bytes: u64,
-        /// When the first block began to leave for the next tier; -1: none has.
+        /// When the first block began to drain to the next tier; -1: none did.
         #[unit = "s"]
         first_left_s: f64,
-        /// When the next tier had acknowledged the last one; -1: none.
+        /// When the next tier had acknowledged the last block; -1: none.
         #[unit = "s"]
         last_safe_s: f64,
     }
@@ -102,7 +103,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<TierRow> {
             alone_bytes: contents.alone,
             leaving_bytes: contents.leaving,
             clean_bytes: contents.clean,
-            // What has no devices has nothing else.
+            // A tier without devices passes all data on.
             below_bytes: if passes_on { metrics.sent } else { contents.below },
             sent_bytes: metrics.sent,
             fetched_bytes: metrics.fetched,

@@ -6,20 +6,18 @@ use super::resolved::{Job, PlacementRule, Workload};
 use super::{InputError, Problem, Scenario};
 
 impl Scenario {
-    /// The same machine with job `name` only, on the nodes and with the servers that it has beside the others; `None`
-    /// if no job has that name.
+    /// The same machine with job `name` only, on its nodes and with its servers of the full run; `None` if no job has
+    /// that name.
     ///
-    /// The seed stays, and who draws random numbers is named by its node, so the job draws what it draws beside the
-    /// others: all that differs is that they are not there. What it starts from is kept resolved (a permutation that
-    /// was drawn, say). A placement that depends on the other jobs becomes the list of its nodes, so that the resolved
-    /// scenario says by itself what is run.
+    /// The seed stays, and random streams are named by nodes, so the job draws the same numbers: the only difference is
+    /// the absence of the other jobs. Its start data are kept resolved (for example a drawn permutation). A placement
+    /// that depends on other jobs becomes the list of its nodes, so the resolved scenario is self-contained.
     ///
-    /// It starts when it starts beside them. A job that starts after others has none to wait for: what is its delay
-    /// after their end counts from time zero. Traffic whose end depends on others ([`Job::ends_with_others`]) sends for
-    /// `sends_for`, counted from its start: as long as it did beside them.
+    /// Its start time stays. A job that starts after others starts at time zero plus its delay. Traffic whose end
+    /// depends on others ([`Job::ends_with_others`]) sends for `sends_for` from its start: as long as in the full run.
     ///
     /// # Errors
-    /// The end of the job depends on others and there is no `sends_for`, or the other way round.
+    /// The end of the job depends on others and there is no `sends_for`, or vice versa.
     pub fn alone(&self, name: &str, sends_for: Option<Time>) -> Result<Option<Scenario>, InputError> {
         let Some(index) = self.resolved.jobs.iter().position(|job| *job.name == name) else {
             return Ok(None);
@@ -47,24 +45,27 @@ impl Scenario {
     }
 }
 
-/// Turns the rules by which `job` starts and stops with others into times.
+/// Replaces the rules by which `job` starts and stops with others by times.
 fn settle(job: &mut Job, sends_for: Option<Time>) -> Result<(), Problem> {
     let (name, entry) = (job.name.to_string(), job.entry);
     let (start, ends_with_others) = (job.start.at, job.ends_with_others());
     match (job.workload.value_mut(), sends_for) {
         (Workload::Synthetic(traffic), Some(time)) if ends_with_others => {
-            // One picosecond more, as a message that is created at the very end of the time is one of it.
+            // One picosecond more: a message created at the end of the time is included.
             let stop = start.0.saturating_add(time.0).saturating_add(1);
             traffic.stop = Some(Time(stop).min(Time::LONGEST));
         }
         (_, Some(_)) => {
-            let problem = format!("job \"{name}\" ends by itself, alone as beside the others");
+            let problem = format!("job \"{name}\" ends by itself, with and without the other jobs");
             return Err(Problem::new(format!("jobs.{entry}"), problem, "no time to send for"));
         }
         (_, None) if ends_with_others => {
             let key = if job.until.is_empty() { "start_after" } else { "until" };
-            let problem = format!("the end of job \"{name}\" depends on others, which are not there when it is alone");
-            let expected = "for how long it sends, as measured beside the others";
+            let problem = format!(
+                "the end of job \"{name}\" depends on other jobs, which a run of this job alone \
+             lacks"
+            );
+            let expected = "the time for which it sent beside the other jobs";
             return Err(Problem::new(format!("jobs.{entry}.{key}"), problem, expected));
         }
         (_, None) => {}

@@ -1,10 +1,10 @@
-//! What there is in place of a name that is none: names that others use for it, and names that are close.
+//! Suggestions for unknown names: names used by other simulators, and similar names.
 
 use odonata_workload::Algorithm;
 
 use super::error::nearest;
 
-/// What else than `name` could be meant among `candidates`, in words.
+/// The suggestion for `name` among `candidates`, as text.
 pub(super) fn alternative(name: &str, candidates: &[&str]) -> Option<String> {
     let found = moved(name, candidates);
     found
@@ -13,27 +13,27 @@ pub(super) fn alternative(name: &str, candidates: &[&str]) -> Option<String> {
         .or_else(|| is_workload(candidates).then(|| ANYTHING.into()))
 }
 
-/// What does whatever no workload does.
+/// The suggestion for an unknown workload.
 const ANYTHING: &str =
-    "whatever else ranks do is a program of your own, such as python = \"FILE.py:FUNCTION\" in place of workload";
+    "any other behavior is a program of your own, such as python = \"FILE.py:FUNCTION\" in place of workload";
 
 /// Whether these are the names of workloads.
 fn is_workload(candidates: &[&str]) -> bool {
     candidates.contains(&"milc") && candidates.contains(&"uniform")
 }
 
-/// Keys and values that stand elsewhere or are called otherwise: names, one of those that there are where they are written, and what
-/// they are here.
-const ELSEWHERE: [(&[&str], &str, &str); 5] = [
+/// Keys and values with another place or name here: foreign names, an existing name that identifies the context, and
+/// the suggestion.
+const ALTERNATIVES: [(&[&str], &str, &str); 5] = [
     (
         &["arbitration"],
         "vc_allocation",
-        "it is network.arbitration, which goes with all router models",
+        "use network.arbitration, which all router models support",
     ),
     (
         &["failed_links", "failed_cables", "broken_links"],
         "router_delay",
-        "cables that have failed are machine.failed_links",
+        "list failed cables in machine.failed_links",
     ),
     (
         &["dor", "xy", "dim_order", "dimension_order"],
@@ -52,25 +52,25 @@ const ELSEWHERE: [(&[&str], &str, &str); 5] = [
     ),
 ];
 
-/// What a name is called that stands elsewhere, or that others use.
+/// The suggestion for a name with another place or name here.
 fn moved(name: &str, candidates: &[&str]) -> Option<String> {
-    let found = ELSEWHERE
+    let found = ALTERNATIVES
         .iter()
         .find(|(names, beside, _)| names.contains(&name) && candidates.contains(beside));
     found.map(|(_, _, words)| (*words).into())
 }
 
-/// Workloads as others call them, and what they are here.
+/// Workload names of others, and the suggestion.
 const OTHER_NAMES: [(&[&str], &str); 17] = [
     (
         &["all-to-all-collective", "closed-all-to-all", "a2a"],
-        "the collective is \"alltoall\"; \"all-to-all\" is traffic that waits for nothing",
+        "the collective is \"alltoall\"; \"all-to-all\" is open-loop traffic",
     ),
     (&["bcast"], "it is called \"broadcast\""),
     (&["reduce-scatter-block"], "blocks are equal in \"reduce-scatter\""),
     (
         &["alltoallv", "alltoallw", "allgatherv", "gatherv", "scatterv"],
-        "sizes that differ from rank to rank are a program's: python = \"FILE.py:FUNCTION\"",
+        "sizes that differ by rank need a program: python = \"FILE.py:FUNCTION\"",
     ),
     (
         &["sleep", "delay", "idle", "wait", "pause"],
@@ -90,7 +90,7 @@ const OTHER_NAMES: [(&[&str], &str); 17] = [
     ),
     (
         &["bisection", "pairs", "halves"],
-        "\"ping-pong\" with pairs = \"halves\" goes across the middle of the job",
+        "\"ping-pong\" with pairs = \"halves\" crosses the middle of the job",
     ),
     (
         &[
@@ -103,12 +103,12 @@ const OTHER_NAMES: [(&[&str], &str); 17] = [
             "nearest-neighbour",
             "nearest-neighbor",
         ],
-        "a halo exchange is \"stencil\"; traffic to neighbours that waits for nothing is \"neighbours\"",
+        "a halo exchange is \"stencil\"; open-loop traffic to neighbors is \"neighbours\"",
     ),
     (&["neighbors"], "did you mean \"neighbours\"?"),
     (
         &["random", "uniform-random", "ur", "background"],
-        "traffic to all ranks alike is \"uniform\"",
+        "uniform random traffic is \"uniform\"",
     ),
     (
         &["io", "write", "read"],
@@ -116,7 +116,8 @@ const OTHER_NAMES: [(&[&str], &str); 17] = [
     ),
     (
         &["dnn", "ml", "llm", "transformer", "gpt"],
-        "training of a transformer is \"training\", its collectives alone \"nccl\"; what is read is \"data-loader\", or \"cosmoflow\"",
+        "training of a transformer is \"training\", its collectives alone \"nccl\", its input \"data-loader\" or \
+         \"cosmoflow\"",
     ),
     (
         &["dataloader", "training-loader", "dlio", "loader"],
@@ -134,7 +135,7 @@ const OTHER_NAMES: [(&[&str], &str); 17] = [
     (&["fb"], "did you mean \"fill-boundary\"?"),
 ];
 
-/// What the workload that somebody calls `name` is among `candidates`.
+/// The suggestion for the workload `name` among `candidates`.
 fn workload(name: &str, candidates: &[&str]) -> Option<String> {
     if name.len() > 64 {
         return None;
@@ -142,8 +143,8 @@ fn workload(name: &str, candidates: &[&str]) -> Option<String> {
     let folded = name.to_lowercase().replace(['_', ' '], "-");
     let folded = folded.strip_prefix("mpi-").unwrap_or(&folded);
     if folded == "all-to-all" {
-        let closed = "ranks that wait for their messages are \"alltoall\", the collective";
-        return Some(format!("\"all-to-all\" is traffic that waits for nothing; {closed}"));
+        let closed = "the collective, whose ranks wait for their messages, is \"alltoall\"";
+        return Some(format!("\"all-to-all\" is open-loop traffic; {closed}"));
     }
     let other = OTHER_NAMES.iter().find(|(names, _)| names.contains(&folded));
     if let Some((_, words)) = other {
@@ -162,7 +163,7 @@ fn workload(name: &str, candidates: &[&str]) -> Option<String> {
         } else {
             plain(collective)
         };
-        // Names with a hyphen are those of traffic, but for reduce-scatter.
+        // Names with a hyphen belong to traffic, except reduce-scatter.
         let found = candidates
             .iter()
             .find(|candidate| plain(candidate) == wanted && **candidate != "all-to-all");
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn names_that_others_use_lead_to_ours() {
         let of = |name| alternative(name, &CANDIDATES).unwrap();
-        assert!(of("all_to_all").contains("\"alltoall\", the collective"));
+        assert!(of("all_to_all").contains("the collective, whose ranks wait for their messages, is \"alltoall\""));
         assert_eq!(of("allreduce_ring"), "it is \"allreduce\" with algorithm = \"ring\"");
         assert_eq!(
             of("segmented-ring-allreduce"),
@@ -227,7 +228,7 @@ mod tests {
         assert_eq!(of("size", &["algorithm", "bytes"]), "did you mean \"bytes\"?");
         assert!(of("failed_links", &["packet", "router_delay"]).contains("machine.failed_links"));
         assert!(of("command", &["api", "transferSize"]).contains("ior = \"-w"));
-        // Nothing of it is there.
+        // None of the suggestions applies.
         assert_eq!(alternative("xy", &["minimal", "valiant"]), None);
     }
 

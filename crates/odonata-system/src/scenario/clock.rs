@@ -1,8 +1,8 @@
-//! Cycles and flits: the units of simulators that advance by a clock.
+//! Cycles and flits: the units of clocked simulators.
 //!
-//! A scenario that says how long a cycle is (`network.clock`) may write any time as "3 cycles"; any size may be written
-//! as "8 flits", any rate as "1 flit/cycle". They are turned into seconds and bytes while the merged document is read,
-//! so that every key of such a type takes them, and nothing behind knows them.
+//! A scenario with a cycle length (`network.clock`) may write any time as "3 cycles"; any size may be written as "8
+//! flits", any rate as "1 flit/cycle". They are converted to seconds and bytes while the merged document is read, so
+//! every key of such a type accepts them, and later code never sees them.
 
 use odonata_network::settings::{CLOCK, Clock, Network};
 use odonata_units::{Bytes, Number};
@@ -12,29 +12,29 @@ use super::error::quoted;
 use super::reader::{Path, ReadError, Reader};
 use super::tree::Node;
 
-/// How far from a whole number of picoseconds or bytes a product may be, relative to it: the rounding of its factors.
+/// Relative tolerance of whole picoseconds or bytes: the rounding of the factors.
 const ROUNDING: f64 = 1e-12;
 
-/// A quantity in cycles or flits that has no value here.
+/// A quantity in cycles or flits without a value here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NoValue {
     pub(super) problem: String,
     pub(super) expected: String,
 }
 
-/// What a cycle and a flit are in a document.
+/// The length of a cycle and the size of a flit in a document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measure {
     clock: Option<Clock>,
-    /// Bytes of a flit; `None`: what the document says is no size.
+    /// Bytes of a flit; `None` if the document's value is not a size.
     flit: Option<Bytes>,
 }
 
 impl Measure {
-    /// That of a merged document.
+    /// The measures of a merged document.
     ///
     /// # Errors
-    /// `network.clock` or `network.flit` is no such thing, or not positive.
+    /// `network.clock` or `network.flit` is invalid, or not positive.
     pub(super) fn read(root: &Node) -> Result<Measure, ReadError> {
         let none = Measure {
             clock: None,
@@ -63,10 +63,10 @@ impl Measure {
         })
     }
 
-    /// `text` in seconds or bytes if it is in cycles or flits; `None` if it is anything else.
+    /// `text` in seconds or bytes if it is in cycles or flits; `None` otherwise.
     pub(super) fn convert(&self, text: &str) -> Option<Result<String, NoValue>> {
         let trimmed = text.trim();
-        // The longest first: "flits/cycle" ends like "cycle".
+        // The longest first: "flits/cycle" also ends in "cycle".
         const UNITS: [(&str, Unit); 8] = [
             ("flits/cycle", Unit::Rate),
             ("flit/cycle", Unit::Rate),
@@ -97,7 +97,7 @@ impl Measure {
 
     fn flit(&self, text: &str) -> Result<Bytes, NoValue> {
         self.flit.ok_or_else(|| NoValue {
-            problem: format!("{} where network.flit is no size in bytes", quoted(text)),
+            problem: format!("{} without network.flit in bytes", quoted(text)),
             expected: "network.flit such as \"32 B\"".into(),
         })
     }
@@ -135,7 +135,7 @@ impl Measure {
     }
 }
 
-/// `value` where it is whole but for the rounding of its factors.
+/// `value` if it is whole up to the rounding of its factors.
 fn whole(value: f64) -> Option<f64> {
     let rounded = value.round();
     ((value - rounded).abs() <= ROUNDING * rounded.abs()).then_some(rounded)
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_defined_is_named() {
+    fn undefined_names_are_reported() {
         let none = Measure {
             clock: None,
             flit: None,

@@ -1,4 +1,4 @@
-//! The merged scenario: a preset, the user's file above it, overrides on top; and where each key is from.
+//! The merged scenario: a preset, the user's file above it, overrides on top; and the origin of each key.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use odonata_topology::FamilyName;
 /// Longest override, in bytes.
 const LONGEST_OVERRIDE: usize = 1 << 20;
 
-/// Most overrides of one run.
+/// Maximum number of overrides of one run.
 const MOST_OVERRIDES: usize = 1_000;
 
 /// A scenario as merged, with the origin of every key.
@@ -25,11 +25,11 @@ pub struct Document {
 }
 
 impl Document {
-    /// Merges the scenario `text` (called `name` in errors) with its preset and with `overrides`, each of the
-    /// form `key.path=value`.
+    /// Merges the scenario `text` (called `name` in errors) with its preset and with `overrides` of the form
+    /// `key.path=value`.
     ///
     /// # Errors
-    /// The text is not TOML, the preset is not known, or an override has no such form.
+    /// The text is not TOML, the preset is unknown, or an override has another form.
     pub fn merge(name: &str, text: &str, overrides: &[String]) -> Result<Document, InputError> {
         let user = tree::parse(0, name, text)?;
         let mut document = Document {
@@ -43,7 +43,7 @@ impl Document {
         for argument in overrides {
             settings.push(document.setting(argument, overrides.len())?);
         }
-        // The preset has to be known before anything can be merged.
+        // The preset must be known before merging.
         for setting in settings.iter().filter(|setting| setting.keys == ["preset"]) {
             document.apply(setting)?;
         }
@@ -79,9 +79,9 @@ impl Document {
 
     /// The written form.
     pub(super) fn read(&self) -> Result<Written, InputError> {
-        let locate = |error: ReadError| {
+        let locate = |ReadError(error): ReadError| {
             let (key, place) = error.at.unwrap_or_else(|| (String::new(), self.root.place));
-            // Of the ranks of a job there are fewer than the type of the key can count.
+            // The number of ranks of a job is bounded below the range of its type.
             let expected = match is_ranks_of_job(&key) && error.expected.starts_with("a whole number") {
                 true => format!("a whole number from 1 to {MOST_RANKS}"),
                 false => error.expected,
@@ -94,7 +94,7 @@ impl Document {
                 ..self.error_in(key, place)
             }
         };
-        // Where the units are wrong, everything that is written in them would be.
+        // With wrong units, every value in these units would be wrong.
         let measure = Measure::read(&self.root).map_err(locate)?;
         let reader = Reader {
             node: &self.root,
@@ -104,9 +104,8 @@ impl Document {
         serde::Deserialize::deserialize(reader).map_err(locate)
     }
 
-    /// An error about the value at `key` (a dotted path; positions in arrays count from 0). Where there is no
-    /// such key, the line is that of the innermost table around it. `value`: what is wrong, if not the value as
-    /// it was written.
+    /// An error about the value at `key` (a dotted path; positions in arrays count from 0). If the key does not exist,
+    /// the line is that of the innermost enclosing table. `value`: the wrong value, if not the value as written.
     pub fn error_at(&self, key: &str, value: Option<String>, expected: &str, hint: Option<String>) -> InputError {
         let (node, found) = self.find(key);
         let value = value.or_else(|| found.then(|| node.shown()));
@@ -132,7 +131,7 @@ impl Document {
             hint: problem.hint,
             ..self.error_in(problem.key, node.place)
         };
-        if let Some((file, line)) = problem.elsewhere {
+        if let Some((file, line)) = problem.source {
             error = InputError {
                 file,
                 line,
@@ -143,10 +142,10 @@ impl Document {
         error
     }
 
-    /// An error without content at a place.
+    /// An error without message at a place.
     fn error_in(&self, key: String, place: Place) -> InputError {
         let source = &self.sources[place.source as usize];
-        // Whoever has keys of a kilobyte knows them by their start.
+        // Very long keys are shortened.
         let key = match key.char_indices().nth(200) {
             Some((end, _)) => format!("{}…", &key[..end]),
             None => key,
@@ -167,12 +166,12 @@ impl Document {
         }
     }
 
-    /// Whether the key `key` (a dotted path) was written, in whatever layer.
+    /// Whether the key `key` (a dotted path) is given in any layer.
     pub fn has(&self, key: &str) -> bool {
         self.find(key).1
     }
 
-    /// The text at `key`, if one was written there.
+    /// The text at `key`, if given.
     pub(crate) fn text_at(&self, key: &str) -> Option<&str> {
         match self.find(key) {
             (
@@ -186,8 +185,8 @@ impl Document {
         }
     }
 
-    /// The keys of the table at `table` that were written for another value of its key `choice`: all that are from a preset,
-    /// which may hold keys for whoever takes another value; and those of the file where an override makes the choice.
+    /// The keys of the table at `table` written for another value of its key `choice`: those from a preset, which may
+    /// have keys for other values; and those of the file if an override sets the choice.
     pub(crate) fn leftovers(&self, table: &str, choice: &str) -> BTreeSet<String> {
         let (node, found) = self.find(table);
         let Value::Table(entries) = &node.value else {
@@ -207,7 +206,7 @@ impl Document {
             .collect()
     }
 
-    /// The node at `key`, or the innermost one on the way to it, and which of the two it is.
+    /// The node at `key`, or the innermost node on its path, and which of the two it is.
     fn find(&self, key: &str) -> (&Node, bool) {
         let mut node = &self.root;
         for part in key.split('.').filter(|part| !part.is_empty()) {
@@ -219,7 +218,7 @@ impl Document {
         (node, true)
     }
 
-    /// Reads one override and registers it as a source.
+    /// Parses one override and registers it as a source.
     fn setting(&mut self, argument: &str, count: usize) -> Result<Setting, InputError> {
         let source = self.sources.len() as u32;
         let shown: String = argument.chars().take(80).collect();
@@ -264,7 +263,7 @@ impl Document {
     }
 }
 
-/// The layers of a scenario, from below.
+/// The layers of a scenario, from the lowest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Layer {
     Preset,
@@ -272,20 +271,20 @@ enum Layer {
     Override,
 }
 
-/// An element that an array does not have.
+/// A missing element of an array.
 struct Missing {
-    /// Which of the keys names it.
+    /// The index of the key that names it.
     depth: usize,
-    /// How many elements there are.
+    /// Number of elements.
     count: usize,
-    /// The names of the first of them that have one.
+    /// The names of the first named elements.
     names: Vec<String>,
 }
 
-/// Names that an error shows.
+/// Maximum number of names in an error.
 const SHOWN_NAMES: usize = 20;
 
-/// The name of an element that is a table with one: `[[jobs]]`, `[[storage.tiers]]` and the like.
+/// The name of an element that is a table with a name: `[[jobs]]`, `[[storage.tiers]]` and the like.
 fn name_of(item: &Node) -> Option<&str> {
     match &item.get("name")?.value {
         Value::String(name) => Some(name),
@@ -293,7 +292,7 @@ fn name_of(item: &Node) -> Option<&str> {
     }
 }
 
-/// The element of an array that a key means: a position, or the name of a table in it, as in sweeps.
+/// The element of an array for a key: a position, or the name of a table, as in sweeps.
 fn position(items: &[Node], key: &str) -> Option<usize> {
     match key.parse::<usize>() {
         Ok(index) => Some(index),
@@ -350,7 +349,7 @@ struct Setting {
     node: Node,
 }
 
-/// `text` as a TOML value; what is none is a string, so that `"4 KiB"` needs no quotes in a shell.
+/// `text` as a TOML value; text that is not TOML is a string, so `"4 KiB"` needs no quotes in a shell.
 fn value_of(text: &str, place: Place) -> Node {
     let parsed = tree::parse(place.source, "", &format!("value = {text}")).ok();
     let value = parsed.and_then(|node| match node.value {
@@ -366,7 +365,7 @@ fn value_of(text: &str, place: Place) -> Node {
     }
 }
 
-/// Puts `below` under `node`: tables are merged key by key, everything else in `node` stays.
+/// Merges `below` into `node`: tables key by key; other values of `node` stay.
 fn merge(path: &mut Vec<String>, node: &mut Node, below: Node) {
     let (Value::Table(above), Value::Table(below)) = (&mut node.value, below.value) else {
         return;
@@ -388,8 +387,8 @@ fn merge(path: &mut Vec<String>, node: &mut Node, below: Node) {
     }
 }
 
-/// Whether `key` in the table at `path` rules out that `other`, from a layer below, stays beside it: only one
-/// of them can be there, so that the upper layer would otherwise have to delete what it replaces.
+/// Whether `key` in the table at `path` excludes `other` from a lower layer: only one of them may be given, and the
+/// upper layer replaces the other.
 fn excludes(path: &[String], key: &str, other: &str) -> bool {
     const ALTERNATIVES: [(&[&str], &[&[&str]]); 6] = [
         (
@@ -434,7 +433,7 @@ fn excludes(path: &[String], key: &str, other: &str) -> bool {
         .any(|(_, groups)| apart(groups))
 }
 
-/// Whether `key` is that of the ranks of a job.
+/// Whether `key` is the ranks key of a job.
 fn is_ranks_of_job(key: &str) -> bool {
     let number = key.strip_prefix("jobs.").and_then(|rest| rest.strip_suffix(".ranks"));
     number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))

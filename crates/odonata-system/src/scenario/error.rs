@@ -1,30 +1,30 @@
-//! What is wrong with an input, and where.
+//! Errors in an input, with their place.
 
 use std::fmt;
 
 pub use odonata_units::Problem;
 use serde::Serialize;
 
-/// A mistake in a scenario, found before anything is created or run.
+/// An error in a scenario, found before anything is created or run.
 ///
 /// Displayed as one line, `FILE:LINE:COLUMN: KEY: MESSAGE; expected EXPECTED; HINT`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputError {
     /// The file as it was named; `preset NAME` inside a preset, `--set KEY=VALUE` in an override.
     pub file: String,
-    /// Line, from 1; `None` where the input has no lines (overrides, unreadable files).
+    /// Line, from 1; `None` for inputs without lines (overrides, unreadable files).
     pub line: Option<u32>,
     /// Column, from 1, in characters.
     pub column: Option<u32>,
     /// Path of the key, joined with dots; positions in arrays count from 0. Empty: the whole input.
     pub key: String,
-    /// What is wrong, with the value.
+    /// The problem, with the value.
     pub message: String,
-    /// The value seen, as TOML; `None` where there is none.
+    /// The value found, as TOML; `None` if there is none.
     pub value: Option<String>,
-    /// What would be right; may be empty.
+    /// The expectation; may be empty.
     pub expected: String,
-    /// What was probably meant, or how to get there.
+    /// The likely intention, or a remedy.
     pub hint: Option<String>,
 }
 
@@ -53,9 +53,9 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
-/// A question that names the candidate closest to `name`, if one is close.
+/// A suggestion of the candidate closest to `name`, if one is close.
 pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    // A long name cannot be a slip of the finger for a short one, and would take long to compare.
+    // A long name is not a misspelling of a short one, and slow to compare.
     if name.len() > 64 {
         return None;
     }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_close_is_suggested() {
+    fn only_close_names_are_suggested() {
         let keys = ["packet", "flit", "switching", "router_delay"];
         assert_eq!(nearest("pakcet", keys), Some("did you mean \"packet\"?".into()));
         assert_eq!(

@@ -1,8 +1,8 @@
-//! Where the nodes of a machine are: which router and which group each is in.
+//! The location of a machine's nodes: the router and the group of each.
 //!
-//! Routers may have different numbers of nodes, none included, and groups different numbers of routers. Groups are the
-//! [blocks](odonata_topology::Topology::blocks) of the graph: the groups of a dragonfly, the planes of a torus, the pods
-//! of a fat tree.
+//! Routers may have different numbers of nodes, including none, and groups different numbers of routers. Groups are the
+//! [blocks](odonata_topology::Topology::blocks) of the graph: the groups of a dragonfly, the planes of a torus, the
+//! pods of a fat tree.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use odonata_network::Extent;
 use odonata_storage::settings::{NodeClass, Nodes, Position, Storage};
 use odonata_topology::Topology;
 
-/// Numbers of nodes, routers and groups, and which is part of which; cheap to clone.
+/// Numbers of nodes, routers and groups, and their membership; cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// First node of each router, and the number of nodes at the end.
+    /// First node of each router, followed by the number of nodes.
     first_node: Arc<[u32]>,
-    /// First router of each group, and the number of routers at the end.
+    /// First router of each group, followed by the number of routers.
     first_router: Arc<[u32]>,
-    /// Nodes that neither jobs nor storage servers get, ascending.
+    /// Nodes reserved for neither jobs nor storage servers, ascending.
     service: Arc<[u32]>,
-    /// How many of everything there are, before any cable broke.
+    /// Numbers of all parts before any cable failed.
     extent: Extent,
 }
 
 impl Layout {
-    /// That of a graph.
+    /// The layout of a graph.
     ///
     /// # Errors
-    /// Nodes are not numbered in the order of their routers, or there are none.
+    /// The nodes are not numbered in the order of their routers, or there are none.
     pub fn new(topology: &Topology) -> Result<Layout, String> {
         let (routers, nodes) = (topology.routers(), topology.nodes());
         if nodes == 0 {
@@ -40,8 +40,8 @@ impl Layout {
             let router = topology.node_router(node);
             if router < last {
                 return Err(format!(
-                    "node {node} is on router {router}, the node before it on router {last}: nodes have to be in the \
-                     order of their routers"
+                    "node {node} is on router {router}, the node before it on router {last}: nodes are numbered in \
+                     the order of their routers"
                 ));
             }
             last = router;
@@ -67,7 +67,7 @@ impl Layout {
         })
     }
 
-    /// The same with service nodes: those of these routers of every group, numbered from 0 in the group.
+    /// This layout with service nodes: the nodes of these routers of every group, numbered from 0 in the group.
     pub fn with_service_routers(self, routers: &[u32]) -> Layout {
         let service = self.nodes_of_routers_of_groups(routers);
         Layout {
@@ -76,7 +76,7 @@ impl Layout {
         }
     }
 
-    /// The nodes of these routers of every group that has them, numbered from 0 in the group; ascending.
+    /// The nodes of these routers in every group that has them, numbered from 0 in the group; ascending.
     pub fn nodes_of_routers_of_groups(&self, routers: &[u32]) -> Vec<u32> {
         let mut nodes = Vec::new();
         for group in self.first_router.windows(2) {
@@ -91,7 +91,7 @@ impl Layout {
         nodes
     }
 
-    /// The nodes that `nodes` names, resolved; of the compute nodes, none.
+    /// The nodes that the resolved `nodes` selects; no nodes for compute nodes.
     pub fn servers(&self, nodes: &Nodes) -> Vec<u32> {
         match nodes.class {
             Some(NodeClass::Compute) => return Vec::new(),
@@ -130,8 +130,8 @@ impl Layout {
             .collect()
     }
 
-    /// The node of each server of each tier, the one that ranks use first. Object servers of a file system are where their queues
-    /// are kept: at the I/O nodes, in turn.
+    /// The node of each server of each tier, starting with the tier that ranks use first. Object servers of a file
+    /// system are placed where their queues are kept: at the I/O nodes, in turn.
     pub fn tiers(&self, storage: &Storage) -> Vec<Vec<u32>> {
         let first = match storage.nodes.class {
             Some(NodeClass::Compute) => self.compute_nodes(Some(storage)),
@@ -147,23 +147,23 @@ impl Layout {
         tiers
     }
 
-    /// Whether neither jobs nor storage servers get `node`.
+    /// Whether `node` is available to neither jobs nor storage servers.
     pub fn is_service(&self, node: u32) -> bool {
         self.service.binary_search(&node).is_ok()
     }
 
-    /// Number of nodes that neither jobs nor storage servers get.
+    /// Number of nodes available to neither jobs nor storage servers.
     pub fn service_nodes(&self) -> u32 {
         self.service.len() as u32
     }
 
-    /// Routers of the largest group.
+    /// Number of routers of the largest group.
     pub fn routers_of_a_group(&self) -> u32 {
         let sizes = self.first_router.windows(2).map(|group| group[1] - group[0]);
         sizes.max().unwrap_or(0)
     }
 
-    /// How many routers, nodes and ports there are, before any cable broke.
+    /// Numbers of routers, nodes and ports before any cable failed.
     pub fn extent(&self) -> &Extent {
         &self.extent
     }
@@ -192,7 +192,7 @@ impl Layout {
 
     /// The router of `node`.
     pub fn router_of(&self, node: u32) -> u32 {
-        // Routers without nodes begin where the next one does: the last that begins there has the node.
+        // Routers without nodes begin where the next router begins: the last router that begins there has the node.
         self.first_node.partition_point(|&first| first <= node) as u32 - 1
     }
 
@@ -206,7 +206,7 @@ impl Layout {
         self.group_of_router(self.router_of(node))
     }
 
-    /// Nodes of the smallest and of the largest group that has some.
+    /// Numbers of nodes of the smallest nonempty group and of the largest group.
     pub fn group_sizes(&self) -> (u32, u32) {
         let sizes = (0..self.groups()).map(|group| self.nodes_of_group(group).len() as u32);
         let sizes = sizes.filter(|&size| size > 0);

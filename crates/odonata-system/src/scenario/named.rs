@@ -1,4 +1,4 @@
-//! A setting that names something else of the scenario.
+//! A setting that refers to another part of the scenario by name.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -6,7 +6,7 @@ use std::ops::Deref;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What is named as it is written, by `N`, and numbered, by `P`, once the scenario is resolved. It may be left out.
+/// A reference: written as a name `N`, and resolved to a number `P` once the scenario is resolved. It may be left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named<N, P> {
     name: Option<N>,
@@ -14,17 +14,17 @@ pub struct Named<N, P> {
 }
 
 impl<N, P> Named<N, P> {
-    /// What is named here; `None`: left out.
+    /// The name; `None` if it was left out.
     pub fn name(&self) -> Option<&N> {
         self.name.as_ref()
     }
 
-    /// Says which number that is.
+    /// Sets the resolved number.
     pub fn set(&mut self, number: P) {
         self.number = Some(number);
     }
 
-    /// The number, if it has been found.
+    /// The resolved number, if it is known.
     pub fn number(&self) -> Option<&P> {
         self.number.as_ref()
     }
@@ -42,10 +42,10 @@ impl<N, P> Default for Named<N, P> {
 impl<N, P> Deref for Named<N, P> {
     type Target = P;
 
-    /// The number.
+    /// The resolved number.
     ///
     /// # Panics
-    /// If nobody has looked it up: settings are read after they have been resolved.
+    /// The name has not been resolved yet: settings are read only after they have been resolved.
     fn deref(&self) -> &P {
         self.number().expect("settings are resolved before they are read")
     }
@@ -64,7 +64,7 @@ impl<N, P: Serialize> Serialize for Named<N, P> {
     }
 }
 
-/// That of an optional name.
+/// The schema of an optional name.
 impl<N: JsonSchema, P> JsonSchema for Named<N, P> {
     fn inline_schema() -> bool {
         Option::<N>::inline_schema()

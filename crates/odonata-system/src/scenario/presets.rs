@@ -1,4 +1,4 @@
-//! The presets that come with the program.
+//! The presets that come with Odonata.
 
 const PRESETS: [(&str, &str); 11] = [
     ("codes-compatible", include_str!("../../presets/codes-compatible.toml")),

@@ -1,5 +1,5 @@
-//! From a tree to the written form: a serde deserializer that keeps the path, so that an error
-//! raised anywhere gets the key and the place of the value it is about.
+//! From a tree to the written form: a serde deserializer that tracks the path, so that an error raised anywhere
+//! contains the key and the place of the value.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,30 +15,35 @@ use super::clock::Measure;
 use super::error::quoted;
 use super::tree::{Entry, Node, Place, Value};
 
-/// What is wrong and where, as far as known so far.
+/// What is wrong, and where, as far as is known.
+// In a box: the result of every value that is read has room for an error, and 140 types are compiled to pass it on.
 #[derive(Debug)]
-pub(super) struct ReadError {
+pub(super) struct ReadError(pub(super) Box<Mistake>);
+
+/// The content of a [`ReadError`].
+#[derive(Debug)]
+pub(super) struct Mistake {
     pub(super) problem: String,
     pub(super) value: Option<String>,
     pub(super) expected: String,
     pub(super) hint: Option<String>,
-    /// The path of the value and its place, once a level that knows them has been passed.
+    /// The path and place of the value, set by the first level that knows them.
     pub(super) at: Option<(String, Place)>,
 }
 
 impl ReadError {
     fn plain(problem: String, value: Option<String>, expected: String, hint: Option<String>) -> Self {
-        ReadError {
+        ReadError(Box::new(Mistake {
             problem,
             value,
             expected,
             hint,
             at: None,
-        }
+        }))
     }
 
-    /// What was seen is not what was expected. A quantity's expectation may end with `; HINT`
-    /// (see [`odonata_units::UnitError`]).
+    /// A value that differs from the expectation. The expectation of a quantity may end with `; HINT` (see
+    /// [`odonata_units::UnitError`]).
     fn mismatch(what: &str, seen: Option<String>, expected: &str) -> Self {
         let (expected, hint) = match expected.split_once("; ") {
             Some((expected, hint)) => (expected, Some(hint.to_string())),
@@ -60,30 +65,26 @@ impl ReadError {
         )
     }
 
-    /// Of the quantity `converted`, which was written as `text`.
-    fn of_converted(self, text: &str, converted: &str) -> Self {
-        ReadError {
-            problem: format!("invalid value {}", quoted(text)),
-            value: Some(quoted(text)),
-            hint: self
-                .hint
-                .or_else(|| Some(format!("{} is \"{converted}\"", quoted(text)))),
-            ..self
-        }
+    /// Describes the quantity `converted`, written as `text`.
+    fn of_converted(mut self, text: &str, converted: &str) -> Self {
+        self.0.problem = format!("invalid value {}", quoted(text));
+        self.0.value = Some(quoted(text));
+        (self.0.hint).get_or_insert_with(|| format!("{} is \"{converted}\"", quoted(text)));
+        self
     }
 
-    /// With the value `seen` as it was `written`.
+    /// Shows the value `seen` as it was `written`.
     fn shown_as(mut self, seen: &str, written: &str) -> Self {
-        if self.value.as_deref() == Some(seen) {
-            self.problem = self.problem.replace(seen, written);
-            self.value = Some(written.into());
+        if self.0.value.as_deref() == Some(seen) {
+            self.0.problem = self.0.problem.replace(seen, written);
+            self.0.value = Some(written.into());
         }
         self
     }
 
     fn at(mut self, path: &Path<'_>, place: Place) -> Self {
-        if self.at.is_none() {
-            self.at = Some((path.to_string(), place));
+        if self.0.at.is_none() {
+            self.0.at = Some((path.to_string(), place));
         }
         self
     }
@@ -91,7 +92,7 @@ impl ReadError {
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problem)
+        f.write_str(&self.0.problem)
     }
 }
 
@@ -160,7 +161,7 @@ impl fmt::Display for Path<'_> {
 }
 
 /// The entries of a table in the order of the text, so that the first mistake is reported first.
-// Outside the generic functions: each of 140 types that are read would be compiled with a sort of its own.
+// Outside the generic functions, which would otherwise compile a separate sort for each of the 140 types read.
 fn in_text_order(table: &BTreeMap<String, Entry>) -> Vec<(&str, Place, &Node)> {
     let mut entries: Vec<_> = table
         .iter()
@@ -189,13 +190,13 @@ impl<'a> Reader<'a> {
         error.at(&self.path, self.node.place)
     }
 
-    /// The error of a value of the right type that is not possible.
+    /// The error for a value of the right type that is not allowed.
     pub(super) fn refuse(&self, expected: &str) -> ReadError {
         let error = ReadError::mismatch("invalid value", Some(self.node.shown()), expected);
         error.at(&self.path, self.node.place)
     }
 
-    /// A text where a quantity may be meant; cycles and flits become seconds and bytes.
+    /// Reads text that may be a quantity; cycles and flits become seconds and bytes.
     fn text<'de, V: Visitor<'de>>(self, text: &str, visitor: V) -> Result<V::Value, ReadError> {
         match self.measure.convert(text) {
             None => visitor.visit_str(text),
@@ -206,7 +207,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What a value says that is one of several: a name, or a table with one key.
+    /// Reads a choice of one of several variants: a name, or a table with one key.
     fn choice(&self, variants: &[&str]) -> Result<Choice<'_>, ReadError> {
         Ok(match &self.node.value {
             Value::String(name) => Choice {
@@ -250,7 +251,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An error about a number, with the number as it is written in the file.
+    /// An error about a number that shows the number as written in the file.
     fn as_written(&self, number: f64, error: ReadError) -> ReadError {
         error.shown_as(&seen(Unexpected::Float(number)), &self.node.shown())
     }
@@ -350,11 +351,11 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
         visitor: V,
     ) -> Result<V::Value, ReadError> {
         match &self.node.value {
-            // Not by `deserialize_any`: every struct would be compiled a second time, as one that is read from an array.
+            // Not through `deserialize_any`, which would compile every struct a second time, as read from an array.
             Value::Table(table) => self.located(visitor.visit_map(self.entries(table))),
-            // Serde would fill a struct from an array, by position.
+            // Serde would fill a struct from an array by position.
             _ => {
-                // A type that says more of its table than its name does so by `serde(expecting)`.
+                // A type that describes its table better than its name does sets `serde(expecting)`.
                 let said = (&visitor as &dyn Expected).to_string();
                 Err(self.wrong(if said.starts_with("a table") { &said } else { "a table" }))
             }
@@ -397,7 +398,7 @@ struct Items<'a> {
 }
 
 impl Items<'_> {
-    /// Arrays of a fixed length stop reading at their last element.
+    /// Arrays of fixed length stop reading at their last element.
     fn is_at_its_end(&self) -> Result<(), ReadError> {
         if self.next == self.items.len() {
             return Ok(());
@@ -456,7 +457,7 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
     }
 }
 
-/// A variant by its name alone, or with its content.
+/// A variant given by its name alone or with content.
 struct Choice<'a> {
     name: &'a str,
     content: Option<&'a Node>,

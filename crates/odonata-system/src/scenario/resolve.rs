@@ -1,7 +1,7 @@
-//! From the written to the resolved form: defaults filled in, rules checked.
+//! From the written to the resolved form: defaults are filled in and rules checked.
 //!
-//! Rules that one value breaks by itself (units, signs, names) were checked when it was read; here are
-//! those between values, and the bounds.
+//! Rules for single values (units, signs, names) are checked when they are read; this module checks bounds and rules
+//! between values.
 
 mod analytic;
 mod jobs;
@@ -26,8 +26,8 @@ use super::error::Problem;
 use super::resolved as r;
 use super::written as w;
 
-/// Resolves `written`, which was read from `document`. `stem` is the name of a scenario without one; relative files start
-/// from `folder`.
+/// Resolves `written`, which was read from `document`. `stem` is the name of a scenario without one; relative paths
+/// start at `folder`.
 pub(super) fn resolve(
     written: w::Written,
     document: &Document,
@@ -39,7 +39,13 @@ pub(super) fn resolve(
     let mut network = written.network;
     self::network(&mut network, document, &machine.kind)?;
     if !machine.failed_links.is_empty() {
-        let refuse = |problem| Problem::new("machine.failed_links", problem, "cables that leave the routing a way");
+        let refuse = |problem| {
+            Problem::new(
+                "machine.failed_links",
+                problem,
+                "failures that leave the routing a path",
+            )
+        };
         crate::build::routing_on(&machine, &network.routing).map_err(refuse)?;
     }
     written.nic.check()?;
@@ -75,19 +81,20 @@ pub(super) fn resolve(
     }
     storage::files(&resolved)?;
     resolved.run.blame.fill(resolved.jobs.len() > 1);
+    rules::queue_links(&resolved)?;
     rules::lost_time(&resolved)?;
     rules::blame_sampling(&resolved)?;
     Ok(resolved)
 }
 
-/// What is said of a scenario that has to have jobs and has none.
+/// The problem of a scenario that needs jobs and has none.
 pub(super) fn no_jobs() -> Problem {
     let expected = format!("1 to {} tables [[jobs]]", jobs::MOST_JOBS);
     let problem = Problem::new("jobs", "there are no jobs", expected);
     problem.hint("odonata describe and odonata check need none")
 }
 
-/// Resolves the machine of `written` and its network, whatever else there is; see [`resolve`].
+/// Resolves only the machine of `written` and its network; see [`resolve`].
 pub(super) fn hardware(
     written: w::Written,
     document: &Document,
@@ -110,7 +117,7 @@ pub(super) fn hardware(
     })
 }
 
-/// A name that fits into titles and tables.
+/// Checks that a name fits into titles and tables.
 fn name(key: &str, name: String) -> Result<String, Problem> {
     check_name(key, &name).map(|()| name)
 }
@@ -127,7 +134,7 @@ fn network(n: &mut Network, document: &Document, kind: &r::Kind) -> Result<(), P
     let leftovers = document.leftovers("network.routing", "algorithm");
     routing::routing(n, &leftovers, kind)?;
     n.check_bubble()?;
-    // Pipelined routers have their stages instead.
+    // Pipelined routers have stages instead.
     if n.router == r::RouterModel::Pipelined {
         n.router_delay = Time::ZERO;
     }
@@ -135,8 +142,8 @@ fn network(n: &mut Network, document: &Document, kind: &r::Kind) -> Result<(), P
     n.congestion_control.fill(n.packet)
 }
 
-/// Pipelined routers and their NICs send one flit after the other, each when the one before has left. Degraded cables are
-/// slower than their class, never faster.
+/// Checks that flits take time: pipelined routers and their NICs send each flit when the one before has left. Degraded
+/// cables are slower than their class, never faster.
 fn flits_take_time(flit: Bytes, links: &Links, kind: &r::Kind) -> Result<(), Problem> {
     for &class in kind.link_classes() {
         let bandwidth = *links.of(class).bandwidth;

@@ -1,5 +1,5 @@
-//! The resolved scenario: every default filled in, every check passed. A simulation is built from it
-//! and nothing else, and it is saved with the results.
+//! The resolved scenario: every default filled in, every check passed. A simulation is built from it alone, and it is
+//! saved with the results.
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,13 +32,13 @@ pub struct Resolved {
     pub name: String,
     /// Seed of every random choice.
     pub seed: u64,
-    /// The preset below the user's keys.
+    /// The preset that the user's keys modify.
     pub preset: Option<String>,
     /// How long to run and what to record.
     pub run: Run,
     /// The machine's graph.
     pub machine: Machine,
-    /// Where its nodes are; follows from `machine`.
+    /// The location of its nodes; derived from `machine`.
     #[serde(skip)]
     pub layout: Layout,
     /// Links, routers, routing.
@@ -54,17 +54,17 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// How the messages of `job` are carried.
+    /// How the messages of `job` are simulated.
     pub fn fidelity_of(&self, job: &Job) -> Fidelity {
         job.fidelity.unwrap_or(self.network.fidelity)
     }
 
-    /// Whether the messages of some job are carried like this.
+    /// Whether the messages of any job are simulated with this fidelity.
     pub fn has_fidelity(&self, fidelity: Fidelity) -> bool {
         self.jobs.iter().any(|job| self.fidelity_of(job) == fidelity)
     }
 
-    /// How messages are carried, by traffic: MPI and I/O of each job.
+    /// The fidelity by traffic: MPI and I/O of each job.
     pub fn fidelities(&self) -> Fidelities {
         let mut of_jobs = self.jobs.iter().map(|job| self.fidelity_of(job));
         let first = of_jobs.next().unwrap_or(self.network.fidelity);
@@ -74,7 +74,7 @@ impl Resolved {
         }
     }
 
-    /// Which servers the files of `job` are on, on a machine with so many.
+    /// Which servers hold the files of `job`, on a machine with this many servers.
     pub fn layout_of_files(&self, job: &Job, servers: u32) -> FileLayout {
         let layout = self
             .storage
@@ -83,7 +83,7 @@ impl Resolved {
         FileLayout::new(layout.unwrap_or_default(), servers, self.seed, job.directory())
     }
 
-    /// Storage servers that the files of `job`, which is at `place`, can be on.
+    /// Storage servers that can hold the files of `job`, which is at `place`.
     pub fn servers_of(&self, job: &Job, placement: &Placement, place: &JobPlacement) -> usize {
         let all = placement.servers.len();
         match self.layout_of_files(job, all.max(1) as u32) {
@@ -92,7 +92,7 @@ impl Resolved {
         }
     }
 
-    /// The number of the directory of each job's files: that of the first job that has it.
+    /// The directory number of each job's files: the number of the first job with the same directory.
     pub fn directories(&self) -> Vec<u16> {
         let mut first = BTreeMap::new();
         let jobs = (0..).zip(&self.jobs);
@@ -101,16 +101,16 @@ impl Resolved {
     }
 }
 
-/// The part of a scenario that is there without jobs: a machine and its network.
+/// The part of a scenario that does not need jobs: a machine and its network.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hardware {
     /// Name of the scenario; the file's stem if it has none.
     pub name: String,
-    /// The preset below the user's keys.
+    /// The preset that the user's keys modify.
     pub preset: Option<String>,
     /// The machine's graph.
     pub machine: Machine,
-    /// Where its nodes are; follows from `machine`.
+    /// The location of its nodes; derived from `machine`.
     #[serde(skip)]
     pub layout: Layout,
     /// Links, routers, routing.

@@ -1,7 +1,6 @@
 //! How long to run, what to record, and on how many cores: the keys of the table `run`.
 //!
-//! How a run is spread over the cores of a computer changes nothing of what is measured: results, and the digest over them,
-//! are the same whatever is chosen.
+//! How a run is distributed over the cores of a computer does not affect its results or their digest.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,54 +18,63 @@ use super::timeline::Timeline;
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Run {
-    /// Simulated time at which the run ends even if jobs have not. Default: none; the run ends when all jobs have.
+    /// Simulated time at which the run ends even if jobs have not ended. Default: none; the run ends when all jobs
+    /// have.
     pub time_limit: Option<Time>,
-    /// Most memory that a process of the run may take, e.g. "8 GiB". A scenario that certainly needs more is refused; a
-    /// run that comes to take more ends as `out-of-memory`, with what it has measured. Default: nine tenths of the
-    /// memory that is available when it starts, the limits of control groups and of the address space included.
+    /// Maximum memory of a process of the run, e.g. "8 GiB". A scenario that certainly needs more is refused; a run
+    /// that exceeds the limit ends as `out-of-memory`, with the results up to then. Default: nine tenths of the memory
+    /// available at the start, including the limits of control groups and of the address space.
     pub memory_limit: Option<Bytes>,
-    /// Most messages that are recorded one by one; if there are more, histograms take over. 0 also spares synthetic
-    /// sources the look at each arrival: their messages are then counted as packets only, without message latency.
+    /// Maximum number of messages recorded individually; if there are more, histograms replace the rows. With 0,
+    /// synthetic sources also skip the check at each arrival: their messages are then counted as packets only, without
+    /// message latency.
     pub message_rows: u64,
-    /// Most I/O operations that are recorded one by one; if there are more, histograms take over.
+    /// Maximum number of I/O operations recorded individually; if there are more, histograms replace the rows.
     pub io_rows: u64,
     /// Interval of the time series of links and jobs, e.g. "1 ms". Default: no series.
     pub series_interval: Option<Time>,
-    /// What ranks, storage servers and links do one by one, for `odonata timeline`; `{}` records all ranks for the whole run.
-    /// Default: nothing is recorded.
+    /// Links whose queues are recorded over time, by their ends: "r3>r7" from router 3 to router 7, "n5>r1" from node 5, "r3>*" all
+    /// that leave router 3, "*>n5" what leads to node 5. How full the buffer of each virtual channel is, how many packets wait for
+    /// it, and how long the link stalls, in the intervals of `series_interval` (table queue_series). At most 1024 links.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queue_links: Vec<String>,
+    /// Records individual events of ranks, storage servers and links for `odonata timeline`; `{}` records all ranks for
+    /// the whole run. Default: nothing is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
-    /// Whether every wait of a packet or I/O request is charged to the job it waited for (tables blame and
-    /// blame_series). Default: true where there is more than one job.
+    /// Whether every wait of a packet or I/O request is charged to the job that caused it (tables blame and
+    /// blame_series). Default: true if there is more than one job.
     pub blame: Filled<bool>,
-    /// Of how many packets one is drawn at random whose waits at routers are charged, that many times: an estimate, which is cheaper
-    /// than all waits. At most 1024; 1, the default: all are charged, exactly. Waits of messages at NICs and of requests at servers
-    /// always are. Not with `lost_time`, nor where routers are pipelined.
+    /// Charges the waits at routers of only one in this many packets, drawn at random, and multiplies them by this
+    /// number: an estimate that costs less than charging all waits. At most 1024; with 1, the default, all waits are
+    /// charged exactly. Waits of messages at NICs and of requests at servers are always charged. Not available with
+    /// `lost_time` or pipelined routers.
     pub blame_sampling: u32,
-    /// Whether it is found out how much later each job ends because of what it waited for, by whose fault: waits are carried
-    /// along what depends on them (table lost_time; by iteration lost_time_iterations, with `series_interval` over time
-    /// lost_time_series). Needs `blame`.
+    /// Whether to compute how much later each job ends because of its waits, and which jobs caused this: waits are
+    /// propagated along dependencies (table lost_time; by iteration, lost_time_iterations; with `series_interval` over
+    /// time, lost_time_series). Needs `blame`.
     pub lost_time: bool,
-    /// How many of the last waits of every rank are kept, with whom they were for and where (table lost_time_path): from
-    /// them `odonata explain` tells the chain that ends a job. At most 1000000; 0: none. Needs `lost_time`.
+    /// Number of the last waits of every rank to keep, with the causing job and the location (table lost_time_path):
+    /// `odonata explain` derives from them the chain of waits that determines a job's end. At most 1000000; 0: none.
+    /// Needs `lost_time`.
     pub lost_time_path: u32,
-    /// Whether each job also runs alone, on the nodes and servers that it has beside the others; the table slowdown
-    /// holds the one against the other. With a single job there is nothing to compare, and nothing more is run. Alone,
-    /// a job with `start_after` starts at its `start`, and traffic with `until` sends for as long as it did in the run.
+    /// Whether each job is also run alone, on the same nodes and servers; the table slowdown compares the two runs.
+    /// With a single job, nothing more is run. Alone, a job with `start_after` starts at its `start`, and traffic with
+    /// `until` sends for as long as it did in the shared run.
     pub baselines: bool,
-    /// The scheduler: "auto", "sequential", "conservative" or "optimistic". Results depend neither on this nor
-    /// on `threads`, `parts` and `optimism`.
+    /// The scheduler: "auto", "sequential", "conservative" or "optimistic". Results do not depend on this, nor on
+    /// `threads`, `parts` and `optimism`.
     pub scheduler: Scheduler,
-    /// Threads of each process, at most; with `scheduler` stated all of them work. "auto": as many as there are cores that the
-    /// process may use, with baselines shared among the runs that go on at the same time.
+    /// Maximum number of threads of each process; if `scheduler` is given, all of them work. "auto": one per core that
+    /// the process may use; simultaneous baseline runs divide them among themselves.
     pub threads: Threads,
-    /// How schedulers divide the machine: a number of parts, `{ first_routers = [0, 96, ...] }`, or "auto". A
-    /// router is never cut from its nodes, and no group is divided as long as there are enough of them.
+    /// How schedulers divide the machine: a number of parts, `{ first_routers = [0, 96, ...] }`, or "auto". A router is
+    /// never separated from its nodes, and groups are divided only if there are more parts than groups.
     pub parts: Parts,
     /// Bounds of the optimistic scheduler.
     pub optimism: Optimism,
-    /// Wall time between two snapshots of the run, e.g. "10 min", from which it goes on after its computer has failed
-    /// (`odonata run --resume`). They lie beside the result folder until it is complete. Default: none.
+    /// Wall time between two snapshots of the run, e.g. "10 min", from which `odonata run --resume` continues after the
+    /// computer has failed. They are kept beside the result folder until it is complete. Default: none.
     pub checkpoint_interval: Option<WallTime>,
 }
 
@@ -78,6 +86,7 @@ impl Default for Run {
             message_rows: 1_000_000,
             io_rows: 1_000_000,
             series_interval: None,
+            queue_links: Vec::new(),
             timeline: None,
             blame: Filled::EMPTY,
             blame_sampling: 1,
@@ -93,23 +102,23 @@ impl Default for Run {
     }
 }
 
-/// Most threads of a process: more than any computer of today has, fewer than a slip of the finger asks for.
+/// Maximum number of threads of a process: more than any current computer has, and low enough to catch typing errors.
 const MOST_THREADS: u32 = 4_096;
 
-/// Most packets of which one is drawn: what is left of a run's waits has to say something.
+/// Maximum sampling interval of packets: the sample must remain meaningful.
 const MOST_PACKETS_PER_SAMPLE: u32 = 1_024;
 
-/// Most waits of a rank that are kept.
+/// Maximum number of waits of a rank that are kept.
 const MOST_WAITS: u32 = 1_000_000;
 
-/// Least memory for taking events back.
+/// Minimum memory for rolling back events.
 const LEAST_JOURNAL: Bytes = Bytes::mib(1);
 
 impl Run {
     /// Checks the keys, for a machine of `routers` routers.
     ///
     /// # Errors
-    /// One is out of its range.
+    /// A value is out of range.
     pub(super) fn check(&self, routers: u32) -> Result<(), Problem> {
         if let Some(limit) = self.time_limit {
             positive("run.time_limit", limit)?;
@@ -131,7 +140,11 @@ impl Run {
         }
         if self.memory_limit == Some(Bytes::ZERO) {
             let expected = "a size such as \"8 GiB\"";
-            return Err(Problem::new("run.memory_limit", "no memory to run in", expected));
+            return Err(Problem::new(
+                "run.memory_limit",
+                "the limit leaves no memory for the run",
+                expected,
+            ));
         }
         if let Threads::Count(count) = self.threads {
             within("run.threads", count, 1, MOST_THREADS)?;
@@ -146,17 +159,17 @@ impl Run {
             Parts::Auto | Parts::Count(_) => {}
         }
         if self.optimism.events_per_round == 0 {
-            let problem = "rounds of no event do not end";
+            let problem = "a round needs at least one event";
             return Err(Problem::new("run.optimism.events_per_round", problem, "at least 1"));
         }
         if self.optimism.journal < LEAST_JOURNAL {
-            let problem = format!("{} do not suffice to take events back", self.optimism.journal);
+            let problem = format!("{} are too few to roll back events", self.optimism.journal);
             return Err(Problem::new("run.optimism.journal", problem, "at least 1 MiB"));
         }
         Ok(())
     }
 
-    /// Spreads the run as `other` is spread.
+    /// Distributes the run as `other` is distributed.
     pub(crate) fn spread_as(&mut self, other: &Run) {
         self.scheduler = other.scheduler;
         self.threads = other.threads;
@@ -169,17 +182,17 @@ impl Run {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// Conservative where threads are expected to save a quarter of the time on the clock, else sequential; `odonata check` says
-    /// which and why. The run measures how many threads save as much, and takes no more.
+    /// Conservative if threads are expected to save a quarter of the wall time, otherwise sequential; `odonata check`
+    /// reports the choice and the reason. The run measures how many threads save that much, and uses no more.
     #[default]
     Auto,
-    /// One event after the other; part by part where the machine is larger than the caches of a core.
+    /// One event after the other; part by part if the machine is larger than the caches of a core.
     Sequential,
-    /// The machine in parts, each as far as the others cannot influence it: windows as long as the shortest delay
-    /// between two parts (Chandy and Misra 1979; Lubachevsky 1989).
+    /// Parts of the machine advance in parallel, each as far as no other can influence it: windows as long as the
+    /// shortest delay between two parts (Chandy and Misra 1979; Lubachevsky 1989).
     Conservative,
-    /// The machine in parts that run ahead; what turns out to have been too early is taken back (Time Warp, Jefferson
-    /// 1985).
+    /// Parts of the machine advance in parallel and speculatively; events that were handled too early are rolled back
+    /// (Time Warp, Jefferson 1985).
     Optimistic,
 }
 
@@ -195,10 +208,10 @@ impl Scheduler {
     }
 }
 
-/// Threads of a process.
+/// Number of threads of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {
-    /// As many as there are cores that the process may use.
+    /// One per core that the process may use.
     #[default]
     Auto,
     /// So many.
@@ -208,10 +221,10 @@ pub enum Threads {
 /// Parts of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Parts {
-    /// As suits threads, caches and the groups of the machine.
+    /// Chosen from the number of threads, cache sizes and the groups of the machine.
     #[default]
     Auto,
-    /// So many, as equal as can be.
+    /// This many parts, as equal as possible.
     Count(u32),
     /// These.
     Listed(ListedParts),
@@ -221,19 +234,19 @@ pub enum Parts {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListedParts {
-    /// The first router of each part, rising from 0; a part ends where the next one begins.
+    /// The first router of each part, ascending from 0; a part ends where the next one begins.
     pub first_routers: Vec<u32>,
 }
 
-/// Bounds of the optimistic scheduler. They decide how far it runs ahead, and thus how fast it is.
+/// Bounds of the optimistic scheduler. They limit how far it runs ahead, and so determine its speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Optimism {
-    /// A part goes beyond its window as long as it has handled fewer events than this in the round, counting those of earlier
-    /// rounds that it may still have to take back.
+    /// A part goes beyond its window only until it has handled this many events in the round, including those of
+    /// earlier rounds that may still have to be rolled back.
     #[schemars(range(min = 1))]
     pub events_per_round: u32,
-    /// Most memory that a process keeps in order to take events back; at least 1 MiB.
+    /// Maximum memory of a process for rolling back events; at least 1 MiB.
     pub journal: Bytes,
 }
 
@@ -350,7 +363,7 @@ impl JsonSchema for Parts {
     }
 }
 
-/// Checks that the parts which begin at `first` cover the machine, in order.
+/// Checks that the parts that begin at `first` cover the machine, in order.
 fn first_routers(first: &[u32], routers: u32) -> Result<(), Problem> {
     let key = "run.parts.first_routers";
     if first.is_empty() {
@@ -360,7 +373,7 @@ fn first_routers(first: &[u32], routers: u32) -> Result<(), Problem> {
         let key = format!("{key}.{at}");
         let least = at.checked_sub(1).map_or(0, |before| first[before] + 1);
         if at == 0 && router != 0 {
-            let problem = format!("routers below {router} are in no part");
+            let problem = format!("routers below {router} belong to no part");
             return Err(Problem::new(key, problem, "0 as the first router of the first part"));
         }
         if router >= routers {
@@ -369,7 +382,7 @@ fn first_routers(first: &[u32], routers: u32) -> Result<(), Problem> {
         }
         if router < least {
             let problem = format!(
-                "a part begins at router {router}, behind one that begins at {}",
+                "a part that begins at router {router} follows one that begins at {}",
                 least - 1
             );
             return Err(Problem::new(key, problem, format!("{least} to {}", routers - 1)));

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::written::Written;
 
-/// Quantities that scenarios may also write in cycles and flits: type, pattern of the unit, and what is said of it.
+/// Quantities that scenarios may also write in cycles and flits: type, pattern of the unit, and its description.
 const COUNTED: [(&str, &str, &str); 3] = [
     ("Time", "cycles?", "with network.clock also cycles"),
     ("Bytes", "flits?", "or flits of network.flit"),

@@ -1,4 +1,4 @@
-//! When a job starts: a time, which the seed may shift.
+//! When a job starts: a time that may be drawn from the seed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,20 +9,20 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// The start of a job. Resolved, `at` is when it starts, and there is no jitter left.
+/// The start of a job. In the resolved form `at` is the start, and `jitter` is gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Start {
     /// The earliest start.
     pub at: Time,
-    /// The start is uniform over so much more, and drawn by the seed.
+    /// The start is drawn from the seed, uniformly between `at` and `at` + `jitter`.
     pub jitter: Time,
 }
 
-/// What keeps these random numbers apart from others of the seed.
+/// Separates these random numbers from others of the seed.
 const STARTS: u64 = 0x7374_6172_7473;
 
 impl Start {
-    /// That of the job with this number in a run with `seed`; `None`: it would be after the longest run.
+    /// The start of job `job` in a run with `seed`; `None` if it is later than the longest run.
     pub(super) fn drawn(self, seed: u64, job: usize) -> Option<Start> {
         let bits = SplitMix64::named(seed, [STARTS, job as u64]).next_u64();
         let shift = (u128::from(bits) * u128::from(self.jitter.0)) >> 64;
@@ -39,7 +39,7 @@ struct StartTable {
     /// The earliest start, e.g. "1 ms". Default: "0 s".
     #[serde(default)]
     at: Time,
-    /// The start is drawn by the seed, uniform from `at` to `at` + `jitter`.
+    /// The start is drawn from the seed, uniformly between `at` and `at` + `jitter`.
     jitter: Time,
 }
 

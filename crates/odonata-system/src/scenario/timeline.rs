@@ -7,29 +7,29 @@ use schemars::JsonSchema;
 
 use super::job::OtherJobs;
 
-/// What is recorded, one by one, for `odonata timeline`: the calls of ranks, their messages, the accesses of storage servers, and
-/// the busiest links over time. Results are the same with it and without.
+/// What is recorded individually for `odonata timeline`: the calls of ranks, their messages, the accesses of storage
+/// servers, and the busiest links over time. Recording does not change the results.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table: {} records all")]
 pub struct Timeline {
-    /// Name of a job, or of several, whose ranks are recorded; the name of an array stands for all of its jobs. Default:
-    /// all jobs. (Synthetic traffic has no calls.)
+    /// Name of one or more jobs whose ranks are recorded; the name of an array means all of its jobs. Default: all
+    /// jobs. (Synthetic traffic has no calls.)
     #[schemars(with = "Option<odonata_units::OneOrMany<String>>")]
     pub jobs: OtherJobs,
     /// Ranks of these jobs, e.g. [0, 1, 63]. Default: all.
     pub ranks: Option<Vec<u32>>,
-    /// Of these ranks every n-th: those whose number in their job is a multiple of it.
+    /// Records only every n-th of these ranks: those whose number in their job is a multiple of n.
     #[schemars(range(min = 1))]
     pub every: u32,
-    /// Simulated time from which on it is recorded.
+    /// Simulated time at which recording starts.
     pub from: Time,
     /// Simulated time at which recording ends. Default: the end of the run.
     pub until: Option<Time>,
-    /// Most rows in each of the tables calls and accesses, and most steps from which flows and requests are made, of which a
-    /// message has three or four. Those that end first are kept, of all others the number.
+    /// Maximum number of rows in each of the tables calls and accesses, and of steps from which flows and requests are
+    /// derived (a message has three or four). Those that end first are kept; the others are only counted.
     pub rows: u64,
-    /// How many of the links, those that are busy the longest, are recorded over time: in the intervals of
-    /// `run.series_interval`, without which there are none.
+    /// Number of links, the busiest ones, that are recorded over time, in the intervals of `run.series_interval`;
+    /// without that setting there are none.
     pub links: u32,
 }
 
@@ -47,14 +47,14 @@ impl Default for Timeline {
     }
 }
 
-/// Most rows of a table: they are in memory until the end of the run.
+/// Maximum number of rows of a table: they are in memory until the end of the run.
 const MOST_ROWS: u64 = 1_000_000_000;
 
 impl Timeline {
     /// Checks the keys.
     ///
     /// # Errors
-    /// One is out of its range.
+    /// A value is out of range.
     pub(super) fn check(&self) -> Result<(), Problem> {
         within("run.timeline.every", self.every, 1, u32::MAX)?;
         within("run.timeline.rows", self.rows, 1, MOST_ROWS)?;
@@ -68,7 +68,7 @@ impl Timeline {
         if let Some(until) = self.until
             && until <= self.from
         {
-            let problem = format!("a period that ends at {until} and begins at {}", self.from);
+            let problem = format!("a period that begins at {} and ends at {until}", self.from);
             return Err(Problem::new(
                 "run.timeline.until",
                 problem,
@@ -83,7 +83,7 @@ impl Timeline {
         (self.from, self.until.unwrap_or(Time::NEVER))
     }
 
-    /// For each rank of jobs with so many ranks, in their order, whether it is recorded.
+    /// Whether each rank is recorded, for jobs with these numbers of ranks, in order.
     pub(crate) fn chosen(&self, ranks_of_jobs: impl IntoIterator<Item = u32>) -> Vec<bool> {
         let listed: Option<BTreeSet<u32>> = (self.ranks.as_ref()).map(|ranks| ranks.iter().copied().collect());
         let mut chosen = Vec::new();

@@ -1,4 +1,4 @@
-//! TOML as a tree in which every key and value knows where it was written.
+//! TOML as a tree in which every key and value has its place in the text.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::error::{InputError, excerpt, quoted};
 
-/// Longest scenario file, in bytes: room for explicit lists of a million nodes.
+/// Maximum size of a scenario file, in bytes: enough for explicit lists of a million nodes.
 pub(super) const LONGEST_FILE: usize = 16 << 20;
 
-/// A text that keys come from.
+/// A text that contains keys.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
-    /// How errors name it.
+    /// Its name in errors.
     pub(super) name: String,
-    /// The text; `None` for overrides, in which lines mean nothing.
+    /// The text; `None` for overrides, where line numbers are meaningless.
     pub(super) text: Option<String>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Node {
 pub(super) enum Value {
     String(String),
     Integer(i64),
-    /// With the text, without underscores: `4.0` is no `4`.
+    /// With its text, without underscores, to distinguish `4.0` from `4`.
     Float(f64, String),
     Boolean(bool),
     Datetime(String),
@@ -82,7 +82,7 @@ impl Node {
 /// Reads `text` as the source number `source`.
 ///
 /// # Errors
-/// It is no TOML, or too long.
+/// It is not TOML, or too long.
 pub(super) fn parse(source: u32, name: &str, text: &str) -> Result<Node, InputError> {
     let error = |offset: usize, problem: String, expected: &str, hint: Option<String>| {
         let (line, column) = line_and_column(text, offset);

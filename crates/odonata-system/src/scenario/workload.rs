@@ -1,4 +1,4 @@
-//! What a job does: its key `workload`, and what else may stand in its place.
+//! What a job runs: its key `workload`, and the keys that can replace it.
 
 mod ior;
 mod program;
@@ -20,7 +20,7 @@ pub use program::ProgramFile;
 pub use python::{Python, PythonMaker, PythonSource, provide_python};
 pub use trace::Trace;
 
-/// What a job does.
+/// What a job runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", from = "OneOrMany<WorkloadTable>")]
 pub enum Workload {
@@ -28,9 +28,9 @@ pub enum Workload {
     Trace(Trace),
     /// Open-loop synthetic traffic.
     Synthetic(SyntheticParams),
-    /// These, one after the other; resolved, no synthetic traffic is among them, and no phases ever are.
+    /// These, one after the other; in the resolved form without synthetic traffic and without nested phases.
     Phases(Vec<Workload>),
-    /// A program in coNCePTuaL.
+    /// A coNCePTuaL program.
     Program(ProgramFile),
     /// Python generators.
     Python(Python),
@@ -39,16 +39,16 @@ pub enum Workload {
     Skeleton(Skeleton),
 }
 
-/// What may stand in the table `workload`: the skeletons, and synthetic traffic.
+/// The possible keys of the table `workload`: the skeletons and synthetic traffic.
 macro_rules! workload_table {
     ($($(#[$doc:meta])* $skeleton:ident $name:literal $params:ident;)*) => {
-        /// What a job does: exactly one of these, with its parameters, e.g. `{ milc = {} }`.
+        /// What a job runs: exactly one of these, with its parameters, e.g. `{ milc = {} }`.
         #[derive(Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         #[schemars(rename = "Workload")]
         pub(super) enum WorkloadTable {
             $($(#[$doc])* #[serde(rename = $name)] $skeleton($params),)*
-            /// Synthetic traffic: to all other ranks alike.
+            /// Synthetic traffic: to all other ranks with equal probability.
             Uniform(table::Uniform),
             /// Synthetic traffic: to all ranks of the next group, the worst case of minimal routing on a dragonfly.
             NextGroup(table::NextGroup),
@@ -56,7 +56,7 @@ macro_rules! workload_table {
             Permutation(table::Permutation),
             /// Synthetic traffic: to the neighbors on a grid of 1 to 4 dimensions.
             Neighbours(table::Neighbours),
-            /// Synthetic traffic: a share of it to few ranks, the rest to all others alike.
+            /// Synthetic traffic: a share of it to few ranks, the rest to all others with equal probability.
             HotSpot(table::HotSpot),
             /// Synthetic traffic: all to one rank, or to few.
             Incast(table::Incast),
@@ -74,17 +74,17 @@ macro_rules! workload_table {
             Shuffle(table::Shuffle),
             /// Synthetic traffic: to the rank with the bits rotated right by one.
             BitRotation(table::BitRotation),
-            /// Synthetic traffic: to the two ranks of the same place in the lower and the upper half.
+            /// Synthetic traffic: to the two ranks at the same position in the lower and the upper half.
             Asymmetric(table::Asymmetric),
-            /// Synthetic traffic: to the rank so many further on.
+            /// Synthetic traffic: to the rank at a fixed offset.
             Shift(table::Shift),
-            /// Synthetic traffic: to the same place at another router of a grid: neighbor, diagonal, transpose, ...
+            /// Synthetic traffic: to the same position at another router of a grid: neighbor, diagonal, transpose, ...
             Grid(table::Grid),
             /// Synthetic traffic: from the rows of a square to its columns, bad for a flattened butterfly.
             BadpermYarc(table::BadpermYarc),
             /// Synthetic traffic: by a matrix of weights in a file.
             Matrix(table::Matrix),
-            /// Synthetic traffic: what is worst for minimal routing on this machine.
+            /// Synthetic traffic: the worst for minimal routing on this machine.
             WorstCase(table::WorstCase),
         }
 
@@ -141,11 +141,11 @@ impl Workload {
         }
     }
 
-    /// The program that `ranks` ranks run; `None` for synthetic traffic, which is no program, and for phases, which
+    /// The program that `ranks` ranks run; `None` for synthetic traffic, which is not a program, and for phases, which
     /// are several ([`Job::program`]).
     ///
     /// # Errors
-    /// The parameters do not fit the number of ranks; the text says which and how.
+    /// The parameters do not fit the number of ranks; the text explains which and why.
     pub fn program(&self, ranks: u32) -> Result<Option<Box<dyn Program>>, String> {
         Ok(Some(match self {
             Workload::Skeleton(skeleton) => skeleton.parameters().program(ranks)?,
@@ -158,13 +158,13 @@ impl Workload {
 }
 
 impl Job {
-    /// The program of its ranks, repetitions included; `None` for synthetic traffic, which is no program.
+    /// The program of its ranks, including repetitions; `None` for synthetic traffic, which is not a program.
     ///
     /// # Errors
     /// As [`Workload::program`], or the repetitions cannot be numbered.
     pub fn program(&self) -> Result<Option<Arc<dyn Program>>, String> {
         let programs = match &*self.workload {
-            // Phases of phases are not possible: the list and the repetitions are one.
+            // Phases cannot be nested: the list and the repetitions form a single level.
             Workload::Phases(phases) => phases.as_slice(),
             single => std::slice::from_ref(single),
         };

@@ -1,8 +1,8 @@
 //! A scenario as it is written: every key that a file may have, its unit and its default.
 //!
-//! These comments are the option reference: the JSON Schema that editors show is generated from them.
-//! Keys whose default depends on others, or that a preset may give, are optional here; the resolved
-//! form ([`Resolved`](super::Resolved)) has them all.
+//! These comments are the option reference: the JSON Schema that editors show is generated from them. Keys whose
+//! default depends on others, or that a preset may set, are optional here; the resolved form
+//! ([`Resolved`](super::Resolved)) has them all.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,13 +16,14 @@ pub use odonata_topology::family::MachineTable as Machine;
 
 /// A scenario: a machine, its network and storage, and the jobs that share it.
 ///
-/// Quantities are strings of a number and a unit, such as "30 ns", "8 KiB" or "5.25 GiB/s"; GiB (2^30) and GB
-/// (10^9) are different things. What a file leaves out comes from its preset, then from the defaults.
+/// Quantities are strings of a number and a unit, such as "30 ns", "8 KiB" or "5.25 GiB/s"; GiB (2^30) and GB (10^9)
+/// are different units. Keys that a file leaves out are taken from its preset, or else have their defaults.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Odonata scenario", rename = "Scenario")]
 pub struct Written {
-    /// Name of the scenario, for titles and tables. Default: the name of its file, "scenario" where it is in none.
+    /// Name of the scenario, for titles and tables. Default: the name of its file, or "scenario" if it is not in a
+    /// file.
     pub name: Option<String>,
     /// Seed of every random choice; equal seeds give equal results. Default: 1.
     #[serde(default = "one")]
@@ -30,8 +31,8 @@ pub struct Written {
     pub seed: u64,
     /// A set of keys to start from: "codes-compatible" (the MFNetSim case study as it was run) or "mfnetsim" (as its
     /// paper describes it); a machine without jobs: "theta", "edison", "cori-like", "trinity" (Cray XC), "bluegene-p",
-    /// "bluegene-q", "frontier-like" (Slingshot), "dgx-h100-superpod-like" (GPUs with rails); BookSim 2's router without a
-    /// machine: "booksim". Keys of this file replace those of the preset one by one. Default: none.
+    /// "bluegene-q", "frontier-like" (Slingshot), "dgx-h100-superpod-like" (GPUs with rails); BookSim 2's router
+    /// without a machine: "booksim". Keys of this file replace those of the preset one by one. Default: none.
     pub preset: Option<String>,
     /// How long to run, what to record, and on how many cores.
     #[serde(default)]

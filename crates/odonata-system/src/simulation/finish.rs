@@ -1,6 +1,6 @@
-//! The end of a run: its outcome, what all parts have measured, put together.
+//! The end of a run: its outcome, and the combined measurements of all parts.
 
-use super::overload::Teller;
+use super::overload::Explanation;
 use super::start::{ranges, share_of};
 use super::{Results, Simulation};
 use crate::build::link_period;
@@ -25,11 +25,11 @@ impl Simulation {
     pub fn finish(self, interrupted: bool) -> Results {
         let results = self.finish_shared(interrupted);
         results
-            .expect("nobody can be lost")
+            .expect("a single process cannot be lost")
             .expect("this is the first of one process")
     }
 
-    /// Ends the run and collects its results, which the first of several processes has; `interrupted`: the user
+    /// Ends the run and collects its results, which the first of several processes gets; `interrupted`: the user
     /// stopped it.
     ///
     /// # Errors
@@ -50,16 +50,17 @@ impl Simulation {
         let held_up = |parts: &[Machine]| packet_diagnosis::explain(parts, &self.scenario, self.plan.topology(), now);
         // A run without a limit of its own goes on to the end of simulated time.
         let overflow = self.pause == Some(Pause::TimeLimit) && self.scenario.run.time_limit.is_none();
-        let mut teller = Teller {
+        let mut explanation = Explanation {
             scenario: &self.scenario,
             placement: &self.placement,
             group: &mut self.group,
         };
         let ending = match self.pause {
-            None if self.out_of_memory => {
-                Some((Outcome::OutOfMemory, Some(teller.memory(&parts, self.exceeded.take())?)))
-            }
-            Some(Pause::Halted(HALT_QUEUE)) => Some((Outcome::QueueOverflow, Some(teller.overflow(&parts)?))),
+            None if self.out_of_memory => Some((
+                Outcome::OutOfMemory,
+                Some(explanation.memory(&parts, self.exceeded.take())?),
+            )),
+            Some(Pause::Halted(HALT_QUEUE)) => Some((Outcome::QueueOverflow, Some(explanation.overflow(&parts)?))),
             None => {
                 debug_assert!(interrupted, "only an interruption ends a run that could go on");
                 Some((Outcome::Interrupted, held_up(&parts)))
@@ -67,7 +68,7 @@ impl Simulation {
             Some(Pause::TimeLimit) if !overflow => Some((Outcome::TimeLimit, held_up(&parts))),
             Some(_) if !overflow && self.group.all(outcome::is_complete(&parts))? => None,
             Some(_) => {
-                // Who waits for whom can only be told from all parts together.
+                // A deadlock can be found only from all parts together.
                 let (_, processes) = self.group.place();
                 parts = match gather_parts(&mut self.group, parts, |process| {
                     Ok(self
@@ -90,6 +91,7 @@ impl Simulation {
         };
         for part in &mut parts {
             part.hosts.fail_servers(now);
+            part.fabric.end_recording(now);
         }
         if ending.is_some() && *self.scenario.run.blame {
             for part in &mut parts {
@@ -137,7 +139,7 @@ impl Simulation {
             let audits = audits.into_iter().flatten();
             let measured_is = || measured.fabric.audit().and_then(|()| measured.hosts.audit_tiers());
             let violated = audits.chain(measured_is().err()).next();
-            // Sources have ended when all is handed over, and nobody else waits for packets that never arrive.
+            // Sources end when all messages are handed over, and nothing else waits for packets that never arrive.
             match (deadlocks.into_iter().flatten().next(), violated) {
                 (Some(text), _) => (Outcome::Stalled, Some(text)),
                 (None, Some(text)) => (Outcome::ConservationViolated, Some(text)),
@@ -177,21 +179,21 @@ impl Simulation {
     }
 }
 
-/// Texts as one; `None` if there is none.
+/// Joins texts; `None` if there is none.
 fn together(texts: Vec<String>) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("; "))
 }
 
-/// That the time series of `part` end before `now`, in words; `None` where they do not.
+/// A warning that the time series of `part` end before `now`; `None` if they do not.
 fn cut_series(part: &Machine, now: Time) -> Option<String> {
     let end = part.series_end().filter(|&end| end < now)?;
     Some(format!(
-        "run.series_interval is short: a table of the time series ends at {} s",
+        "run.series_interval is too short: a table of the time series ends at {} s",
         end.seconds()
     ))
 }
 
-/// That links are counted one by one for a shorter time than `scenario` asks for, in words.
+/// A warning that links are counted individually for less time than `scenario` requests.
 fn cut_link_series(scenario: &Resolved, topology: &Topology, now: Time) -> Option<String> {
     let period = link_period(scenario, topology)?;
     let (_, until) = scenario.run.timeline.as_ref()?.period();
@@ -199,13 +201,13 @@ fn cut_link_series(scenario: &Resolved, topology: &Topology, now: Time) -> Optio
     let end = Time(scenario.run.series_interval?.0.saturating_mul(end));
     (end < until.min(now)).then(|| {
         format!(
-            "run.series_interval is short: the busiest links are recorded until {} s",
+            "run.series_interval is too short: the busiest links are recorded until {} s",
             end.seconds()
         )
     })
 }
 
-/// What of a timeline is not kept, in words.
+/// A warning about rows of a timeline that were not kept.
 fn cut_timeline(timeline: &TimelineMeasured) -> Option<String> {
     let kept = [timeline.calls.len(), timeline.steps.len(), timeline.accesses.len()];
     let names = ["calls", "steps of messages", "accesses of servers"];
@@ -213,11 +215,11 @@ fn cut_timeline(timeline: &TimelineMeasured) -> Option<String> {
         .filter(|&((_, seen), kept)| seen > kept as u64)
         .map(|((name, seen), kept)| format!("{kept} of {seen} {name}"))
         .collect();
-    (!cut.is_empty()).then(|| format!("run.timeline.rows is small: the timeline has {}", cut.join(", ")))
+    (!cut.is_empty()).then(|| format!("run.timeline.rows is too small: the timeline has {}", cut.join(", ")))
 }
 
-/// In the first process, the parts of all, read into what `build` makes of the number of a process; in the others
-/// nothing.
+/// In the first process, the parts of all processes, each read into the result of `build` for the process's number;
+/// nothing in the others.
 fn gather_parts(
     group: &mut ProcessGroup,
     parts: Vec<Machine>,

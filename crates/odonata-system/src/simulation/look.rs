@@ -1,4 +1,4 @@
-//! What can be told of a run that stands still: how far it is, and whether it can go on.
+//! The state of a run that stands still: its progress, and whether it can continue.
 
 use super::Simulation;
 use crate::build::Plan;
@@ -7,10 +7,10 @@ use odonata_host::{Hosts, JobStatuses};
 use odonata_machine::{Event, Machine};
 use serde::{Deserialize, Serialize};
 
-/// Where a run stands.
+/// The progress of a run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Progress {
-    /// Whether there is nothing more to do.
+    /// Whether nothing is left to do.
     pub finished: bool,
     /// Simulated time, seconds.
     pub simulated_s: f64,
@@ -18,26 +18,26 @@ pub struct Progress {
     pub events: u64,
     /// Packets delivered.
     pub packets: u64,
-    /// Routers visited by them.
+    /// Routers visited by packets.
     pub packet_hops: u64,
-    /// Messages delivered by the fabric, MPI and I/O.
+    /// Messages delivered by the network, MPI and I/O.
     pub messages: u64,
-    /// Estimated share of the run that is done, if it can be told.
+    /// Estimated completed share of the run, if known.
     pub fraction: Option<f64>,
 }
 
-/// What a look at some parts tells of a run that stands still.
+/// What the parts looked at show about a run that stands still.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Look {
     packets: u64,
     packet_hops: u64,
     messages: u64,
     pub(super) jobs: JobStatuses,
-    /// When a flit has last come to a pipelined router, if the run was halted.
+    /// Arrival of the last flit at a pipelined router, if the run was halted.
     pub(super) last_arrival: Option<Time>,
-    /// Whether an event waits that does anything.
+    /// Whether an event is pending that has an effect.
     counts: bool,
-    /// Whether anything waits or is under way but sources that send until they are told, and their messages.
+    /// Whether anything is pending or under way other than sources that send until stopped, and their messages.
     goes_on: bool,
     /// Reads and writes under way.
     pub(super) file_transfers: u64,
@@ -46,7 +46,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Takes in one part, of a run that was halted and whose events until `halted` are handled, if it was.
+    /// Adds one part; if the run was halted, its events until `halted` have been handled.
     pub(super) fn at(&mut self, part: PartView<'_, Machine>, halted: Option<Time>) {
         let Machine { fabric, hosts } = part.model;
         let (packets, hops) = fabric.delivered();
@@ -57,7 +57,7 @@ impl Look {
             none if none == JobStatuses::default() => hosts.job_statuses(),
             known => known.join(hosts.job_statuses()),
         };
-        // Flits that come to pipelined routers have no event of their own.
+        // Flits that arrive at pipelined routers have no event of their own.
         self.jobs.last_event = self.jobs.last_event.max(fabric.last_arrival());
         let arrived = halted.and_then(|until| fabric.last_arrival_until(until));
         self.last_arrival = self.last_arrival.max(arrived);
@@ -81,7 +81,7 @@ impl Look {
                     self.counts |= !hosts.is_without_effect(event);
                     self.goes_on |= hosts.is_progress(event);
                 }
-                // A wake-up finds nothing to do where nothing is on its way.
+                // A wake-up has no effect where no packet is under way.
                 Event::Fabric(event) => self.counts |= !event.is_wake_up() || fabric.in_flight() != (0, 0),
             }
             if self.counts && self.goes_on {
@@ -90,7 +90,7 @@ impl Look {
         }
     }
 
-    /// What two sets of parts tell together.
+    /// Combines what two sets of parts show.
     pub(super) fn join(self, other: Look) -> Look {
         Look {
             packets: self.packets + other.packets,
@@ -105,7 +105,7 @@ impl Look {
         }
     }
 
-    /// Whether nothing that is left can do anything, or help anybody.
+    /// Whether nothing that is left has an effect that matters to the outcome.
     pub(super) fn is_over(&self, plan: &Plan) -> bool {
         !self.counts || (!self.goes_on && !plan.waiting_jobs(&self.jobs).is_empty())
     }

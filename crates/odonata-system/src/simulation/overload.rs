@@ -1,4 +1,4 @@
-//! What is said of a run that ends because too much waits in it.
+//! Explanations of runs that end because too much is waiting in them.
 
 use crate::memory::Exceeded;
 use crate::placement::Placement;
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Default, Serialize, Deserialize)]
 struct Waiting {
     messages: u64,
-    /// The most at one NIC, and the node.
+    /// The longest queue at one NIC, and its node.
     most: Option<(u32, u32)>,
-    /// Where there were too many, first.
+    /// The first NIC with too many.
     overflow: Option<Overflow>,
 }
 
@@ -41,14 +41,14 @@ impl Waiting {
     }
 }
 
-/// Who says it, and of what.
-pub(super) struct Teller<'a> {
+/// Explains the end of a run from its scenario and plan.
+pub(super) struct Explanation<'a> {
     pub(super) scenario: &'a Resolved,
     pub(super) placement: &'a Placement,
     pub(super) group: &'a mut ProcessGroup,
 }
 
-impl Teller<'_> {
+impl Explanation<'_> {
     /// Why a run ended as out of memory, given what this process has exceeded. Collective.
     pub(super) fn memory(&mut self, parts: &[Machine], exceeded: Option<Exceeded>) -> Result<String, String> {
         let waiting = self.waiting(parts)?;
@@ -58,16 +58,16 @@ impl Teller<'_> {
         let mut text = match first {
             Some((_, one)) if processes == 1 => format!("the run was ended: {}", one.text),
             Some((process, one)) => format!("the run was ended: of process {process} of {processes}, {}", one.text),
-            None => "a process has come to the bound of its memory".into(),
+            None => "a process reached its memory limit".into(),
         };
         if let Some((count, node)) = waiting.most {
-            let (all, whose) = (waiting.messages, self.whose(node));
+            let (all, whose) = (waiting.messages, self.job_suffix(node));
             text += &format!("; {all} messages wait at NICs, {count} of them at that of node {node}{whose}");
         }
         Ok(text)
     }
 
-    /// Why a run ended as a queue that overflows. Collective.
+    /// Why a run ended because a queue overflowed. Collective.
     pub(super) fn overflow(&mut self, parts: &[Machine]) -> Result<String, String> {
         let waiting = self.waiting(parts)?;
         let most = self.scenario.nic.message_queue;
@@ -77,10 +77,10 @@ impl Teller<'_> {
             ));
         };
         Ok(format!(
-            "at {:.9} s, more messages waited at the NIC of node {node}{} than nic.message_queue allows, {most}: it is \
-             offered more than the network takes from it; {} messages wait at all NICs",
+            "at {:.9} s, more messages waited at the NIC of node {node}{} than nic.message_queue allows, {most}: the \
+             offered load exceeds the accepted load; {} messages wait at all NICs",
             at.seconds(),
-            self.whose(node),
+            self.job_suffix(node),
             waiting.messages
         ))
     }
@@ -90,8 +90,8 @@ impl Teller<'_> {
         Ok(all.into_iter().fold(Waiting::default(), Waiting::join))
     }
 
-    /// The job on `node`, to be put behind it.
-    fn whose(&self, node: u32) -> String {
+    /// The job on `node`, as text to append.
+    fn job_suffix(&self, node: u32) -> String {
         let mut placed = self.scenario.jobs.iter().zip(&self.placement.jobs);
         match placed.find(|(_, place)| place.nodes.contains(&node)) {
             Some((job, _)) => format!(" (job {})", job.name),

@@ -1,16 +1,16 @@
-//! What a run leaves behind: its tables, and `run.json`.
+//! The results of a run: its tables and `run.json`.
 
 use super::Progress;
 use crate::check::proof;
 use crate::cost::Cost;
 use crate::outcome::Outcome;
-use crate::results::{ArrowError, Rows, TIMELINE_TABLES, Table};
+use crate::results::{ArrowError, QueueSeriesRow, Row, Rows, TIMELINE_TABLES, Table};
 use crate::scenario::Resolved;
 use crate::scenario::resolved::Scheduler as SchedulerKind;
 use crate::schedule;
 use odonata_engine::{Figures, Time};
 
-/// What a run leaves behind.
+/// The results of a run.
 pub struct Results {
     pub(super) outcome: Outcome,
     pub(super) detail: Option<String>,
@@ -33,22 +33,22 @@ impl Results {
         &self.outcome
     }
 
-    /// The digest over all results: equal for equal scenario and seed, always.
+    /// The digest of all results: always equal for equal scenarios and seeds.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// What was measured, row by row.
+    /// The measurements, row by row.
     pub fn rows(&self) -> &Rows {
         &self.rows
     }
 
-    /// Where the run stood at its end.
+    /// The progress of the run at its end.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
 
-    /// CPU seconds from the building of the machine to the end.
+    /// CPU seconds from the construction of the machine to the end.
     pub fn cpu_s(&self) -> f64 {
         self.cost.iter().map(|cost| cost.spent.cpu.as_secs_f64()).sum()
     }
@@ -69,25 +69,28 @@ impl Results {
         self.state_bytes as f64 / f64::from(self.nodes)
     }
 
-    /// The tables; those of a timeline only if one was recorded.
+    /// The tables; those of a timeline and of queues only if they were recorded.
     ///
     /// # Errors
-    /// The texts of a column are more than 2 GiB.
+    /// The texts of a column exceed 2 GiB.
     pub fn tables(&self) -> Result<Vec<Table>, ArrowError> {
         let mut tables = self.rows.tables()?;
         if self.scenario.run.timeline.is_none() {
             tables.retain(|table| !TIMELINE_TABLES.contains(&table.name));
         }
+        if self.scenario.run.queue_links.is_empty() {
+            tables.retain(|table| table.name != QueueSeriesRow::TABLE);
+        }
         Ok(tables)
     }
 
-    /// Threads of each process; of a run that measured them, those that handled most events.
+    /// Threads of each process; for a run that measured several numbers, the one that handled most events.
     fn threads(&self) -> usize {
         let choice = self.figures.thread_choice;
         choice.map_or(self.figures.threads, |choice| choice.threads)
     }
 
-    /// How the run was carried out, and how that went: nothing that its results depend on.
+    /// How the run was executed, which does not affect its results.
     fn schedule_json(&self) -> serde_json::Value {
         let (plan, figures) = (&self.schedule, &self.figures);
         let mut json = serde_json::json!({

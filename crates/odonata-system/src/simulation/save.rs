@@ -1,4 +1,4 @@
-//! A run saved on the way, and gone on with.
+//! Saving and resuming a run.
 
 use super::{Others, Simulation, ranges, share_of};
 use crate::scenario::{InputError, Problem, Scenario};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 impl Simulation {
-    /// Goes on with the run of `scenario` that was [saved](Self::save_to) to `path`, by one process.
+    /// Resumes, in one process, the run of `scenario` that was [saved](Self::save_to) to `path`.
     ///
     /// # Errors
     /// Those of [`Snapshot::open`], and of [`new`](Self::new).
@@ -19,11 +19,11 @@ impl Simulation {
         Simulation::resume_shared(scenario, snapshot, others)
     }
 
-    /// The same in one of several processes that share the run, each with its `snapshot`; it may have been saved by more or
-    /// fewer of them. Collective.
+    /// Resumes a run in one of several processes that share it, each with its `snapshot`; a different number of
+    /// processes may have saved it. Collective.
     ///
     /// # Errors
-    /// Those of [`shared`](Self::shared), or that the snapshots were not saved together.
+    /// Those of [`shared`](Self::shared), or the snapshots were not saved together.
     pub fn resume_shared(scenario: Scenario, snapshot: Snapshot, mut others: Others) -> Result<Self, InputError> {
         let saved_at = others.group.share(snapshot.header().saved_at);
         let saved_at = saved_at.map_err(|text| scenario.document.locate(Problem::new("", text, "")))?;
@@ -41,17 +41,17 @@ impl Simulation {
         Ok(run)
     }
 
-    /// Saves the run, as it stands, to `path`; an older snapshot there stays until the new one is whole. Returns its
-    /// size in bytes. Collective; each of several processes has a file of its own.
+    /// Saves the run's current state to `path`; an older snapshot there stays until the new one is complete. Returns
+    /// its size in bytes. Collective; each process has a file of its own.
     ///
     /// # Errors
-    /// It cannot be written here, or a process of the run is lost, and its state with it; the older one is still there.
+    /// The file cannot be written, or a process of the run and its state are lost; the older snapshot is still there.
     pub fn save_to(&mut self, path: &Path) -> io::Result<u64> {
         if let Some(Pause::Lost(text)) = &self.pause {
             return Err(io::Error::other(text.clone()));
         }
         if !self.group.all(!self.interrupt.was_heard()).map_err(io::Error::other)? {
-            return Err(io::Error::other("it was ended in the midst of an event"));
+            return Err(io::Error::other("it ended within an event"));
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let header = Header {

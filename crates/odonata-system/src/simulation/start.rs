@@ -1,4 +1,4 @@
-//! Who runs which parts of the machine: the share of each process, and its scheduler.
+//! The share of the machine that each process simulates, and its scheduler.
 
 use crate::process_group::{self, ProcessGroup};
 use crate::scenario::resolved::Scheduler as SchedulerKind;
@@ -8,14 +8,14 @@ use odonata_host::Interrupt;
 use odonata_machine::Machine;
 use std::ops::Range;
 
-/// What a run has to do with besides itself: the processes that share it, what its scheduler needs to reach them, and the
-/// run itself; and who may end it.
+/// The environment of a run: the processes that share it, how its scheduler reaches them, and how it can be
+/// interrupted.
 pub struct Others {
     /// For the scheduler.
     pub transport: Box<dyn Transport>,
     /// For the run.
     pub group: ProcessGroup,
-    /// Ends the part of this process, and so the run.
+    /// Ends the part of this process, and thereby the run.
     pub interrupt: Interrupt,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn share_of(schedule: &schedule::Plan, process: usize, processes: usi
     Ok(process_group::share_of(parts, (process, processes)))
 }
 
-/// The routers of each machine that has the state of `parts`: one that is not divided if they only take turns.
+/// The routers of each machine that holds the state of `parts`: a single machine if the parts only take turns.
 pub(crate) fn ranges(schedule: &schedule::Plan, parts: Range<usize>) -> Vec<Range<u32>> {
     if schedule.scheduler == SchedulerKind::Sequential {
         let routers = 0..schedule.partition.processes();
@@ -50,7 +50,7 @@ pub(crate) fn ranges(schedule: &schedule::Plan, parts: Range<usize>) -> Vec<Rang
     parts.map(|part| schedule.partition.range(part)).collect()
 }
 
-/// Starts the parts of a machine from `first` on under the scheduler that was chosen.
+/// Starts the parts of a machine, from `first` on, under the chosen scheduler.
 pub(crate) fn start(
     schedule: &schedule::Plan,
     first: usize,

@@ -1,4 +1,4 @@
-//! States in a file: whole, or not there at all.
+//! Atomic files of states.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -9,9 +9,8 @@
 //! | 8 | number of all bytes before |
 //! | 16 | checksum over all bytes before ([`Digest`]) |
 //!
-//! A file is written beside its place, flushed to the disk, and moved there: at any time there is either the one
-//! before or the new one, whole. It is read twice: for the checksum first, so that nothing of a damaged file is
-//! believed.
+//! A file is written beside its final location, flushed to the disk, and renamed: at any time either the old or the new
+//! one exists, complete. It is read twice, first for the checksum, so that damaged data are never used.
 
 use super::{Header, Refused};
 use odonata_engine::Digest;
@@ -25,16 +24,17 @@ use std::path::{Path, PathBuf};
 /// The beginning of every snapshot.
 const MAGIC: [u8; 16] = *b"odonata snapshot";
 
-/// Bytes behind the states and their places.
+/// Number of bytes after the states and their offsets.
 const TRAILER: u64 = 24;
 
-/// The version of the program that is running, and the hash of its sources.
+/// The version of the running program, and the hash of its sources.
 pub(super) const PROGRAM: (&str, &str) = (env!("CARGO_PKG_VERSION"), env!("ODONATA_SOURCES"));
 
-/// Writes `states` states to `path`, where older ones stay until these are whole; the size of the file in bytes.
+/// Writes `states` states to `path`, replacing an older file when the new one is complete; returns the size of the file
+/// in bytes.
 ///
 /// # Errors
-/// It cannot be written; then the older one is still there.
+/// The file cannot be written; the older one is still there.
 pub(crate) fn write(
     path: &Path,
     header: &Header,
@@ -46,7 +46,7 @@ pub(crate) fn write(
     let beside = Path::new(&beside);
     let written = write_whole(beside, header, states, state).and_then(|bytes| {
         std::fs::rename(beside, path)?;
-        // The new name is on the disk when the folder is; not every system can say so of a folder.
+        // The rename is durable once the folder is flushed; not every system supports that for folders.
         if let Some(folder) = path.parent() {
             let folder = if folder.as_os_str().is_empty() {
                 Path::new(".")
@@ -87,17 +87,17 @@ fn write_whole(path: &Path, header: &Header, states: usize, state: impl Fn(usize
     Ok(sum.bytes + TRAILER)
 }
 
-/// A file that is whole, and was written by this program.
+/// A complete file that this program has written.
 pub(super) struct StateFile {
     pub(super) path: PathBuf,
     pub(super) header: Header,
     file: BufReader<File>,
-    /// Where the states begin, and where the last one ends.
+    /// The offset of each state, and the end of the last one.
     places: Vec<u64>,
 }
 
 impl StateFile {
-    /// Opens the one at `path`.
+    /// Opens the file at `path`.
     pub(super) fn open(path: PathBuf) -> Result<StateFile, (PathBuf, Refused)> {
         match StateFile::read(&path) {
             Ok((file, header, places)) => Ok(StateFile {
@@ -114,7 +114,7 @@ impl StateFile {
         let mut file = BufReader::with_capacity(1 << 16, open_regular(path)?);
         let end = check(&mut file)?;
         let header = header(&mut Loader::new(&mut content(&mut file, MAGIC.len() as u64..end)?))?;
-        let impossible = || Refused::Damaged(Damaged("it does not have the states that it says".into()));
+        let impossible = || Refused::Damaged(Damaged("the number of states differs from its header".into()));
         let states = header.states().ok_or_else(impossible)?.len() as u64;
         let table = (end.checked_sub(8 * (states + 1))).filter(|&table| table >= MAGIC.len() as u64);
         let table = table.ok_or_else(impossible)?;
@@ -128,7 +128,7 @@ impl StateFile {
         }
     }
 
-    /// Lets `state` take state number `number` of this file.
+    /// Lets `state` read state number `number` of this file.
     pub(super) fn load(
         &mut self,
         number: usize,
@@ -141,7 +141,7 @@ impl StateFile {
     }
 }
 
-/// What stands at `range` of a file.
+/// The bytes in `range` of a file.
 fn content(file: &mut BufReader<File>, range: Range<u64>) -> io::Result<impl Read> {
     file.seek(SeekFrom::Start(range.start))?;
     Ok(file.take(range.end - range.start))
@@ -156,7 +156,7 @@ fn header(from: &mut Loader<'_>) -> Result<Header, Refused> {
     Ok(from.value()?)
 }
 
-/// Whether a file is whole; the number of its bytes up to the trailer.
+/// Checks that a file is complete; returns the number of bytes before the trailer.
 fn check(file: &mut (impl Read + Seek)) -> Result<u64, Refused> {
     let length = file.seek(SeekFrom::End(0))?;
     file.rewind()?;
@@ -175,7 +175,7 @@ fn check(file: &mut (impl Read + Seek)) -> Result<u64, Refused> {
     file.read_exact(&mut bytes)?;
     file.read_exact(&mut sum)?;
     if u64::from_le_bytes(bytes) != end {
-        return Err(damaged("it does not have the length that was written"));
+        return Err(damaged("its length differs from its header"));
     }
     if u128::from_le_bytes(sum) != summed.sum.value() {
         return Err(damaged("its checksum is wrong"));
@@ -183,13 +183,13 @@ fn check(file: &mut (impl Read + Seek)) -> Result<u64, Refused> {
     Ok(end)
 }
 
-/// A writer that sums up what goes through it.
+/// A writer that computes the checksum of all data written through it.
 struct Summed<W> {
     to: W,
     sum: Sum,
 }
 
-/// A checksum over bytes, however they are cut into pieces. One changed word always changes it.
+/// A checksum of bytes, independent of how they are split into pieces. A single changed word always changes it.
 #[derive(Clone, Debug)]
 struct Sum {
     digest: Digest,

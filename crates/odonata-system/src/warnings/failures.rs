@@ -1,4 +1,4 @@
-//! Faults of storage, and what clients do about them, that are probably not meant.
+//! Probably unintended settings for faults of storage and for the reactions of clients.
 
 use super::Warning;
 use super::storage::{Users, requests_of};
@@ -6,7 +6,7 @@ use crate::scenario::Scenario;
 use odonata_engine::Time;
 use odonata_storage::settings::{Acknowledge, Storage};
 
-/// What there is to say of the faults of `scenario`.
+/// Warnings about the faults of `scenario`.
 pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     let Some(storage) = &scenario.resolved.storage else {
         return Vec::new();
@@ -16,7 +16,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     warnings
 }
 
-/// Servers of the first tier that fail and that nobody uses.
+/// Servers of the first tier that fail and are not used.
 fn unused(scenario: &Scenario, storage: &Storage) -> Vec<Warning> {
     if !storage.has_failures() {
         return Vec::new();
@@ -37,15 +37,15 @@ fn unused(scenario: &Scenario, storage: &Storage) -> Vec<Warning> {
             "server {} fails, and no rank uses it in its first operations",
             fault.server
         ),
-        expected: "a server that jobs use, as the layout and the assignment say".into(),
+        expected: "a server that the layout and the assignment give to a job".into(),
     };
     fails.map(warning).collect()
 }
 
-/// A timeout that comes before the device alone has done with a request.
+/// A timeout that is shorter than the device alone needs for a request.
 fn hasty(scenario: &Scenario, storage: &Storage) -> Option<Warning> {
     let client = storage.client?;
-    // The fastest of several devices: rules may send it anywhere.
+    // The fastest of several devices: rules may send the request to any.
     let alone = |write: bool, bytes: u64| -> Time {
         if write && storage.manager.acknowledge == Acknowledge::Memory {
             return Time::ZERO;
@@ -71,14 +71,14 @@ fn hasty(scenario: &Scenario, storage: &Storage) -> Option<Warning> {
             return Some(Warning {
                 key: "storage.client.timeout".into(),
                 message: format!(
-                    "{} s are over before a device has done with a {what} of {} B by rank 0 of job \"{}\", {:.3e} s without any \
-                     other: every try will be in vain",
-                    client.timeout.seconds(),
+                    "an idle device takes {:.3e} s for a {what} of {} B by rank 0 of job \"{}\", longer than the \
+                     timeout of {} s: every attempt times out",
+                    time.seconds(),
                     part.bytes,
                     job.name,
-                    time.seconds()
+                    client.timeout.seconds()
                 ),
-                expected: "more than a request takes where many wait".into(),
+                expected: "longer than a request takes at a busy server".into(),
             });
         }
     }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::scenario;
 
-    fn said(storage: &str) -> Vec<(String, String)> {
+    fn warnings_of(storage: &str) -> Vec<(String, String)> {
         let text = format!(
             "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 4\nglobal_ports_per_router = 2\n\
              [storage]\nnodes = {{ per_group = 1 }}\n{storage}\n[[jobs]]\nname = \"a\"\nranks = 4\n\
@@ -104,41 +104,44 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_that_nobody_notices_is_told() {
+    fn a_failure_without_effect_is_reported() {
         let text = |server: u32| {
             format!(
                 "client = {{ timeout = \"1 s\" }}\nfaults = [{{ server = {server}, at = \"1 ms\", kind = \"fail\" }}]\n"
             )
         };
-        assert_eq!(said(&text(0)), []);
-        let found = said(&text(7));
+        assert_eq!(warnings_of(&text(0)), []);
+        let found = warnings_of(&text(7));
         assert_eq!(found[0].0, "storage.faults.0.server");
         assert_eq!(
             found[0].1,
             "server 7 fails, and no rank uses it in its first operations"
         );
-        // An object server, which no rank asks itself.
+        // An object server, which ranks do not access directly.
         let system = "file_system = { object_servers = 2 }\n";
-        assert_eq!(said(&format!("{system}{}", text(10))), []);
+        assert_eq!(warnings_of(&format!("{system}{}", text(10))), []);
     }
 
     /// A device of 1 GB/s takes 10 ms for 10 MB.
     #[test]
-    fn a_timeout_that_no_request_can_keep_is_told() {
+    fn a_timeout_shorter_than_any_request_is_reported() {
         let text = |timeout: &str, manager: &str| {
             format!(
                 "client = {{ timeout = {timeout:?} }}\ndevice = {{ rate = {{ write = \"1 GB/s\", overhead = \"0 s\" }} }}\n{manager}"
             )
         };
-        assert_eq!(said(&text("10 ms", "")), []);
-        let found = said(&text("9999 us", ""));
+        assert_eq!(warnings_of(&text("10 ms", "")), []);
+        let found = warnings_of(&text("9999 us", ""));
         assert_eq!(found[0].0, "storage.client.timeout");
         assert!(
             found[0]
                 .1
-                .contains("a write of 10000000 B by rank 0 of job \"a\", 1.000e-2 s"),
+                .contains("takes 1.000e-2 s for a write of 10000000 B by rank 0 of job \"a\""),
             "{found:?}"
         );
-        assert_eq!(said(&text("9999 us", "manager = { acknowledge = \"memory\" }")), []);
+        assert_eq!(
+            warnings_of(&text("9999 us", "manager = { acknowledge = \"memory\" }")),
+            []
+        );
     }
 }

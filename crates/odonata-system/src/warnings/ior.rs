@@ -1,5 +1,5 @@
-//! IOR and mdtest that measure something else than was asked for: flags on their command lines that mean nothing to a simulation,
-//! tasks that read what was never written.
+//! IOR and mdtest runs that measure something other than requested: options that have no effect in a simulation, tasks
+//! that read data that were never written.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 use crate::scenario::resolved::{FileLayout, Job, Workload};
 use crate::scenario::workload::IorTests;
 
-/// What there is to say of the command lines of IOR and mdtest in `scenario`.
+/// Warnings about the command lines of IOR and mdtest in `scenario`.
 pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     // The jobs of an array have one entry.
     let entries: BTreeSet<u32> = scenario.resolved.jobs.iter().map(|job| job.entry).collect();
@@ -35,7 +35,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
         (!flags.is_empty()).then(|| Warning {
             key,
             message: format!("changes nothing in a simulation: {}", flags.join(", ")),
-            expected: "the command line without".into(),
+            expected: "a command line without".into(),
         })
     });
     flags
@@ -43,7 +43,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
         .collect()
 }
 
-/// What there is to say of what IOR does in `job`.
+/// Warnings about the IOR tests in `job`.
 fn of_job(scenario: &Scenario, job: &Job) -> Vec<Warning> {
     let phases = match &*job.workload {
         Workload::Phases(list) => list.as_slice(),
@@ -62,11 +62,11 @@ fn of_job(scenario: &Scenario, job: &Job) -> Vec<Warning> {
             warnings.push(Warning {
                 key: key.clone(),
                 message: format!(
-                    "job {}: tasks read what others wrote (-C, -Z), but each task's part of a file is on its own server: what one \
-                     writes is not where the other reads",
+                    "job {}: tasks read data that other tasks wrote (-C, -Z), but each task reads and writes at its \
+                     own server",
                     job.name
                 ),
-                expected: "a layout that goes by the file: hash, random, round-robin or striped".into(),
+                expected: "a layout that depends on the file: hash, random, round-robin or striped".into(),
             });
         }
     }
@@ -97,7 +97,8 @@ fn of_job(scenario: &Scenario, job: &Job) -> Vec<Warning> {
     warnings
 }
 
-/// What of the reads of `test` was never written, and what there should be; `before` has left what is in its files when it begins.
+/// Which data that `test` reads were never written, and what should be; `before` is the test that last wrote its files
+/// before it begins.
 fn never_written(test: &IorParams, before: Option<&IorParams>) -> Option<(String, &'static str)> {
     let reads = *test.read_file || test.check_read || test.check_write;
     let file = &test.test_file;
@@ -106,11 +107,11 @@ fn never_written(test: &IorParams, before: Option<&IorParams>) -> Option<(String
     }
     let writer = if *test.write_file { Some(test) } else { before };
     let Some(writer) = writer else {
-        let what = format!("it reads {file:?}, which no test of the job has written before it and kept");
+        let what = format!("it reads {file:?}, which no earlier test of the job wrote and kept");
         return Some((what, "a test with -w -k before it, and the same -o"));
     };
     if writer.file_per_proc != test.file_per_proc {
-        let what = format!("it reads {file:?} with another filePerProc (-F) than it was written with");
+        let what = format!("it reads {file:?} with filePerProc (-F) unlike the write");
         return Some((what, "the same -F"));
     }
     let size = |test: &IorParams| test.block_size.0.saturating_mul(test.segment_count.into());
@@ -120,16 +121,16 @@ fn never_written(test: &IorParams, before: Option<&IorParams>) -> Option<(String
             odonata_units::Bytes(size(test)),
             odonata_units::Bytes(size(writer))
         );
-        return Some((what, "blocks and segments (-b, -s) of at most those that were written"));
+        return Some((what, "blocks and segments (-b, -s) no larger than in the write"));
     }
     if writer.deadline_for_stonewalling == Time::ZERO {
         return None;
     }
-    // The tasks of the write have stopped somewhere; who reads keeps to that in the same test, or by the status file.
+    // The writers stopped early; readers stop at the same point within one test, or according to the status file.
     let status = !test.stone_walling_status_file.is_empty()
         && test.stone_walling_status_file == writer.stone_walling_status_file;
     if !std::ptr::eq(writer, test) && !status {
-        let what = format!("it reads all of {file:?}, whose write has stopped at its deadline (-D)");
+        let what = format!("it reads all of {file:?}, whose write stopped at its deadline (-D)");
         return Some((
             what,
             "the same -O stoneWallingStatusFile=NAME in both, and stoneWallingWearOut=1 in the write",
@@ -137,8 +138,7 @@ fn never_written(test: &IorParams, before: Option<&IorParams>) -> Option<(String
     }
     let elsewhere = test.reorder_tasks || test.reorder_tasks_random;
     if test.random_offset || (elsewhere && !writer.stone_walling_wear_out) {
-        let what =
-            "tasks stop at their deadline (-D), and read elsewhere than they have written (-C, -Z, -z)".to_owned();
+        let what = "tasks stop at their deadline (-D), and read other offsets than they wrote (-C, -Z, -z)".to_owned();
         return Some((what, "-O stoneWallingWearOut=1, without -z"));
     }
     None
@@ -148,7 +148,7 @@ fn never_written(test: &IorParams, before: Option<&IorParams>) -> Option<(String
 mod tests {
     use crate::scenario;
 
-    fn said(workload: &str) -> Vec<(String, String)> {
+    fn warnings_of(workload: &str) -> Vec<(String, String)> {
         let text = format!(
             "[machine.torus]\ndims = [4, 4]\n[storage]\nnodes = {{ list = [0, 1] }}\n[[jobs]]\nname = \"a\"\nranks = 4\n{workload}\n"
         );
@@ -159,44 +159,43 @@ mod tests {
     }
 
     #[test]
-    fn flags_without_effect_are_told_with_the_reason() {
-        let found = said("workload = { ior = \"-w -v -B -o /scratch/f\" }");
-        let told = "changes nothing in a simulation: -v (verbose: it is about IOR's output), -B (useO_DIRECT: nodes have no \
-                    page cache here)";
-        assert_eq!(found, [("jobs.0.workload.ior".to_string(), told.to_string())]);
-        let found = said("workload = [{ ior = \"-w -k\" }, { ior = \"-r -B\" }]");
+    fn flags_without_effect_are_reported_with_the_reason() {
+        let found = warnings_of("workload = { ior = \"-w -v -B -o /scratch/f\" }");
+        let expected = "changes nothing in a simulation: -v (verbose: it concerns IOR's output only), -B (useO_DIRECT: nodes have no page cache)";
+        assert_eq!(found, [("jobs.0.workload.ior".to_string(), expected.to_string())]);
+        let found = warnings_of("workload = [{ ior = \"-w -k\" }, { ior = \"-r -B\" }]");
         assert_eq!((found.len(), found[0].0.as_str()), (1, "jobs.0.workload.1.ior"));
-        let found = said("workload = { mdtest = \"-n 3 -d /scratch/m\" }");
-        let told = "changes nothing in a simulation: -d (directory: files have numbers here)";
-        assert_eq!(found, [("jobs.0.workload.mdtest".to_string(), told.to_string())]);
-        assert_eq!(said("workload = { ior = \"-w -t 1m -b 4m\" }"), []);
-        assert_eq!(said("workload = { ior = { writeFile = true } }"), []);
-        let found = said("workload = { ior = \"-w -r -C\" }");
+        let found = warnings_of("workload = { mdtest = \"-n 3 -d /scratch/m\" }");
+        let expected = "changes nothing in a simulation: -d (directory: simulated files have numbers, not names)";
+        assert_eq!(found, [("jobs.0.workload.mdtest".to_string(), expected.to_string())]);
+        assert_eq!(warnings_of("workload = { ior = \"-w -t 1m -b 4m\" }"), []);
+        assert_eq!(warnings_of("workload = { ior = { writeFile = true } }"), []);
+        let found = warnings_of("workload = { ior = \"-w -r -C\" }");
         assert!(
-            found[0].1.contains("what one writes is not where the other reads"),
+            found[0].1.contains("each task reads and writes at its own server"),
             "{found:?}"
         );
     }
 
     #[test]
-    fn what_is_read_and_was_never_written_is_told() {
+    fn reads_of_unwritten_data_are_reported() {
         let wear_out = "-O stoneWallingWearOut=1,stoneWallingStatusFile=s";
-        for (tests, told) in [
+        for (tests, expected) in [
             (vec!["-w -r"], None),
             (vec!["-w -r -D 1"], None),
-            (vec!["-r"], Some((0, "no test of the job has written"))),
-            (vec!["-w", "-r"], Some((1, "no test of the job has written"))),
+            (vec!["-r"], Some((0, "no earlier test of the job wrote"))),
+            (vec!["-w", "-r"], Some((1, "no earlier test of the job wrote"))),
             (vec!["-w -k", "-r"], None),
             (
                 vec!["-w -k -o a", "-r -o b"],
-                Some((1, "it reads \"b\", which no test")),
+                Some((1, "it reads \"b\", which no earlier test")),
             ),
             (vec!["-w -k -o a", "-w -k -o b", "-r -o a"], None),
             (
                 vec!["-w -k", "-w -F", "-r"],
-                Some((2, "no test of the job has written")),
+                Some((2, "no earlier test of the job wrote")),
             ),
-            (vec!["-w -k", "-r -F"], Some((1, "another filePerProc"))),
+            (vec!["-w -k", "-r -F"], Some((1, "filePerProc (-F) unlike the write"))),
             (
                 vec!["-w -k -b 2m", "-r -b 4m"],
                 Some((
@@ -211,12 +210,12 @@ mod tests {
             ),
             (
                 vec!["-w -r -D 1 -z -F"],
-                Some((0, "read elsewhere than they have written")),
+                Some((0, "read other offsets than they wrote")),
             ),
         ] {
             let list: Vec<String> = tests.iter().map(|line| format!("{{ ior = \"{line}\" }}")).collect();
-            let found = said(&format!("workload = [{}]", list.join(", ")));
-            match told {
+            let found = warnings_of(&format!("workload = [{}]", list.join(", ")));
+            match expected {
                 None => assert_eq!(found, [], "{tests:?}"),
                 Some((number, what)) => {
                     let [(key, message)] = &found[..] else {

@@ -6,7 +6,7 @@ use super::Warning;
 use crate::estimate::distances;
 use crate::scenario::Scenario;
 
-/// A class of links is worth a warning if it carries less than this share of what the rest of the machine can.
+/// A class of links gets a warning if its rate is below this share of the rest of the machine's.
 const FAR_BELOW: f64 = 1.0 / 8.0;
 
 /// Tables of links that the machine does not have, unless they are from a preset, which may be for several machines.
@@ -22,7 +22,7 @@ pub(super) fn absent(scenario: &Scenario) -> Vec<Warning> {
         .map(|class| Warning {
             key: format!("network.links.{}", class.name()),
             message: format!(
-                "machines of kind {} have no {} links: it changes nothing",
+                "machines of kind {} have no {} links: the table has no effect",
                 kind.name(),
                 class.name()
             ),
@@ -31,8 +31,8 @@ pub(super) fn absent(scenario: &Scenario) -> Vec<Warning> {
         .collect()
 }
 
-/// A class of links that carries far less of uniform traffic over all nodes than the other classes, as where one bandwidth was
-/// given and the others were left at their defaults. Presets are machines that are so.
+/// A class of links whose rate for uniform traffic over all nodes is far below that of the other classes, e.g. because
+/// one bandwidth was given and the others were left at their defaults. Not for presets, whose values are intended.
 pub(crate) fn far_slower(scenario: &Scenario, topology: &Topology) -> Option<Warning> {
     if scenario.document.has("preset") {
         return None;
@@ -44,16 +44,17 @@ pub(crate) fn far_slower(scenario: &Scenario, topology: &Topology) -> Option<War
     (rate < FAR_BELOW * rest).then(|| Warning {
         key: format!("network.links.{}.bandwidth", slowest.name()),
         message: format!(
-            "if all nodes send everywhere, {} links carry {:.3} GB/s per node, the other links {:.3} GB/s",
+            "under uniform traffic, {} links carry {:.3} GB/s per node, the other links {:.3} GB/s",
             slowest.name(),
             rate * 1e-9,
             rest * 1e-9
         ),
-        expected: "a bandwidth for every class of links, unless the machine is meant to be so".into(),
+        expected: "a bandwidth for every link class, unless the imbalance is intended".into(),
     })
 }
 
-/// What each class carries of uniform traffic on shortest paths, bytes per second and node. Columns count as local links.
+/// The rate of uniform traffic that each class carries on shortest paths, in bytes per second and node. Columns count
+/// as local links.
 fn rates_per_node(scenario: &Scenario, topology: &Topology) -> Vec<(LinkClass, f64)> {
     let layout = &scenario.resolved.layout;
     let mut bandwidth = [0.0; LinkClass::COUNT];
@@ -98,8 +99,8 @@ mod tests {
         far_slower(&loaded, routing.topology())
     }
 
-    /// On a torus of 4 x 4 a packet crosses 2 x 1 links in the mean, itself included, and 16 nodes have 64 of 5.25 GiB/s: 10.5 GiB/s
-    /// per node, 11.3 GB/s.
+    /// On a torus of 4 x 4 a packet crosses 2 x 1 links in the mean, itself included, and 16 nodes have 64 links of
+    /// 5.25 GiB/s: 10.5 GiB/s per node, 11.3 GB/s.
     #[test]
     fn a_class_that_was_left_far_slower_is_named() {
         let torus = |terminal: &str| {

@@ -1,4 +1,5 @@
-//! Storage that is probably not meant: servers that most ranks crowd on, or whose number nobody has said.
+//! Probably unintended settings of storage: servers that serve too many ranks, or a number of servers that was not
+//! given.
 
 use super::Warning;
 use crate::scenario::Scenario;
@@ -10,14 +11,14 @@ use odonata_workload::skeletons::Skeleton;
 use odonata_workload::{Cursor, OpKind, Program, Seen};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Ranks of a job whose first operations are looked at, and how many of them.
+/// Number of ranks of a job, and of first operations of each, that are examined.
 const RANKS: u32 = 64;
 const OPERATIONS: u32 = 256;
 
-/// The busiest server is too busy from so many times its even share on.
+/// The busiest server is reported if it has at least this many times its even share.
 const SKEW: f64 = 4.0;
 
-/// What there is to say of the servers of `scenario` and of who uses them.
+/// Warnings about the servers of `scenario` and their users.
 pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     let servers = scenario.placement.servers.len();
     if servers == 0 {
@@ -34,21 +35,20 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
         warnings.push(Warning {
             key: "storage.nodes".into(),
             message: format!(
-                "not written: {servers} storage servers, one for every 32 compute nodes, spread evenly over the machine; \
-                 there are {} compute nodes",
+                "not given: {servers} storage servers, one per 32 of {} compute nodes, spread evenly over the machine",
                 clients.len()
             ),
-            expected: "storage.nodes, which says how many and which".into(),
+            expected: "storage.nodes, with the number or the list of servers".into(),
         });
     }
-    warnings.extend(apart(scenario));
+    warnings.extend(scattered_directories(scenario));
     warnings.extend(free_metadata(scenario));
     warnings.extend(skew(scenario, servers));
     warnings.extend(tiers(scenario));
     warnings
 }
 
-/// Lower tiers of which most of the tier above uses few servers.
+/// Lower tiers of which most servers of the tier above use few servers.
 fn tiers(scenario: &Scenario) -> Vec<Warning> {
     let settings = scenario.resolved.storage.iter().flat_map(|storage| &storage.tiers);
     let placed = settings.zip(&scenario.placement.tiers).enumerate();
@@ -57,7 +57,10 @@ fn tiers(scenario: &Scenario) -> Vec<Warning> {
         for &home in &place.homes {
             users[home as usize] += 1;
         }
-        let (most, even) = (users.iter().copied().max()?, place.homes.len() as f64 / place.servers.len() as f64);
+        let (most, even) = (
+            users.iter().copied().max()?,
+            place.homes.len() as f64 / place.servers.len() as f64,
+        );
         let by_layout = tier.layout != Default::default();
         if by_layout || (most as f64) < SKEW * even.max(1.0) {
             return None;
@@ -66,12 +69,12 @@ fn tiers(scenario: &Scenario) -> Vec<Warning> {
         Some(Warning {
             key: format!("storage.tiers.{number}.assignment"),
             message: format!(
-                "{} servers drain to {used} of {} of tier \"{}\": {most} of them to one, where an even share is {even:.1}",
+                "{} servers drain to {used} of {} of tier \"{}\", {most} of them to one; an even share is {even:.1}",
                 place.homes.len(),
                 place.servers.len(),
                 tier.name
             ),
-            expected: "round-robin, or a layout of the tier that goes by the object".into(),
+            expected: "round-robin, or a tier layout that depends on the object".into(),
         })
     });
     crowded.collect()
@@ -95,15 +98,16 @@ fn free_metadata(scenario: &Scenario) -> Option<Warning> {
     Some(Warning {
         key: format!("jobs.{}.workload", job.entry),
         message: format!(
-            "job \"{}\" runs mdtest, but the machine has no metadata servers: creating and removing files takes no time",
+            "job \"{}\" runs mdtest, but the machine has no metadata servers: creating and removing files takes no \
+             time",
             job.name
         ),
         expected: "a table [storage.metadata]".into(),
     })
 }
 
-/// Jobs that share a directory whose files are wherever who asks has its server.
-fn apart(scenario: &Scenario) -> Option<Warning> {
+/// Jobs that share a directory although the location of its files depends on the rank that accesses them.
+fn scattered_directories(scenario: &Scenario) -> Option<Warning> {
     let resolved = &scenario.resolved;
     let mut first: BTreeMap<&str, &Job> = BTreeMap::new();
     for job in &resolved.jobs {
@@ -113,13 +117,13 @@ fn apart(scenario: &Scenario) -> Option<Warning> {
             return Some(Warning {
                 key: format!("jobs.{}.io.directory", job.entry),
                 message: format!(
-                    "jobs \"{}\" and \"{}\" share the directory \"{}\", but each rank's part of a file is on its own \
-                     server: what one writes is not where the other reads",
+                    "jobs \"{}\" and \"{}\" share the directory \"{}\", but each rank reads and writes at its own \
+                     server",
                     other.name,
                     job.name,
                     job.directory()
                 ),
-                expected: "a layout that goes by the file: hash, random, round-robin or striped".into(),
+                expected: "a layout that depends on the file: hash, random, round-robin or striped".into(),
             });
         }
     }
@@ -131,7 +135,7 @@ fn apart(scenario: &Scenario) -> Option<Warning> {
 pub(super) struct Users {
     ranks: u64,
     pub(super) of_server: BTreeMap<u32, u64>,
-    /// Whether a layout says where files are, and not only who asks.
+    /// Whether the layout determines the location of files independently of the accessing rank.
     by_file: bool,
     /// Whether some ranks were left out.
     pub(super) sampled: bool,
@@ -153,10 +157,10 @@ fn skew(scenario: &Scenario, servers: usize) -> Option<Warning> {
         true => ("storage.layout", "files on more servers: striped, or a file per rank"),
         false => (
             "storage.assignment",
-            "ranks on more groups, another assignment, or a layout that goes by the file",
+            "ranks on more groups, another assignment, or a layout that depends on the file",
         ),
     };
-    let looked_at = if users.sampled { " that were looked at" } else { "" };
+    let looked_at = if users.sampled { " of the sample" } else { "" };
     let ranks = users.ranks;
     let message = if used == 1 {
         format!("{ranks} ranks{looked_at} use one of {servers} storage servers, server {server}")
@@ -166,8 +170,8 @@ fn skew(scenario: &Scenario, servers: usize) -> Option<Warning> {
             even => format!("{even:.1}"),
         };
         format!(
-            "{ranks} ranks{looked_at} use {used} of {servers} storage servers: {most} of them server {server}, where an even \
-             share is {even}"
+            "{ranks} ranks{looked_at} use {used} of {servers} storage servers, {most} of them server {server}; an \
+             even share is {even}"
         )
     };
     Some(Warning {
@@ -190,7 +194,7 @@ impl Users {
         users
     }
 
-    /// Adds the ranks of `job`, which has these servers of its own.
+    /// Adds the ranks of `job`, whose assigned servers are `home`.
     fn add(&mut self, job: &Job, home: &[u32], layout: FileLayout) {
         if matches!(*job.workload, Workload::Synthetic(_)) {
             return;
@@ -198,7 +202,7 @@ impl Users {
         let Ok(Some(program)) = job.program() else { return };
         let ranks = *job.ranks;
         let step = ranks.div_ceil(RANKS).max(1);
-        // One of each `step`, not always the same: files may repeat with a period.
+        // One of each `step`, at varying positions: files may repeat with a period.
         let sampled = (0..ranks).step_by(step as usize).map(|first| {
             let offset = (mix64(first.into()) % u64::from(step)) as u32;
             (first + offset).min(ranks - 1)
@@ -208,7 +212,7 @@ impl Users {
         if found.is_empty() {
             return;
         }
-        // Where everybody uses the server of its node, that is known of all.
+        // Where every rank uses the server of its node, the users are known for all ranks.
         if layout == FileLayout::Assigned && step > 1 {
             self.ranks += home.len() as u64;
             for &server in home {
@@ -231,7 +235,7 @@ fn servers_of(program: &dyn Program, rank: u32, home: &[u32], layout: FileLayout
     requests.into_iter().map(|(_, part)| part.server).collect()
 }
 
-/// What `rank` asks servers for among its first operations: whether it writes, what each has of it.
+/// The requests of `rank` among its first operations: whether it writes, and the amount at each server.
 pub(super) fn requests_of(program: &dyn Program, rank: u32, home: &[u32], layout: FileLayout) -> Vec<(bool, Part)> {
     let mut requests = Vec::new();
     let (mut cursor, mut memory) = (Cursor::default(), vec![0; program.memory()]);
@@ -271,7 +275,7 @@ mod tests {
     const MACHINE: &str =
         "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 4\nglobal_ports_per_router = 2\n";
 
-    fn said(text: &str) -> Vec<Warning> {
+    fn warnings_of(text: &str) -> Vec<Warning> {
         let loaded = scenario::load(text, "s.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}\n{text}"));
         warnings(&loaded)
     }
@@ -282,49 +286,48 @@ mod tests {
     }
 
     #[test]
-    fn mdtest_without_metadata_servers_is_told() {
+    fn mdtest_without_metadata_servers_is_reported() {
         let text = |metadata: &str| {
             let storage = format!("[storage]\nnodes = {{ per_group = 2 }}\n{metadata}");
             format!("{MACHINE}{storage}[[jobs]]\nname = \"m\"\nranks = 2\nworkload = {{ mdtest = \"-n 3\" }}\n")
         };
-        let found = said(&text(""));
+        let found = warnings_of(&text(""));
         assert_eq!((found.len(), found[0].key.as_str()), (1, "jobs.0.workload"));
         assert_eq!(found[0].expected, "a table [storage.metadata]");
-        assert_eq!(said(&text("metadata = {}\n")), []);
+        assert_eq!(warnings_of(&text("metadata = {}\n")), []);
     }
 
     #[test]
-    fn servers_that_nobody_has_said_are_told() {
+    fn default_servers_are_reported() {
         let text = |storage: &str| format!("{MACHINE}{storage}{}", job("a", 4, "placement = \"random\""));
-        let found = said(&text("[storage]\n"));
+        let found = warnings_of(&text("[storage]\n"));
         assert_eq!(found[0].key, "storage.nodes");
         assert_eq!(
             found[0].message,
-            "not written: 5 storage servers, one for every 32 compute nodes, spread evenly over the machine; there are 139 \
-             compute nodes"
+            "not given: 5 storage servers, one per 32 of 139 compute nodes, spread evenly over the machine"
         );
-        assert_eq!(said(&text("[storage]\nnodes = { per_group = 2 }\n")), []);
+        assert_eq!(warnings_of(&text("[storage]\nnodes = { per_group = 2 }\n")), []);
     }
 
     #[test]
-    fn ranks_that_crowd_on_few_servers_are_told() {
+    fn ranks_concentrated_on_few_servers_are_reported() {
         let text = |assignment: &str, ranks| {
             let storage = format!("[storage]\nnodes = {{ per_group = 2 }}\nassignment = {assignment:?}\n");
             format!("{MACHINE}{storage}{}", job("a", ranks, ""))
         };
         // Two groups of 14 compute nodes: the servers of two groups of nine.
-        let found = said(&text("by-group", 28));
+        let found = warnings_of(&text("by-group", 28));
         assert_eq!((found.len(), found[0].key.as_str()), (1, "storage.assignment"));
         assert_eq!(
             found[0].message,
-            "28 ranks use 4 of 18 storage servers: 7 of them server 0, where an even share is 1.6"
+            "28 ranks use 4 of 18 storage servers, 7 of them server 0; an even share is 1.6"
         );
-        assert_eq!(said(&text("round-robin", 28)), []);
-        assert_eq!(said(&text("by-group", 126)), []);
-        // Of more ranks than are looked at, too.
+        assert_eq!(warnings_of(&text("round-robin", 28)), []);
+        assert_eq!(warnings_of(&text("by-group", 126)), []);
+        // Also with more ranks than are examined.
         let many = "ranks_per_node = 10";
         let text = text("by-group", 280).replace("ranks = 280", &format!("ranks = 280\n{many}"));
-        let found = said(&text);
+        let found = warnings_of(&text);
         assert!(
             found[0].message.starts_with("280 ranks use 4 of 18 storage servers"),
             "{found:?}"
@@ -332,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_drain_to_few_of_the_next_tier_are_told() {
+    fn servers_that_drain_to_few_of_the_next_tier_are_reported() {
         let text = |assignment: &str| {
             let tier = format!(
                 "[[storage.tiers]]\nname = \"io\"\nnodes = {{ list = [1, 2, 3, 4, 5, 6] }}\ndevice = {{}}\nassignment = {assignment:?}\n"
@@ -342,44 +345,44 @@ mod tests {
                 job("a", 4, "placement = \"random\"")
             )
         };
-        let found = said(&text("by-group"));
-        let told = found.iter().find(|warning| warning.key == "storage.tiers.0.assignment");
+        let found = warnings_of(&text("by-group"));
+        let warning = found.iter().find(|warning| warning.key == "storage.tiers.0.assignment");
         assert_eq!(
-            told.map(|told| told.message.as_str()),
-            Some("9 servers drain to 1 of 6 of tier \"io\": 9 of them to one, where an even share is 1.5")
+            warning.map(|warning| warning.message.as_str()),
+            Some("9 servers drain to 1 of 6 of tier \"io\", 9 of them to one; an even share is 1.5")
         );
         assert!(
-            said(&text("round-robin"))
+            warnings_of(&text("round-robin"))
                 .iter()
                 .all(|warning| warning.key != "storage.tiers.0.assignment")
         );
     }
 
     #[test]
-    fn a_shared_file_on_one_server_is_told_and_a_file_per_rank_is_not() {
+    fn a_shared_file_on_one_server_is_reported_and_a_file_per_rank_is_not() {
         let text = |layout: &str, file: &str| {
             let storage = format!("[storage]\nnodes = {{ per_group = 2 }}\nlayout = {layout}\n");
             let job = job("a", 126, "").replace("total", &format!("file = {file:?}, total"));
             format!("{MACHINE}{storage}{job}")
         };
-        let found = said(&text("\"hash\"", "shared"));
+        let found = warnings_of(&text("\"hash\"", "shared"));
         assert_eq!((found.len(), found[0].key.as_str()), (1, "storage.layout"));
-        let told = "63 ranks that were looked at use one of 18 storage servers, server";
-        assert!(found[0].message.starts_with(told), "{found:?}");
-        assert_eq!(said(&text("\"round-robin\"", "per-rank")), []);
-        assert_eq!(said(&text("\"hash\"", "per-rank")), []);
-        assert_eq!(said(&text("{ striped = { stripe = \"1 kB\" } }", "shared")), []);
+        let expected = "63 ranks of the sample use one of 18 storage servers, server";
+        assert!(found[0].message.starts_with(expected), "{found:?}");
+        assert_eq!(warnings_of(&text("\"round-robin\"", "per-rank")), []);
+        assert_eq!(warnings_of(&text("\"hash\"", "per-rank")), []);
+        assert_eq!(warnings_of(&text("{ striped = { stripe = \"1 kB\" } }", "shared")), []);
     }
 
     #[test]
-    fn a_directory_that_jobs_share_wants_a_layout_that_goes_by_the_file() {
+    fn a_shared_directory_needs_a_layout_by_file() {
         let text = |layout: &str| {
             let storage =
                 format!("[storage]\nnodes = {{ per_group = 2 }}\nassignment = \"random\"\nlayout = {layout:?}\n");
             let reader = job("b", 3, "io = { directory = \"a\" }");
             format!("{MACHINE}{storage}{}{reader}", job("a", 3, ""))
         };
-        let found = said(&text("assigned"));
+        let found = warnings_of(&text("assigned"));
         assert_eq!((found.len(), found[0].key.as_str()), (1, "jobs.1.io.directory"));
         assert!(
             found[0]
@@ -387,10 +390,10 @@ mod tests {
                 .starts_with("jobs \"a\" and \"b\" share the directory \"a\""),
             "{found:?}"
         );
-        let told = said(&text("round-robin"));
+        let found = warnings_of(&text("round-robin"));
         assert!(
-            told.iter().all(|warning| warning.key != "jobs.1.io.directory"),
-            "{told:?}"
+            found.iter().all(|warning| warning.key != "jobs.1.io.directory"),
+            "{found:?}"
         );
     }
 }

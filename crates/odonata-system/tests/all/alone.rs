@@ -1,4 +1,4 @@
-//! A job alone does what it does beside the others, on the same nodes, undisturbed.
+//! Tests that a job alone behaves as beside other jobs that do not disturb it, on the same nodes.
 
 use odonata_system::scenario::resolved::Workload;
 use odonata_system::{Outcome, Results, Simulation, Time, scenario};
@@ -62,9 +62,9 @@ fn alone_a_job_keeps_its_nodes_its_servers_and_its_start() {
     assert!(mix.alone("nobody", None).unwrap().is_none());
 }
 
-/// Placed from its own resolved form, a job alone comes to the same nodes: the resolved scenario says it all.
+/// A job alone, placed from its own resolved form, gets the same nodes: the resolved scenario is complete.
 #[test]
-fn the_resolved_scenario_of_a_job_alone_says_where_it_runs() {
+fn the_resolved_scenario_of_a_job_alone_contains_its_placement() {
     for rule in ["contiguous", "random", "random-router", "random-group"] {
         let rules: Vec<String> = (0..3).map(|job| format!("jobs.{job}.placement=\"{rule}\"")).collect();
         let mix = load(MIX, &rules.iter().map(String::as_str).collect::<Vec<_>>());
@@ -76,8 +76,8 @@ fn the_resolved_scenario_of_a_job_alone_says_where_it_runs() {
     }
 }
 
-/// Minimal routing draws nothing, so jobs that never meet in time have nothing in common but the seed: what a job
-/// does alone and what it does long after the others have ended are equal to the last picosecond.
+/// Minimal routing draws no random numbers, so jobs that never overlap in time have only the seed in common: the
+/// results of a job alone and long after the others have ended are equal to the last picosecond.
 #[test]
 fn alone_and_long_after_the_others_are_the_same() {
     let mix = load(MIX, &["jobs.1.start=\"10 ms\"", "jobs.2.start=\"20 ms\""]);
@@ -113,7 +113,7 @@ fn a_single_job_alone_is_the_scenario_itself() {
     assert_eq!(run(again).digest(), run(scenario).digest());
 }
 
-/// The mix, but the training starts 3 us after the end of the halo exchange, and the noise goes on until the training
+/// The mix, but the training starts 3 us after the end of the halo exchange, and the noise continues until the training
 /// has ended.
 const RULES: [&str; 4] = [
     "jobs.1.start_after=\"halo\"",
@@ -124,7 +124,7 @@ const RULES: [&str; 4] = [
 
 #[test]
 fn a_job_that_starts_after_others_starts_alone_at_its_delay_and_counts_from_there() {
-    // Far fewer packets of others than would disturb it, so that it takes as long as alone.
+    // Too few packets of other jobs to disturb it, so that it takes as long as alone.
     let mix = load(MIX, &[&RULES[..2], &["jobs.2.start=\"1 s\""]].concat());
     let together = run(mix.clone());
     let (halo, training) = (&together.rows().jobs[0], &together.rows().jobs[1]);
@@ -135,7 +135,7 @@ fn a_job_that_starts_after_others_starts_alone_at_its_delay_and_counts_from_ther
     let row = &alone.rows().jobs[0];
     assert_eq!((alone.outcome(), row.start_s), (&Outcome::Completed, 3e-6));
     assert_eq!((row.ranks_finished, row.bytes_read), (10, training.bytes_read));
-    // Beside the others its ranks hear of the end one after another: that takes some microseconds.
+    // Beside the others its ranks learn of the end one after another, which takes some microseconds.
     assert!(
         (training.elapsed_s - row.elapsed_s).abs() < 15e-6,
         "{training:?} {row:?}"
@@ -144,7 +144,7 @@ fn a_job_that_starts_after_others_starts_alone_at_its_delay_and_counts_from_ther
 }
 
 #[test]
-fn traffic_that_is_told_to_stop_sends_alone_for_as_long_as_it_did_beside_the_others() {
+fn stopped_traffic_sends_alone_for_as_long_as_it_did_beside_the_others() {
     let mix = load(MIX, &[&RULES[..], &["jobs.2.start=\"20 us\""]].concat());
     let together = run(mix.clone());
     assert_eq!(together.outcome(), &Outcome::Completed);
@@ -158,19 +158,19 @@ fn traffic_that_is_told_to_stop_sends_alone_for_as_long_as_it_did_beside_the_oth
     assert_eq!(alone.outcome(), &Outcome::Completed);
     let row = &alone.rows().jobs[0];
     assert_eq!((row.start_s, row.ranks_finished), (20e-6, 9));
-    // It ends with its last message, and beside the others when it was told; 9 ranks send every 2 us each.
+    // It ends with its last message, and beside the others when it was stopped; 9 ranks send every 2 us each.
     assert!(row.elapsed_s <= beside.elapsed_s && row.elapsed_s > beside.elapsed_s - 5e-6);
     let ranks = together.rows().ranks.iter().filter(|rank| rank.job == "noise");
     for (one, other) in alone.rows().ranks.iter().zip(ranks) {
-        // A rank that was told before the last one has sent as much less, at most 10 us of it.
+        // A rank that was stopped before the last one has sent less accordingly, at most 10 us of it.
         assert!(other.messages_sent > 50 && one.messages_sent >= other.messages_sent);
         assert!(one.messages_sent <= other.messages_sent + 20, "{one:?} {other:?}");
     }
 }
 
-/// Traffic that has an end of its own, too, has every message that it had beside the others, the last one included.
+/// Traffic with an end of its own also sends all messages that it sent beside the others, including the last.
 #[test]
-fn traffic_that_ends_before_it_is_told_sends_the_same_messages_alone() {
+fn traffic_that_ends_before_its_stop_sends_the_same_messages_alone() {
     let own_end = [
         "jobs.2.workload.uniform.messages=20",
         "jobs.2.workload.uniform.arrival=\"fixed\"",
@@ -178,7 +178,10 @@ fn traffic_that_ends_before_it_is_told_sends_the_same_messages_alone() {
     let mix = load(MIX, &[&RULES[..3], &own_end].concat());
     let together = run(mix.clone());
     let last = Time::from_seconds(together.rows().jobs[2].elapsed_s);
-    assert!(together.rows().jobs[1].elapsed_s > last.seconds(), "it is told later");
+    assert!(
+        together.rows().jobs[1].elapsed_s > last.seconds(),
+        "it is stopped later"
+    );
     let alone = run(mix.alone("noise", Some(last)).unwrap().unwrap());
     assert_eq!(alone.rows().jobs[0].bytes_sent, 9 * 20 * 3 * 1024);
     assert_eq!(alone.rows().jobs[0].elapsed_s, together.rows().jobs[2].elapsed_s);
@@ -216,7 +219,7 @@ fn a_job_whose_end_depends_on_others_is_not_alone_without_a_time_and_no_other_wi
     assert_eq!(error.key, "jobs.2.until");
     assert_eq!(error.value.as_deref(), Some("\"training\""));
     assert!(
-        error.message.contains("\"noise\"") && error.expected.contains("how long"),
+        error.message.contains("\"noise\"") && error.expected.contains("the time for which it sent"),
         "{error}"
     );
     let time = Some(Time::from_seconds(1e-3));
@@ -225,7 +228,7 @@ fn a_job_whose_end_depends_on_others_is_not_alone_without_a_time_and_no_other_wi
         assert!(error.message.contains("ends by itself"), "{error}");
         assert!(mix.alone(job, None).unwrap().is_some());
     }
-    // One that starts after others and ends with its own number of messages needs no time either.
+    // A source that starts after others and ends with its own number of messages needs no time either.
     let mix = load(MIX, &["jobs.2.start_after=\"halo\""]);
     let alone = run(mix.alone("noise", None).unwrap().unwrap());
     assert_eq!(

@@ -1,4 +1,5 @@
-//! The analytic form of the network: closed forms of the LogGP model, GOAL schedules under LogGOPS, and what it refuses.
+//! The analytic form of the network: closed forms of the LogGP model, GOAL schedules under LogGOPS, and what it
+//! refuses.
 
 use crate::everywhere::{JOBS, assert_one_digest};
 use odonata_system::results::Rows;
@@ -14,7 +15,7 @@ const OR: f64 = 150.0;
 const GAP: f64 = 40.0;
 const G: f64 = 0.25;
 
-/// 32 nodes. What is no parameter of the model takes no time; o of a send passes before its message is at the interface.
+/// 32 nodes. Everything outside the model takes no time; o of a send passes before its message is at the interface.
 fn text(jobs: &str) -> String {
     format!(
         "[machine.dragonfly]\ngroups = 4\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 1\n\
@@ -64,7 +65,7 @@ fn allreduce(ranks: u32, algorithm: &str, bytes: u64) -> String {
     ))
 }
 
-/// Of a message of so many bytes: alpha + beta (s - 1).
+/// Time of a message of this size: alpha + beta (s - 1).
 fn message(bytes: f64) -> f64 {
     OS + L + OR + (bytes - 1.0) * G
 }
@@ -131,9 +132,9 @@ fn ranks_of_a_schedule_end_when_the_loggops_model_says() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Of a job that goes by the model, beside one in packets.
+/// A job in the analytic model, beside one in packets.
 #[test]
-fn a_schedule_goes_by_the_loggops_model_beside_packets_too() {
+fn a_schedule_follows_the_loggops_model_beside_packets_too() {
     let folder = folder("beside");
     let whole = goal_job(&folder);
     let other =
@@ -178,7 +179,7 @@ fn a_schedule_runs_in_packets_too_and_no_rank_ends_sooner_than_its_calculations(
 }
 
 #[test]
-fn a_schedule_that_waits_for_what_never_comes_fails_by_name() {
+fn a_schedule_that_waits_for_a_missing_message_fails_by_name() {
     let folder = folder("stuck");
     fs::write(
         folder.join("s.goal"),
@@ -202,7 +203,7 @@ fn storage_and_messages_have_one_digest_on_every_scheduler() {
 }
 
 #[test]
-fn what_only_packets_have_is_refused() {
+fn features_of_packets_are_refused() {
     let with =
         |more: &str| text("[[jobs]]\nranks = 2\nworkload.ping-pong = {}\n").replace("[nic]", &format!("{more}\n[nic]"));
     let refused = |text: &str| match scenario::load(text, "s.toml", &[], None, "") {
@@ -227,7 +228,7 @@ fn what_only_packets_have_is_refused() {
     );
 }
 
-/// A collective of NCCL on one channel with one chunk, on hosts of four GPUs.
+/// A NCCL collective on one channel with one chunk, on hosts of four GPUs.
 fn nccl(ranks: u32, keys: &str, bytes: u64) -> String {
     text(&format!(
         "[[jobs]]\nranks = {ranks}\n\
@@ -236,8 +237,8 @@ fn nccl(ranks: u32, keys: &str, bytes: u64) -> String {
     ))
 }
 
-/// 2 (p - 1) (alpha + beta n / p) for an all-reduce, half of it for its two halves; what a step takes beside its transfer is
-/// added to alpha, and where blocks are summed up, to beta (Patarasuk, Yuan, JPDC 69(2), 2009).
+/// 2 (p - 1) (alpha + beta n / p) for an all-reduce, half of it for its two halves; the time of a step in addition to
+/// its transfer is added to alpha, and for reductions, to beta (Patarasuk, Yuan, JPDC 69(2), 2009).
 #[test]
 fn rings_of_nccl_take_their_closed_forms() {
     let (launch, latency, reduction) = (2000.0, 300.0, 0.5);
@@ -260,7 +261,7 @@ fn rings_of_nccl_take_their_closed_forms() {
 
 /// LL sends twice the bytes, LL128 128 for 120.
 #[test]
-fn protocols_of_nccl_cost_what_they_send() {
+fn protocols_of_nccl_cost_their_sent_bytes() {
     let (ranks, bytes) = (8, 8 * 12_000);
     for (protocol, wire) in [("simple", 12_000.0), ("ll", 24_000.0), ("ll128", 12_800.0)] {
         let rows = rows(&nccl(
@@ -272,10 +273,11 @@ fn protocols_of_nccl_cost_what_they_send() {
     }
 }
 
-/// A broadcast of k chunks around p ranks: the first chunk takes p - 1 messages, each behind the time of a step, and the others follow it
-/// one by one: a GPU in between sends one while it gets the next, each behind a step and o of the send, and pays no latency of the
-/// network. It handles the chunk that came while it waits for its send to leave, so that o of the receive costs no further time.
-/// The last rank has two steps more: that of its last chunk, and one without any.
+/// A broadcast of k chunks around p ranks: the first chunk takes p - 1 messages, each after the time of a step, and the
+/// others follow one by one: an intermediate GPU sends one while it receives the next, each after a step and o of the
+/// send, without the latency of the network. It handles the received chunk while it waits for its send to leave, so
+/// that o of the receive costs no further time. The last rank has two more steps: that of its last chunk, and one
+/// without a chunk.
 #[test]
 fn a_broadcast_of_nccl_is_pipelined_by_its_chunks() {
     let (ranks, chunk, latency) = (8, 16_384_u64, 300.0);
@@ -288,14 +290,14 @@ fn a_broadcast_of_nccl_is_pipelined_by_its_chunks() {
     }
 }
 
-/// An all-reduce of NCCL over trees on one channel, of one GPU per host or of `gpus`.
+/// A NCCL all-reduce over trees on one channel, with one GPU per host or with `gpus`.
 fn by_trees(ranks: u32, gpus: u32, algorithm: &str, bytes: u64) -> String {
     nccl(ranks, &format!("algorithm = \"{algorithm}\""), bytes)
         .replace("gpus_per_host = 4", &format!("gpus_per_host = {gpus}"))
 }
 
-/// Two ranks, each the root of one tree with half of the vector, m bytes: up and down, 2 (alpha + beta m), with the time of a step
-/// behind each and that of summing up behind the first.
+/// Two ranks, each the root of one tree with half of the vector, m bytes: up and down, 2 (alpha + beta m), with the
+/// time of a step after each and the time of the reduction after the first.
 #[test]
 fn two_trees_of_two_ranks_take_their_closed_form() {
     let (launch, latency, reduction) = (2000.0, 300.0, 0.5);
@@ -307,8 +309,8 @@ fn two_trees_of_two_ranks_take_their_closed_form() {
     }
 }
 
-/// k chunks of c bytes follow each other: the root does for each, one after the other, what it takes to sum up and to send, without the
-/// latency of the network. With next to no overheads of the host, as ranks do this for one tree while they are leaves of the other.
+/// k chunks of c bytes follow each other: the root reduces and sends each, one after the other, without the latency of
+/// the network. Host overheads are almost zero, as ranks do this for one tree while they are leaves of the other.
 #[test]
 fn chunks_follow_each_other_up_and_down_a_tree() {
     let (launch, latency, reduction) = (2000.0, 300.0, 0.5);
@@ -323,8 +325,9 @@ fn chunks_follow_each_other_up_and_down_a_tree() {
     close(elapsed_ns(&rows), launch + expected);
 }
 
-/// p GPUs of a host are a chain, of which both trees have one half of the vector each, m bytes: up p - 1 messages, each summed up, and down
-/// as many; the other tree's message is right behind at every interface: beta m and the gap later in all.
+/// p GPUs of a host form a chain, in which both trees have one half of the vector each, m bytes: up p - 1 messages,
+/// each reduced, and down as many; the other tree's message follows directly at every interface: beta m and the gap
+/// later in all.
 #[test]
 fn a_tree_in_a_host_is_a_chain() {
     let (launch, latency, reduction) = (2000.0, 300.0, 0.5);
@@ -338,8 +341,9 @@ fn a_tree_in_a_host_is_a_chain() {
     }
 }
 
-/// In a host of g GPUs, n bytes take two exchanges of n (1 + 1 / g) / 2 from each GPU, in g - 1 messages one after the other, and no
-/// summing up. Both trees, which have half of it each, share the interfaces: a message of one goes while the other's is on its way.
+/// In a host of g GPUs, n bytes take two exchanges of n (1 + 1 / g) / 2 from each GPU, in g - 1 messages one after the
+/// other, without reduction at the GPUs. Both trees, which have half of it each, share the interfaces: a message of one
+/// is sent while the other's is under way.
 #[test]
 fn switches_reduce_in_two_exchanges() {
     let (gpus, bytes) = (4_u32, 1_u64 << 20);
@@ -347,7 +351,8 @@ fn switches_reduce_in_two_exchanges() {
     let each = (bytes / 2) as f64 * (1.0 + 1.0 / f64::from(gpus)) / 2.0 / f64::from(gpus - 1);
     let sent = rows.ranks.iter().map(|row| row.bytes_sent).max().unwrap();
     assert!(sent >= (bytes as f64 * 1.25) as u64 && sent <= (bytes as f64 * 1.25) as u64 + 12);
-    // 2 trees x 2 exchanges x (g - 1) messages are all on one interface: their bytes are a bound, which latencies exceed by a few steps.
+    // 2 trees x 2 exchanges x (g - 1) messages are all on one interface: their bytes are a lower bound, which latencies
+    // exceed by a few steps.
     let least = 12.0 * (each - 1.0) * G;
     let most = 2000.0 + least + 12.0 * (GAP + OS + OR) + 8.0 * (L + 300.0);
     assert!(

@@ -1,4 +1,4 @@
-//! What the columns of the tables say of each other: sums, bounds and identities that hold in every run.
+//! Relations between the columns of the tables: sums, bounds and identities that hold in every run.
 //!
 //! The machine has links of all four classes. Two jobs share it, one with messages and one with I/O that waits for
 //! space, memory and devices.
@@ -8,7 +8,7 @@ use std::time::Duration;
 use odonata_system::results::{JobRow, Rows};
 use odonata_system::{Outcome, Simulation, scenario};
 
-/// 4 GB/s everywhere: the payload of a link over its rate is the time in which it transmits.
+/// 4 GB/s everywhere: the payload of a link divided by its rate is the time in which it transmits.
 const RATE: f64 = 4e9;
 
 const SCENARIO: &str = r#"
@@ -228,7 +228,7 @@ fn the_io_of_a_job_is_that_of_its_calls() {
 
 /// The checkpoint is a file that all ranks write side by side; a repetition writes it again.
 #[test]
-fn a_file_is_what_its_calls_come_to() {
+fn a_file_is_the_sum_of_its_calls() {
     let rows = rows();
     assert_eq!((rows.files.len(), rows.io.len()), (1, 16));
     for (number, file) in (0..).zip(&rows.files) {
@@ -273,14 +273,15 @@ fn a_server_waits_no_longer_than_its_requests_and_holds_no_more_than_it_has() {
     }
     assert!(rows.jobs[1].io_commit_s > 0.0 && rows.jobs[1].io_commit_s <= rows.jobs[1].io_completion_s);
     assert_eq!(rows.jobs[0].io_commit_s, 0.0);
-    // Of what was in use at any time, no interval has more.
+    // No interval exceeds the maximum in use at any time.
     assert!(!rows.server_series.is_empty());
     for interval in &rows.server_series {
         let server = &rows.servers[interval.server as usize];
         assert!(interval.used_bytes <= server.peak_used_bytes as f64 * (1.0 + 1e-9));
         assert!(interval.memory_bytes <= server.peak_memory_bytes as f64 * (1.0 + 1e-9));
     }
-    // An access waits or is served: both together are accesses over time, here in intervals of 20 us, of which the last is shorter.
+    // An access waits or is served: together these are accesses over time, here in intervals of 20 us, of which the
+    // last is shorter.
     let accesses: f64 = rows
         .server_series
         .iter()
@@ -294,15 +295,15 @@ fn a_server_waits_no_longer_than_its_requests_and_holds_no_more_than_it_has() {
     let most = |of: fn(&odonata_system::results::ServerRow) -> f64| largest(rows.servers.iter().map(of));
     assert!(most(|s| s.wait_space_s) > 0.0, "what is written is more than fits");
     assert!(most(|s| s.wait_memory_s) > 0.0 && most(|s| s.wait_device_s) > 0.0);
-    // A call takes what its request takes at the server, and the way there and back.
+    // A call takes the time of its request at the server, and the way there and back.
     assert!(rows.jobs[1].io_calls_s > rows.servers.iter().map(|s| s.request_time_s).sum());
 }
 
 #[test]
-fn a_link_transmits_what_it_carries_and_a_router_what_its_links_do() {
+fn links_transmit_their_bytes_and_routers_the_sum_of_their_links() {
     let rows = rows();
     for link in &rows.links {
-        // Flits of 16 B: no packet of this run is longer than its payload by more than 15 B.
+        // Flits of 16 B: no packet of this run exceeds its payload by more than 15 B.
         let payload = link.bytes as f64 / RATE;
         let padding = 16.0 * link.packets as f64 / RATE;
         assert!(

@@ -53,7 +53,7 @@ fn times_sizes_and_rates_are_counted_in_cycles_and_flits() {
     assert_eq!(network.links.global.bandwidth, Bandwidth(16e9));
     assert_eq!(network.links.global.latency, Time::from_ns(100));
     assert_eq!(network.links.local.buffer, Bytes(8_192));
-    // A name is a name.
+    // Names are not converted.
     assert_eq!(resolved.jobs[0].name.as_str(), "3 cycles");
     assert_eq!(resolved.jobs[1].start.at, Time::from_ns(30));
     let Workload::Synthetic(traffic) = &*resolved.jobs[0].workload else {
@@ -99,7 +99,7 @@ fn mistakes_are_found_with_their_line_and_key() {
         assert!(found.to_string().contains("a frequency such as \"1 GHz\""), "{found}");
     }
 
-    // Before all that is written in cycles and flits, wherever it stands.
+    // Reported before everything that is written in cycles and flits, wherever it stands.
     let found = error("router_delay = \"2 cycles\"\nclock = \"0 GHz\"");
     assert_eq!((found.line, found.key.as_str()), (Some(3), "network.clock"));
     assert_eq!(
@@ -112,7 +112,7 @@ fn mistakes_are_found_with_their_line_and_key() {
         found
             .hint
             .as_deref()
-            .is_some_and(|hint| hint.contains("\"b\" is for bits")),
+            .is_some_and(|hint| hint.contains("\"b\" means bits")),
         "{found}"
     );
     let found = error("packet = \"4 flits\"\nflit = \"0 B\"");
@@ -127,9 +127,9 @@ fn mistakes_are_found_with_their_line_and_key() {
     assert_eq!(found.expected, "a whole number of bytes");
     let found = error("flit = \"2 flits\"");
     assert_eq!(found.key, "network.flit");
-    assert!(found.message.contains("network.flit is no size in bytes"), "{found}");
+    assert!(found.message.contains("without network.flit in bytes"), "{found}");
 
-    // Time for a size: what was written is shown.
+    // Time for a size: the written value is shown.
     let found = error("clock = \"1 ns\"\npacket = \"3 cycles\"");
     assert_eq!(found.value.as_deref(), Some("\"3 cycles\""));
     assert!(found.expected.starts_with("a size"), "{found}");

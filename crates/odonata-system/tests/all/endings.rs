@@ -1,4 +1,4 @@
-//! Runs that end before all is done that was asked for: their outcome says so, and what was done of what.
+//! Runs that end before everything requested is done: the outcome reports it, with the progress.
 
 use odonata_engine::Time;
 use odonata_system::{Outcome, Results, Simulation, scenario};
@@ -30,14 +30,14 @@ fn traffic(keys: &str, traffic: &str) -> Results {
 }
 
 #[test]
-fn messages_that_were_asked_for_and_not_sent_are_no_completed_run() {
+fn unsent_requested_messages_make_a_run_incomplete() {
     let results = traffic("time_limit = \"5 us\"", "load = 0.01, messages = 1000");
     assert_eq!(results.outcome(), &Outcome::TimeLimit);
     assert_eq!(results.progress().simulated_s, 5e-6);
     assert_eq!(results.progress().messages, 1);
     assert_eq!(detail(&results), "job \"uniform\" has sent 1 of 4000 messages");
     assert_eq!(results.rows().jobs[0].ranks_finished, 0);
-    // The limit is none for those that are done before, and changes nothing of them.
+    // The limit does not affect runs that end before it.
     let within = traffic("time_limit = \"5 s\"", "load = 0.01, messages = 10");
     let without = traffic("", "load = 0.01, messages = 10");
     assert_eq!(
@@ -57,13 +57,13 @@ fn traffic_that_is_to_go_on_until_the_limit_completes_there_unless_messages_are_
     let results = traffic("time_limit = \"5 us\"", "load = 0.9");
     assert_eq!(results.outcome(), &Outcome::TimeLimit);
     let detail = detail(&results);
-    assert!(detail.ends_with(" B have been sent and have not arrived"), "{detail}");
+    assert!(detail.ends_with(" B are in flight"), "{detail}");
     assert!(!detail.contains("job"), "{detail}");
 }
 
-/// A stop is part of what was asked for; that it came first is said all the same.
+/// A stop is part of what was requested; that it came first is reported nevertheless.
 #[test]
-fn a_stop_that_comes_before_the_last_message_is_told() {
+fn a_stop_before_the_last_message_is_reported() {
     let results = traffic("", "load = 0.01, messages = 1000, stop = \"5 us\"");
     assert_eq!(results.outcome(), &Outcome::Completed);
     let text = "job \"uniform\" has sent 1 of 4000 messages until its stop at 5 us";
@@ -83,7 +83,7 @@ fn a_stop_that_comes_before_the_last_message_is_told() {
 }
 
 #[test]
-fn what_a_limit_cuts_off_is_counted_job_by_job() {
+fn messages_cut_off_by_a_limit_are_counted_by_job() {
     let results = run(
         "[machine.torus]\ndims = [6]\n[run]\ntime_limit = \"50 us\"\n\
          [[jobs]]\nname = \"halo\"\nranks = 2\nworkload = { stencil = { iterations = 100, compute = \"1 ms\" } }\n\
@@ -99,7 +99,7 @@ fn what_a_limit_cuts_off_is_counted_job_by_job() {
 
 /// A rank that has ended, and data that are still on their way out of the burst buffer.
 #[test]
-fn a_drain_that_a_limit_cuts_off_is_told() {
+fn a_drain_cut_off_by_a_limit_is_reported() {
     let text = "[machine.torus]\ndims = [4]\n\
          [storage]\nnodes = { list = [0] }\n\
          [storage.drain]\nbandwidth = \"1 MB/s\"\nthreshold = \"0 B\"\n\
@@ -111,9 +111,9 @@ fn a_drain_that_a_limit_cuts_off_is_told() {
     assert_eq!(run(text, &[]).outcome(), &Outcome::Completed);
 }
 
-/// Every way to a time that no run reaches, under every scheduler.
+/// Every way to reach a time beyond all runs, under every scheduler.
 #[test]
-fn a_run_that_would_pass_the_end_of_simulated_time_says_so_and_names_who_waits() {
+fn a_run_beyond_the_end_of_simulated_time_names_what_waits() {
     let stencil = |keys: &str| format!("[[jobs]]\nname = \"a\"\nranks = 4\nworkload = {{ stencil = {{ {keys} }} }}\n");
     let cases = [
         // Sums of times that can be written.
@@ -168,7 +168,7 @@ fn a_run_that_would_pass_the_end_of_simulated_time_says_so_and_names_who_waits()
             }
         }
         let (detail, _) = &endings[0];
-        let head = "simulated time ends at 4611686.018427388 s (2^62 ps, 53 days), and something is due later; ";
+        let head = "an event is due after the end of simulated time, 4611686.018427388 s (2^62 ps, 53 days); ";
         assert!(detail.starts_with(head) && detail.contains(names), "{text}: {detail}");
         assert!(!detail.contains("cycle"), "{text}: {detail}");
         assert!(

@@ -5,7 +5,7 @@ use odonata_system::{Outcome, Results, Simulation, check, prove, scenario};
 use odonata_topology::FamilyName;
 use std::time::Duration;
 
-/// Small machines of every family, with their nodes and algorithms; of graphs, five cables that make a ring.
+/// Small machines of every family, with their nodes and algorithms; for graphs, five cables that make a ring.
 fn machines() -> Vec<(String, u32, Vec<&'static str>)> {
     let mut tables = vec![(FamilyName::Graph, "file = \"ring.txt\"\nnodes_per_router = 2")];
     for &family in FamilyName::ALL {
@@ -23,7 +23,7 @@ fn machines() -> Vec<(String, u32, Vec<&'static str>)> {
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machines");
 
-/// What is tested on all families would pass over one without examples in silence.
+/// The tests of all families would silently skip one without examples.
 #[test]
 fn every_family_has_a_small_machine() {
     for &family in FamilyName::ALL {
@@ -59,7 +59,7 @@ fn everything_arrives_on_every_family_by_every_algorithm() {
         for algorithm in algorithms {
             let results = run(&text(&machine, nodes, algorithm, "scheduler = \"sequential\""));
             assert_eq!(results.outcome(), &Outcome::Completed, "{machine} {algorithm}");
-            // 30 messages of a packet per rank of the second job.
+            // 30 messages of one packet per rank of the second job.
             let noise = results.rows().ranks.iter().filter(|rank| rank.job == "noise");
             let (sent, received, bytes) = noise.fold((0, 0, 0), |(sent, received, bytes), rank| {
                 (
@@ -104,7 +104,7 @@ fn every_routing_is_proved_free_of_deadlock_on_its_machine() {
     }
 }
 
-/// A larger machine is proved on a smaller one of the same shape, which the report names.
+/// The proof for a larger machine is made on a smaller one of the same shape, which the report names.
 #[test]
 fn large_machines_are_proved_on_smaller_ones() {
     let cases = [
@@ -144,7 +144,7 @@ fn large_machines_are_proved_on_smaller_ones() {
 }
 
 #[test]
-fn up_down_goes_around_failed_cables_and_others_say_that_they_cannot() {
+fn up_down_avoids_failed_cables_and_others_refuse_them() {
     let machine = "failed_links = [{ routers = [0, 1] }]\ntorus = { dims = [4, 3], nodes_per_router = 2 }";
     let results = run(&text(machine, 24, "up-down", ""));
     assert_eq!(results.outcome(), &Outcome::Completed);
@@ -153,7 +153,7 @@ fn up_down_goes_around_failed_cables_and_others_say_that_they_cannot() {
     assert!(refused.message.contains("routers 0 and 1"), "{refused}");
 }
 
-/// Half the rate on the only way between two routers, and the stream of messages takes twice as long.
+/// Half the rate on the only path between two routers doubles the time of the stream of messages.
 #[test]
 fn degraded_cables_take_longer() {
     let time = |faults: &str| {
@@ -183,9 +183,9 @@ fn the_worst_case_runs_on_every_family() {
     }
 }
 
-/// Virtual channels as CODES gives them, on detours over routers: two local hops of the intermediate group share one.
+/// Virtual channels as CODES assigns them, on detours over routers: two local hops of the intermediate group share one.
 #[test]
-fn a_routing_that_can_deadlock_is_refused_or_says_so() {
+fn a_routing_that_can_deadlock_is_refused_or_reported() {
     let text = |check: &str| {
         format!(
             "[network.routing]\nalgorithm = \"valiant\"\nvia = \"router\"\nvc_rule = \"codes\"\n{check}\n\
@@ -209,7 +209,7 @@ fn a_routing_that_can_deadlock_is_refused_or_says_so() {
         json["deadlock_cycle"].as_array().map(Vec::len),
         Some(routing.cycle.len())
     );
-    // Asked, and there is none.
+    // A proof was requested, and none exists.
     let sound = warned.replace("\"codes\"", "\"stage\"");
     assert_eq!(run(&sound).run_json()["deadlock_cycle"], serde_json::json!([]));
     let unasked = sound.replace("warn", "refuse");
@@ -238,8 +238,8 @@ fn the_proof_on_many_dimensions_is_made_on_fewer() {
     }
 }
 
-/// A packet chooses a cable of each of several bundles, so that one decision has millions of outcomes: of them, too, no
-/// more are tried than a second takes.
+/// A packet chooses a cable of each of several bundles, so that one decision has millions of outcomes: these, too, are
+/// limited to what a second allows.
 #[test]
 fn the_proof_with_bundles_of_many_cables_is_made_with_fewer() {
     let text = "[machine.hyperx]\ndims = [3, 2]\ncables = 255\n[network.routing]\nalgorithm = \"dal\"\n";

@@ -1,4 +1,4 @@
-//! Files that are removed, in scenarios: their space is free, every byte has one state, whatever tiers and schedulers there are.
+//! Removal of files in scenarios: their space is free, and every byte has one state, on all tiers and schedulers.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ nodes_per_router = 2
 global_ports_per_router = 1
 "#;
 
-/// Two buffers that hold 8 MiB each, and know whose bytes are where.
+/// Two buffers of 8 MiB each, with an index of their data.
 const BUFFERS: &str = r#"
 [storage]
 nodes = { list = [0, 8] }
@@ -22,7 +22,7 @@ manager = { extents = true }
 device = { capacity = "8 MiB", rate = { write = "1 GB/s", read = "1 GB/s", overhead = "0 s", seek = "0 s" } }
 "#;
 
-/// The same above I/O nodes and a file system outside.
+/// The same above I/O nodes and an external file system.
 const CHAIN: &str = r#"
 [storage]
 nodes = { list = [0, 8] }
@@ -63,8 +63,8 @@ fn completed(storage: &str, job: &str, overrides: &[&str]) -> (Rows, String) {
 
 const MIB: u64 = 1 << 20;
 
-/// Each of four repetitions writes 8 MiB to files of its own, which is all that a buffer holds: with removals each has the space
-/// and the rate of the first one; the second one of those that keep their files waits for ever.
+/// Each of four repetitions writes 8 MiB to files of its own, the capacity of a buffer: with removals each repetition
+/// has the space and the rate of the first one; without, the second one waits forever.
 #[test]
 fn a_full_buffer_takes_the_next_file_at_full_rate_when_one_is_removed() {
     let line = |more: &str| job(1, &format!("{{ ior = \"-w -F -m -i 4 -t 1m -b 8m {more}\" }}"));
@@ -75,7 +75,8 @@ fn a_full_buffer_takes_the_next_file_at_full_rate_when_one_is_removed() {
     let writes: Vec<_> = rows.ior.iter().filter(|row| row.access == "write").collect();
     for row in &writes {
         assert!((row.bandwidth_bytes_per_s / writes[0].bandwidth_bytes_per_s - 1.0).abs() < 1e-3);
-        // 8 MiB at 1 GB/s, and the way of each MiB, which waits for the one before: at 5.25 GB/s less than a fifth more.
+        // 8 MiB at 1 GB/s, and the network time of each MiB, which waits for the one before: at 5.25 GB/s less than a
+        // fifth more.
         let longer = row.access_s / 8.388_608e-3;
         assert!(longer > 1.0 && longer < 1.2, "{}", row.access_s);
     }
@@ -88,22 +89,22 @@ fn a_full_buffer_takes_the_next_file_at_full_rate_when_one_is_removed() {
 }
 
 #[test]
-fn files_that_are_kept_stay_and_are_no_row_of_the_report() {
+fn kept_files_stay_and_have_no_row_in_the_report() {
     for line in ["-w -r -k -i 2 -E -t 256k -b 1m", "-w -r -k -i 2 -m -t 256k -b 1m"] {
         let (rows, _) = completed(BUFFERS, &job(4, &format!("{{ ior = \"{line}\" }}")), &[]);
         assert!(rows.ior.iter().all(|row| row.access != "remove"), "{line}");
         assert_eq!(rows.jobs[0].io_removed_bytes, 0, "{line}");
     }
-    // Kept, and removed before they are written anew: the files of all repetitions but the last.
+    // Kept, and removed before they are rewritten: the files of all repetitions except the last.
     let line = "{ ior = \"-w -k -i 3 -t 256k -b 1m\" }";
     let (rows, _) = completed(BUFFERS, &job(4, line), &[]);
     assert_eq!(rows.jobs[0].io_removed_bytes, 2 * 4 * MIB);
 }
 
-/// A file that several nodes have written to servers of their own is removed from all of them by one task, and one in stripes from
-/// those that have some.
+/// A file that several nodes have written to servers of their own is removed from all of them by one task, and a
+/// striped one from the servers that have some.
 #[test]
-fn one_task_removes_what_all_have_written() {
+fn one_task_removes_the_files_of_all() {
     for layout in ["assigned", "hash"] {
         let layout = format!("storage.layout={layout:?}");
         let line = job(8, "{ ior = \"-w -t 256k -b 1m\" }");
@@ -115,7 +116,8 @@ fn one_task_removes_what_all_have_written() {
     }
 }
 
-/// Without an index nobody knows which bytes are whose: the removal costs what the metadata server takes, and frees nothing.
+/// Without an index the owner of bytes is unknown: the removal costs the time of the metadata server, and frees
+/// nothing.
 #[test]
 fn servers_without_an_index_are_not_asked() {
     let plain = BUFFERS.replace("extents = true", "extents = false");
@@ -128,7 +130,7 @@ fn servers_without_an_index_are_not_asked() {
 
 /// mdtest writes 3 KiB to each of its files, and removes all: n per directory and task.
 #[test]
-fn mdtest_removes_what_it_has_written() {
+fn mdtest_removes_its_files() {
     let line = job(4, "{ mdtest = \"-n 6 -F -w 3k -i 2\" }");
     let (rows, _) = completed(BUFFERS, &line, &["storage.metadata.nodes.list=[23]"]);
     let written: u64 = rows.servers.iter().map(|server| server.bytes_written).sum();
@@ -136,8 +138,8 @@ fn mdtest_removes_what_it_has_written() {
     assert_eq!(rows.jobs[0].io_removed_bytes, written);
 }
 
-/// Buffers, I/O nodes and a file system: what the job has written is removed in each tier, whatever each does with what comes,
-/// and the digest is the same on every scheduler.
+/// Buffers, I/O nodes and a file system: the job's data are removed in each tier, whatever its policies are, and the
+/// digest is the same on every scheduler.
 #[test]
 fn every_byte_has_one_state_in_every_tier_on_every_scheduler() {
     let line = job(6, "{ ior = \"-w -r -F -C -i 2 -t 256k -b 2m\" }");
@@ -160,7 +162,7 @@ fn every_byte_has_one_state_in_every_tier_on_every_scheduler() {
             assert_eq!(stored, 0, "{policy:?}: {row:?}");
         }
         let first = &rows.tiers[0];
-        // Inputs are what a task has read of another one's file by a server of its own.
+        // Inputs are data of another task's file that a task has read through its own server.
         let got = first.received_bytes + first.input_bytes;
         assert_eq!(
             (first.received_bytes, first.removed_bytes),

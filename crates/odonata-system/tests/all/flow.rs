@@ -40,10 +40,10 @@ fn elapsed_ns(rows: &Rows) -> f64 {
     rows.jobs[0].elapsed_s * 1e9
 }
 
-/// A message that meets nobody takes s/b and the latency of its path, as packets do; with a nanosecond for what is rounded
+/// A message without competition takes s/b and the latency of its path, as in packets; with a nanosecond for rounding
 /// (a packet's time to a picosecond, a fill 1 ps after a start).
 #[test]
-fn a_message_alone_takes_what_it_takes_in_packets() {
+fn a_message_alone_takes_the_same_time_as_in_packets() {
     for bytes in [0, 8, 64, 1000, 4096, 5000, 1 << 20] {
         let job = format!(
             "[[jobs]]\nranks = 2\nplacement = \"random\"\nworkload.ping-pong = {{ bytes = \"{bytes} B\", iterations = 3 }}\n"
@@ -74,8 +74,8 @@ fn many_to_one_takes_the_time_of_the_last_link() {
     );
 }
 
-/// A run ends with its last message, not when that would have come had others not left it their part of a link: the answer of the long job begins beside
-/// the short one's message, and would end 1.5 ms later if that went on.
+/// A run ends with its last message, and not at the time first predicted for it, before others left it their part of a
+/// link: the answer of the long job begins beside the short one's message, and would end 1.5 ms later otherwise.
 #[test]
 fn a_run_ends_with_its_last_message() {
     let job = |name: &str, nodes: &str, bytes: &str, start: &str| {
@@ -100,10 +100,10 @@ fn storage_and_messages_have_one_digest_on_every_scheduler() {
     }
 }
 
-/// Every byte that leaves a NIC comes to a node: the terminal links count the same bytes in both directions, which are those that
-/// ranks and servers have sent.
+/// Every byte that leaves a NIC arrives at a node: the terminal links count the same bytes in both directions, equal to
+/// what ranks and servers have sent.
 #[test]
-fn what_nics_send_comes_to_nodes() {
+fn bytes_sent_by_nics_arrive_at_nodes() {
     let results = run(&text(FLOW, JOBS), &[]);
     let rows = results.rows();
     let nics = rows.links.iter().filter(|link| link.source_kind == "node");
@@ -114,7 +114,7 @@ fn what_nics_send_comes_to_nodes() {
 }
 
 #[test]
-fn what_only_packets_have_is_refused() {
+fn features_of_packets_are_refused() {
     let job = "[[jobs]]\nranks = 2\nworkload.ping-pong = {}\n";
     // Pipelined routers have no delay.
     let refused = |network: &str, more: &str| match scenario::load(

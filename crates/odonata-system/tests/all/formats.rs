@@ -1,4 +1,4 @@
-//! What every trace format has to keep, held for each that is registered.
+//! Requirements that all registered trace formats are tested for.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use odonata_trace_format::{CANCELLED, ReadOptions, Severity};
 use odonata_workload::skeletons::{Stencil, StencilParams};
 use serde::Deserialize;
 
-/// What every format says of a trace.
+/// Information that every format has about a trace.
 #[derive(Debug, Deserialize, PartialEq)]
 struct Common {
     name: String,
@@ -59,7 +59,7 @@ fn traces(folder: &Path) -> Vec<(PathBuf, &'static str)> {
 }
 
 #[test]
-fn every_format_knows_its_traces_and_says_the_same_of_them_under_the_same_names() {
+fn every_format_recognizes_its_traces_and_gives_the_common_facts() {
     let folder = folder("common");
     let traces = traces(&folder);
     assert_eq!(traces.len(), FORMATS.0.len(), "one of each");
@@ -111,7 +111,7 @@ fn every_format_ends_its_work_when_it_is_cancelled() {
 }
 
 #[test]
-fn what_is_of_no_format_is_refused_with_those_that_there_are() {
+fn an_unknown_format_is_refused_with_the_known_ones() {
     let folder = folder("unknown");
     fs::write(folder.join("app.otf2"), "").unwrap();
     let expected = "a program folder, or a GOAL schedule (.goal, LogGOPSim's binary form, or the folder of one), or the folder of a DUMPI trace, or its \
@@ -124,7 +124,7 @@ fn what_is_of_no_format_is_refused_with_those_that_there_are() {
 }
 
 #[test]
-fn what_opening_takes_is_known_from_the_sizes_of_the_tables() {
+fn the_memory_of_opening_follows_from_the_sizes_of_the_tables() {
     let folder = folder("memory");
     let options = ReadOptions::default();
     let (mut all_lists, mut all_communicators) = (0, 0);
@@ -133,7 +133,7 @@ fn what_opening_takes_is_known_from_the_sizes_of_the_tables() {
             .join("../../tests/traces/dumpi")
             .join(name);
         let format = FORMATS.at(&trace).ok().unwrap();
-        // Nothing of it is stated in a DUMPI file.
+        // A DUMPI file states none of it.
         assert_eq!(format.least_memory(&trace), 0);
         let opened = format.open(&trace, &options).unwrap();
         let target = folder.join(name);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use odonata_system::results::{CheckpointRestartRow, DataLoaderRow, IorRow, Rows};
 use odonata_system::{Outcome, Simulation, scenario};
 
-/// One group, 8 routers of 4 nodes; links are fast, so that what a test is about is slow.
+/// One group, 8 routers of 4 nodes; links are fast, so that the tested part is the slowest.
 const MACHINE: &str = r#"
 [machine.dragonfly]
 groups = 1
@@ -16,7 +16,7 @@ global_ports_per_router = 0
 packet = "4 KiB"
 "#;
 
-/// So many servers whose device writes and reads at this rate, without overhead.
+/// This many servers with devices that write and read at `rate`, without overhead.
 fn storage(servers: u32, rate: &str, more: &str) -> String {
     format!(
         "[storage]\nnodes = {{ per_group = {servers} }}\n{more}\ndevice = {{ capacity = \"1 TB\", \
@@ -70,8 +70,8 @@ fn one_task_has_the_rate_of_its_device() {
     }
 }
 
-/// Four nodes whose injection is bound to 2.0 GB/s write at 8.0 GB/s to devices that are faster, on four routers. Where all
-/// servers are on one router and all nodes on another, the local link between the two is the bound: 5.25 GiB/s.
+/// Four nodes with an injection rate of 2.0 GB/s write at 8.0 GB/s to faster devices, on four routers. If all servers
+/// are on one router and all nodes on another, the local link between the two is the bottleneck: 5.25 GiB/s.
 #[test]
 fn nodes_are_bound_by_their_injection_and_then_by_local_links() {
     let nic = "[nic]\nrates = { compute = \"2 GB/s\" }\n";
@@ -90,7 +90,7 @@ fn nodes_are_bound_by_their_injection_and_then_by_local_links() {
     }
 }
 
-/// Sixteen nodes on two servers of 1 GB/s have 2 GB/s, however many more there are.
+/// Sixteen nodes on two servers of 1 GB/s have 2 GB/s, however many more nodes there are.
 #[test]
 fn many_nodes_are_capped_by_the_devices() {
     let storage = storage(2, "1 GB/s", "assignment = \"round-robin\"");
@@ -100,8 +100,8 @@ fn many_nodes_are_capped_by_the_devices() {
     }
 }
 
-/// In a shared file whose tasks take turns (N-1 strided), transfers that are shorter than the lock's granularity wait for locks of
-/// other nodes; blocks of a task that fill it, and files of their own (N-N), wait for nobody.
+/// In a shared file whose tasks take turns (N-1 strided), transfers shorter than the lock granularity wait for locks of
+/// other nodes; blocks of that size, and separate files (N-N), do not wait.
 #[test]
 fn a_strided_file_waits_for_locks_and_files_of_their_own_do_not() {
     let storage = storage(
@@ -124,7 +124,7 @@ fn a_strided_file_waits_for_locks_and_files_of_their_own_do_not() {
     assert!(rows[0].bandwidth_bytes_per_s > 0.8 * own_files);
 }
 
-/// Each access of each test in a list is a row; with -D tasks stop at the deadline, and what they moved counts.
+/// Each access of each test in a list has a row; with -D tasks stop at the deadline, and the data they moved count.
 #[test]
 fn tests_in_a_list_and_a_deadline_are_reported() {
     let list = r#"[{ ior = "-w -t 1m -b 4m" }, { compute = {} }, { ior = "-r -t 1m -b 1000m -D 1" }]"#;
@@ -132,7 +132,7 @@ fn tests_in_a_list_and_a_deadline_are_reported() {
     let found: Vec<_> = rows.iter().map(|row| (row.test, row.access)).collect();
     assert_eq!(found, [(0, "write"), (2, "read")]);
     assert_eq!(rows[0].bytes, 8 << 20);
-    // 1 s at 100 MB/s, and one transfer of each of the two tasks more.
+    // 1 s at 100 MB/s, and one more transfer of each of the two tasks.
     near(rows[1].bytes as f64, 1e8, 0.03);
     assert!(rows[1].total_s > 1.0 && rows[1].total_s < 1.04);
 }
@@ -142,18 +142,18 @@ fn fast_reads(servers: u32) -> String {
     storage(servers, "100 MB/s", "").replace("read = \"100 MB/s\"", "read = \"200 MB/s\"")
 }
 
-/// What is read after a write with a deadline is what was written, not what the deadline leaves time for: at twice the rate
-/// the read takes half of the second.
+/// A read after a write with a deadline covers what was written, not what the deadline leaves time for: at twice the
+/// rate the read takes half of the second.
 #[test]
-fn a_read_after_a_deadline_is_of_what_was_written() {
+fn a_read_after_a_deadline_covers_the_written_data() {
     let rows = ior(&fast_reads(1), 2, r#"{ ior = "-w -r -t 1m -b 1g -F -D 1" }"#);
     near(rows[0].bytes as f64, 1e8, 0.03);
     assert_eq!(rows[1].bytes, rows[0].bytes);
     near(rows[1].total_s, rows[1].bytes as f64 / 200e6, 0.02);
 }
 
-/// Three tasks on two servers of 100 MB/s, two of them on one: with the deadline of 1 s they write a share of 1, 1/2 and 1/2 of
-/// 1e8 B. Wearing out, each has 1e8 B in the end, and the two on one server take 2 s for it.
+/// Three tasks on two servers of 100 MB/s, two of them on one: with the deadline of 1 s they write 1, 1/2 and 1/2 of
+/// 1e8 B. With wear-out, each has 1e8 B in the end, and the two on one server take 2 s for it.
 #[test]
 fn wearing_out_brings_all_tasks_to_the_transfers_of_the_first() {
     let servers = storage(2, "100 MB/s", "assignment = \"round-robin\"");
@@ -168,7 +168,7 @@ fn wearing_out_brings_all_tasks_to_the_transfers_of_the_first() {
     near(worn_out[0].total_s, 2.0, 0.04);
 }
 
-/// As IO500 does it: a later test reads as many transfers of each task as the status file says, of the same files.
+/// As in IO500: a later test reads as many transfers of each task as the status file contains, from the same files.
 #[test]
 fn a_status_file_tells_a_later_read_how_much_there_is() {
     let status = "-k -F -t 1m -b 1g -O stoneWallingStatusFile=easy";
@@ -180,7 +180,7 @@ fn a_status_file_tells_a_later_read_how_much_there_is() {
     assert_eq!(found, [(0, "write"), (2, "read")]);
     assert_eq!((rows[1].bytes, rows[0].bytes % (3 << 20)), (rows[0].bytes, 0));
     assert!(rows[0].bytes < 3 << 30);
-    // Schedulers agree on what depends on the clock and on messages.
+    // Schedulers agree on results that depend on the clock and on messages.
     let text = format!("{MACHINE}{}{}", fast_reads(2), job(3, &list));
     let sequential = finished(&text).1;
     let parallel = finished(&format!(
@@ -190,7 +190,7 @@ fn a_status_file_tells_a_later_read_how_much_there_is() {
     assert_eq!(sequential, parallel);
 }
 
-/// Tests with the same -o have the same files, those with another have others.
+/// Tests with the same -o have the same files; tests with different -o have different files.
 #[test]
 fn tests_of_a_list_share_the_files_of_one_name() {
     use odonata_workload::{OpKind, operations};
@@ -240,7 +240,8 @@ fn is_the_sum_of_its_parts(row: &CheckpointRestartRow) {
     near(row.time_to_solution_s, parts.iter().sum(), 1e-3);
 }
 
-/// A job of 4 s of work with failures every second: the parts add up to the time to solution, and Daly's mean is near.
+/// A job of 4 s of work with failures every second: the parts add up to the time to solution, and the mean is close to
+/// Daly's formula.
 #[test]
 fn the_time_to_solution_is_the_sum_of_its_parts() {
     let workload = r#"{ checkpoint-restart = { work = "4 s", mtti = "1 s", total = "4 MB", record = "100 kB", restart = "20 ms" } }"#;
@@ -262,10 +263,10 @@ fn the_time_to_solution_is_the_sum_of_its_parts() {
     assert_eq!(digest, finished(&text).1);
 }
 
-/// A server that comes back empty every 300 ms takes checkpoints with it: restarts read what survived, and what was lost is done
-/// again. Where the buffers drain at once, all of it survives, be the server back or gone for good.
+/// A server that comes back empty every 300 ms loses checkpoints: restarts read what survived, and lost work is
+/// repeated. If the buffers drain at once, everything survives, whether the server comes back or not.
 #[test]
-fn a_restart_goes_back_where_its_checkpoint_is_lost_with_a_server() {
+fn a_restart_uses_an_older_checkpoint_if_a_server_lost_the_last() {
     let of = |seed: u32, storage: &str| {
         let workload = r#"{ checkpoint-restart = { work = "2 s", mtti = "500 ms", total = "4 MB", record = "100 kB", restart = "20 ms", interval = "100 ms" } }"#;
         let text = format!("seed = {seed}\n{MACHINE}{storage}{}", job(4, workload));
@@ -303,12 +304,12 @@ fn steps(keys: &str) -> Vec<DataLoaderRow> {
         .data_loader
 }
 
-/// A batch of 2 MB takes 20 ms at 100 MB/s. With batches ahead a step takes the longer of that and of its computation,
-/// without it takes both.
+/// A batch of 2 MB takes 20 ms at 100 MB/s. With prefetched batches a step takes the longer of that and its
+/// computation; without, the sum of both.
 #[test]
 fn a_step_takes_the_longer_of_reading_and_computing() {
     let mean = |rows: &[DataLoaderRow], value: fn(&DataLoaderRow) -> f64| {
-        // After the first steps, in which nothing was read before.
+        // After the first steps, before which nothing was prefetched.
         let rows = &rows[4..];
         rows.iter().map(value).sum::<f64>() / rows.len() as f64
     };
@@ -321,7 +322,7 @@ fn a_step_takes_the_longer_of_reading_and_computing() {
     let rows = steps("prefetch = 0, readers = 1, compute = \"50 ms\"");
     near(mean(&rows, |row| row.step_s), 0.070, 0.03);
     near(mean(&rows, |row| row.stall_mean_s), 0.020, 0.03);
-    // The first batch is waited for in any case.
+    // The first batch always has to be waited for.
     near(
         steps("prefetch = 3, readers = 1, compute = \"50 ms\"")[0].stall_mean_s,
         0.020,
@@ -329,7 +330,7 @@ fn a_step_takes_the_longer_of_reading_and_computing() {
     );
 }
 
-/// One reader reads one sample at a time; where an access has latency, several readers of several batches hide it.
+/// One reader reads one sample at a time; where accesses have latency, several readers of several batches hide it.
 #[test]
 fn more_readers_hide_the_latency_of_a_read() {
     let time = |readers: u32| {
@@ -377,7 +378,7 @@ fn every_scheduler_has_the_same_results() {
     }
 }
 
-/// Key and what is said of it.
+/// Key and message.
 fn refused(workload: &str) -> (String, String) {
     let text = format!("{MACHINE}{}{}", storage(1, "1 GB/s", ""), job(4, workload));
     let error = load(&text)
@@ -387,7 +388,7 @@ fn refused(workload: &str) -> (String, String) {
 }
 
 #[test]
-fn mistakes_name_their_key_and_what_was_meant() {
+fn mistakes_name_their_key_and_the_likely_intention() {
     let (key, text) = refused(r#"{ ior = "-w -L" }"#);
     assert_eq!(key, "jobs.0.workload.ior");
     assert!(text.contains("did you mean -l (dataPacketType)?"), "{text}");

@@ -1,6 +1,6 @@
 //! Rules between jobs, arrays, phases and bursts, from the text of a scenario to its results.
 
-use odonata_engine::{Digest, Model, RollbackCheck};
+use odonata_engine::{Digest, Model};
 use odonata_system::scenario::{self, InputError};
 use odonata_system::{Outcome, Results, Simulation, build, check};
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn run(jobs: &str) -> Results {
     simulation.finish(false)
 }
 
-/// A job of two ranks that computes for so many microseconds and exchanges messages.
+/// A job of two ranks that computes for `us` microseconds and exchanges messages.
 fn stencil(name: &str, us: u32, keys: &str) -> String {
     format!(
         "[[jobs]]\nname = \"{name}\"\nranks = 2\n{keys}\n\
@@ -64,7 +64,7 @@ fn a_chain_of_jobs_counts_each_from_its_own_start() {
     let [c, a, b] = &results.rows().jobs[..] else { panic!() };
     let end = |job: &odonata_system::results::JobRow| job.start_s + job.elapsed_s;
     assert_eq!(a.start_s, 0.0);
-    // The news takes a few microseconds, and c another millisecond.
+    // The messages about the end take a few microseconds, and c another millisecond.
     assert!(b.start_s > end(a) && b.start_s < end(a) + 20e-6);
     assert!(c.start_s > end(b) + 1e-3 && c.start_s < end(b) + 1e-3 + 20e-6);
     for (job, compute) in [(a, 100e-6), (b, 200e-6), (c, 300e-6)] {
@@ -95,7 +95,7 @@ fn background_traffic_lasts_as_long_as_the_job_and_ends_with_it() {
     let messages = traffic.bytes_sent / 1_024;
     // Standard deviation sqrt(3,200) = 57.
     assert!(messages.abs_diff(expected) < 300, "{messages} {expected}");
-    // Events of sources that have been told to stop are no part of the run, however far ahead they lie.
+    // Events of sources that have been stopped do not count as part of the run, however far ahead they are.
     let rare = background("until = \"solver\"", "").replace("5 us", "900 s");
     let results = run(&(stencil("solver", 2_000, "") + &rare));
     let last = results
@@ -108,7 +108,7 @@ fn background_traffic_lasts_as_long_as_the_job_and_ends_with_it() {
     let limited = run(&(String::from("[run]\ntime_limit = \"10 s\"\n") + &stencil("solver", 2_000, "") + &rare));
     assert_eq!(limited.outcome(), &Outcome::Completed);
     assert_eq!(limited.digest(), results.digest());
-    // Before the job and until its end, over a chain.
+    // Before the job and until its end, through a chain.
     let chain = background("until = \"late\"", "")
         + &stencil("early", 50, "")
         + &stencil("late", 70, "start_after = \"early\"");
@@ -117,7 +117,7 @@ fn background_traffic_lasts_as_long_as_the_job_and_ends_with_it() {
     assert!(results.rows().jobs[0].elapsed_s > results.rows().jobs[2].start_s + 70e-6);
 }
 
-/// Nothing but sources is left, for far more events than pass between two looks for a stall; one of them ends.
+/// Only sources are left, for far more events than pass between two checks for a stall; one of them ends.
 #[test]
 fn traffic_may_wait_for_the_end_of_traffic_that_ends_by_itself() {
     for end in ["messages = 20_000", "stop = \"100 ms\""] {
@@ -135,9 +135,9 @@ fn traffic_may_wait_for_the_end_of_traffic_that_ends_by_itself() {
 }
 
 #[test]
-fn a_job_that_is_never_told_is_a_named_stall_even_under_traffic_without_end() {
-    // The last job waits for traffic that waits for a job which cannot write: of 2 KiB for each of two ranks a
-    // server has room for one.
+fn a_job_that_waits_forever_is_a_named_stall_even_under_endless_traffic() {
+    // The last job waits for traffic that waits for a job that cannot write: a server has room for only one of the 2
+    // KiB of each of two ranks.
     let full = "[storage.device]\ncapacity = \"3 KiB\"\n[storage.manager]\nblock = \"1 KiB\"\nmemory = \"8 KiB\"\n";
     let text = format!(
         "{full}[[jobs]]\nname = \"writer\"\nranks = 4\nworkload = {{ checkpoint = {{ total = \"8 KiB\", interval = \"1 us\" }} }}\n"
@@ -147,7 +147,7 @@ fn a_job_that_is_never_told_is_a_named_stall_even_under_traffic_without_end() {
     assert_eq!(results.outcome(), &Outcome::StorageFull);
     let detail = results.run_json()["detail"].to_string();
     for part in [
-        "job \\\"background\\\" sends on: it waits to be told of the end of \\\"writer\\\" (",
+        "job \\\"background\\\" still sends: it waits for the end of \\\"writer\\\" (",
         "job \\\"after\\\" has not started: it waits for the end of \\\"background\\\" (8 of 8 ranks have not)",
     ] {
         assert!(detail.contains(part), "{detail}");
@@ -170,7 +170,7 @@ fn a_job_that_is_never_told_is_a_named_stall_even_under_traffic_without_end() {
 }
 
 #[test]
-fn a_time_limit_ends_traffic_that_nobody_tells_and_jobs_that_have_not_started() {
+fn a_time_limit_ends_endless_traffic_and_jobs_that_have_not_started() {
     let limit = "[run]\ntime_limit = \"100 us\"\n";
     let text = background("until = \"solver\"", "")
         + &stencil("solver", 1_000, "")
@@ -290,11 +290,10 @@ fn every_pattern_runs_from_its_key() {
 fn every_handler_of_a_machine_with_rules_can_be_undone_and_redone() {
     let text = stencil("a", 10, "") + &stencil("b", 1, "start_after = \"a\"") + &background("until = \"b\"", "");
     let scenario = load(&text).unwrap();
-    let mut harness = RollbackCheck::new(build::whole(&scenario).unwrap());
-    let events = harness.run(u64::MAX).unwrap();
+    let (events, machine) = odonata_machine::undo_and_redo(build::whole(&scenario).unwrap(), u64::MAX).unwrap();
     assert!(events > 200, "{events}");
     let mut digest = Digest::new();
-    harness.model().results(&mut digest);
+    machine.results(&mut digest);
     assert_eq!(digest.hex(), run(&text).digest());
 }
 
@@ -343,7 +342,7 @@ fn a_rule_that_names_no_job_is_refused_with_the_nearest() {
 #[test]
 fn jobs_that_wait_for_each_other_are_refused() {
     let error = error(&stencil("a", 1, "start_after = \"a\""));
-    says(&error, 10, "jobs.0.start_after", "do not wait", "");
+    says(&error, 10, "jobs.0.start_after", "do not depend", "");
     assert_eq!(error.message, "job \"a\" waits for itself");
     let text = stencil("x", 1, "start_after = \"a\"")
         + &stencil("a", 1, "start_after = \"b\"")
@@ -352,7 +351,7 @@ fn jobs_that_wait_for_each_other_are_refused() {
     let error = self::error(&text);
     assert_eq!(error.message, "jobs wait for each other: a for b for background for a");
     assert_eq!((error.line, error.key.as_str()), (Some(15), "jobs.1.start_after"));
-    // A diamond is no cycle.
+    // A diamond is not a cycle.
     let text = stencil("a", 1, "")
         + &stencil("b", 1, "start_after = \"a\"")
         + &stencil("c", 1, "start_after = \"a\"")
@@ -380,7 +379,7 @@ fn rules_that_do_not_fit_the_workload_are_refused() {
         9,
         "jobs.0.workload.1",
         "end by themselves",
-        "a job of its own",
+        "a separate job",
     );
     says(
         &self::error("[[jobs]]\nranks = 4\nworkload = []\n"),
@@ -448,8 +447,8 @@ fn patterns_that_do_not_fit_the_job_are_refused_at_the_key_to_blame() {
         (12, "bit-reverse = { ", "bit-reverse", "such as 8 or 16, not 12"),
         (12, "bit-complement = { ", "bit-complement", "a power of two"),
         (12, "shuffle = { ", "shuffle", "a power of two"),
-        (4, "tornado = { dims = [2, 2], ", "tornado.dims", "moves nothing"),
-        (2, "tornado = { ", "tornado", "moves nothing"),
+        (4, "tornado = { dims = [2, 2], ", "tornado.dims", "sends nothing"),
+        (2, "tornado = { ", "tornado", "sends nothing"),
         (12, "neighbours = { dims = [5, 2], ", "neighbours.dims", "make 10 ranks"),
         (12, "neighbours = { dimensions = 7, ", "neighbours", "7 dimensions"),
         (12, "hot-spot = { share = 0.0, ", "hot-spot.share", "a share of 0"),
@@ -461,7 +460,12 @@ fn patterns_that_do_not_fit_the_job_are_refused_at_the_key_to_blame() {
             "no rank 12",
         ),
         (12, "incast = { targets = [3, 3], ", "incast.targets.1", "listed twice"),
-        (2, "incast = { targets = [0, 1], ", "incast", "leave none of 2 ranks"),
+        (
+            2,
+            "incast = { targets = [0, 1], ",
+            "incast",
+            "leave no sender among 2 ranks",
+        ),
         (12, "incast = { targets = [], ", "incast", "no targets"),
     ] {
         let error = error(&job(ranks, traffic));

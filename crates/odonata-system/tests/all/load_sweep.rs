@@ -105,24 +105,24 @@ fn zero_load_latency_is_the_sum_over_links_and_routers() {
 }
 
 #[test]
-fn a_saturated_point_does_not_depend_on_who_handles_its_events() {
+fn a_saturated_point_does_not_depend_on_the_scheduler() {
     compare_schedulers(0.95, &["\"optimistic\"\nparts = 9"]);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn no_point_depends_on_who_handles_its_events() {
+fn no_point_depends_on_the_scheduler() {
     for load in [0.3, 0.95] {
         compare_schedulers(load, &["\"conservative\"\nparts = 5", "\"optimistic\"\nparts = 9"]);
     }
 }
 
-/// Holds the point of each of `schedulers` against that of one queue.
+/// Compares the point of each of `schedulers` with that of a single queue.
 fn compare_schedulers(load: f64, schedulers: &[&str]) {
     let uniform = format!("uniform = {{ load = 0.5, {BERNOULLI} }}");
     let whole = text(DRAGONFLY, "", 72, &uniform);
     let point = |text: &str| PointResult {
-        // Looks that are not needed are events too.
+        // Unneeded checks are events too.
         events: 0,
         cpu_s: 0.0,
         wall_s: 0.0,
@@ -208,7 +208,7 @@ fn an_output_queue_of_a_switch_waits_as_long_as_theory_says() {
     }
 }
 
-/// The run of `text` to its end under a scheduler, sampled in periods of 1 us or not at all.
+/// Runs `text` to its end under a scheduler, sampled in periods of 1 us or not at all.
 fn run(text: &str, scheduler: &str, sampled: bool) -> MachineMeasured {
     let mut overrides = vec![format!("run.scheduler={scheduler}")];
     if scheduler != "sequential" {
@@ -277,19 +277,19 @@ fn sampling_periods_add_up_to_the_tables_and_disturb_nothing() {
     assert_eq!(sum.ejected_latency, sum.latency);
     assert_eq!((sum.created_bytes, sum.ejected_bytes), (table.bytes_sent, table.bytes));
     assert_eq!((sum.hops, sum.created_at), (table.hops, sum.ejected_created_at));
-    // A window of its own: the sources send for 300 x 160 B / (0.6 x 64 B/ns) = 1.25 us.
+    // A separate window: the sources send for 300 x 160 B / (0.6 x 64 B/ns) = 1.25 us.
     let (first, rest) = (sampled.sum(0..1), sampled.sum(1..50));
     assert!(first.created > rest.created && rest.created > 0);
     assert_eq!(first.delivered, first.created);
     assert_eq!(first.plus(rest), sum);
-    // Medians: of the histogram in cycles, and of the fabric's own, which is exact to 1/32.
+    // Medians: of the histogram in cycles, and of the network's own, which is exact to 1/32.
     let median = sampled.quantile(0..50, 0.5).unwrap().nanoseconds();
     let other = whole.fabric.latency_created.quantile(0, 0.5).unwrap().nanoseconds();
     assert!((median / other - 1.0).abs() < 0.04, "{median} {other}");
 }
 
 #[test]
-fn what_cannot_be_swept_is_refused() {
+fn scenarios_that_cannot_be_swept_are_refused() {
     let refused = |text: &str, job: Option<&str>, method: Method| match load(text, job, method) {
         Ok(_) => panic!("it was taken"),
         Err(error) => error.to_string(),
@@ -325,7 +325,7 @@ fn what_cannot_be_swept_is_refused() {
     }
 }
 
-/// What is created in a period has not arrived when a shorter one ends, which would pass for saturation.
+/// A message created in a period has not arrived when a shorter one ends, which would look like saturation.
 #[test]
 fn a_sampling_period_of_less_than_three_latencies_is_refused() {
     let method = |ns: u64| {

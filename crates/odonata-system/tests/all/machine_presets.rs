@@ -17,7 +17,7 @@ fn with_job(preset: &str, ranks: u32) -> Scenario {
     scenario::load(&text, "s.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Cables by class, of those that the machine has.
+/// Cables by class, for the classes that the machine has.
 fn cables(description: &Description) -> Vec<(&str, u64)> {
     let links = description.links.iter();
     links.map(|links| (links.class, links.cables)).collect()
@@ -89,7 +89,8 @@ fn trinity_has_20520_compute_nodes_and_570_burst_buffers() {
     assert_eq!(3.0 * resolved.network.links.column.bandwidth.0, 15.75e9);
 }
 
-/// Σ floor(k / 2) hops to the farthest node, n k^n cables but for the dimension of two routers, which has double ones.
+/// Σ floor(k / 2) hops to the farthest node, n k^n cables except in the dimension of two routers, which has double
+/// ones.
 #[test]
 fn blue_genes_are_tori() {
     let p = machine("bluegene-p");
@@ -169,12 +170,12 @@ fn prove_all(every: bool) {
     });
 }
 
-/// Under every algorithm, or under the last of those below. Detours over a group and over a router ask for different channels; what
-/// loads are compared does not matter to them.
+/// Under every algorithm, or only the last of those below. Detours over a group and over a router need different
+/// channels; which loads are compared does not matter for the proof.
 fn prove(preset: &str, every: bool) {
     let detours: &[&str] = &["via = \"group\"", "via = \"router\""];
     let kind = machine(preset).kind;
-    // Presets that follow another tool have its rule, which has no channels for all detours.
+    // Presets that follow another tool have its rule, which lacks channels for some detours.
     let rule = if kind == "dragonfly" { "vc_rule = \"stage\"" } else { "" };
     let algorithms: &[(&str, &[&str])] = match kind {
         "torus" => &[

@@ -1,4 +1,4 @@
-//! Machines of every family: their keys, and what is refused.
+//! Machines of every family: their keys, and the refused combinations.
 
 use odonata_system::describe::describe;
 use odonata_system::scenario::resolved::Kind;
@@ -60,7 +60,7 @@ fn every_family_has_the_sizes_of_its_formula() {
         ("slim-fly = { q = 5 }", (50, 200, 10)),
         // q^2 + q + 1 routers of degree q + 1, half of it nodes; the quadrics and q racks
         ("polarfly = { q = 5 }", (31, 93, 6)),
-        // the quadrics with the point that all are linked with, and q - 1 racks
+        // the quadrics with the point that is linked to all of them, and q - 1 racks
         ("polarfly = { q = 8, nodes_per_router = 1 }", (73, 73, 8)),
         (
             "hyperx = { dims = [3, 4], cables = [1, 2], nodes_per_router = 3 }",
@@ -99,7 +99,7 @@ fn links_of_columns_are_as_local_ones_unless_they_are_set() {
 
 #[test]
 fn sizes_that_cannot_be_are_refused_with_key_and_bound() {
-    // (machine, key, what the error says)
+    // (machine, key, expected text in the error)
     let cases = [
         ("torus = {}", "machine.torus.dims", "such as [8, 8, 8]"),
         ("torus = { dims = [] }", "machine.torus.dims", "1 to 16 numbers"),
@@ -220,7 +220,7 @@ fn sizes_that_cannot_be_are_refused_with_key_and_bound() {
             "exactly one of",
         ),
         ("tours = { dims = [4] }", "machine.tours", "did you mean \"torus\"?"),
-        ("failed_links = []", "machine", "is missing"),
+        ("failed_links = []", "machine", "the scenario has no machine"),
     ];
     for (machine, key, says) in cases {
         let found = error(&format!("[machine]\n{machine}\n"));
@@ -261,7 +261,7 @@ fn broken_cables_have_to_exist_and_to_leave_a_way() {
         (
             "failed_links = [{ routers = [2, 3] }]",
             "machine.failed_links",
-            "9 pairs of routers with nodes have no way",
+            "9 pairs of routers with nodes are disconnected",
         ),
     ];
     for (faults, key, says) in cases {

@@ -1,4 +1,5 @@
-//! The tests of whole simulations: one binary, as each would be linked with a copy of everything. What counts the memory of its process stands apart.
+//! The tests of whole simulations, in one binary, because each separate one would link all crates again. Tests that
+//! measure the memory of their process are separate.
 
 mod alone;
 mod analytic;

@@ -1,4 +1,5 @@
-//! Metadata servers and faults in scenarios: mdtest against closed forms, what a storm costs others, what tables say of it.
+//! Metadata servers and faults in scenarios: mdtest against closed forms, the cost of a storm to other jobs, and the
+//! tables about both.
 
 use std::time::Duration;
 
@@ -32,8 +33,8 @@ fn mdtest(ranks: u32, line: &str) -> String {
     format!("[[jobs]]\nname = \"mdtest\"\nranks = {ranks}\nworkload = {{ mdtest = {line:?} }}\n")
 }
 
-/// A server of k threads and calls of c each: r tasks with n items each take r n c / k, while that is more than the ways of a
-/// task's calls, which makes each wait for its own. The rates of mdtest are those of the server.
+/// A server of k threads and calls of c each: r tasks with n items each take r n c / k, as long as that exceeds the
+/// network time of a task's calls, each of which waits for the one before. The rates of mdtest are those of the server.
 #[test]
 fn rates_of_mdtest_are_those_of_the_server() {
     for (threads, tasks) in [(1, 8), (4, 16)] {
@@ -50,7 +51,7 @@ fn rates_of_mdtest_are_those_of_the_server() {
             assert_eq!((row.items, row.tasks), (40 * u64::from(tasks), u64::from(tasks)));
             let expected = f64::from(threads) / (each_us * 1e-6);
             let ratio = row.rate_per_s / expected;
-            // The last calls of a phase leave threads idle, the barriers take their time.
+            // The last calls of a phase leave threads idle, and the barriers take time.
             assert!(
                 (0.93..=1.0).contains(&ratio),
                 "{name}, {threads} threads: {} of {expected}",
@@ -78,7 +79,8 @@ fn rates_of_mdtest_are_those_of_the_server() {
     }
 }
 
-/// Which server has a file follows from the names of directory and file: a job alone asks the servers that it asks beside others.
+/// The server of a file follows from the names of directory and file: a job alone uses the same servers as beside
+/// others.
 #[test]
 fn a_job_has_its_files_on_the_same_servers_whatever_is_beside_it() {
     let metadata = "metadata = { nodes = { list = [22, 23] } }\n";
@@ -90,8 +92,8 @@ fn a_job_has_its_files_on_the_same_servers_whatever_is_beside_it() {
     assert!(alone.iter().all(|calls| *calls > 150), "{alone:?}");
 }
 
-/// All creates in one shared directory come one after the other; in directories of the tasks' own they do not, nor with two
-/// servers by file, each of which has half of the directory.
+/// All creates in one shared directory come one after the other; in separate directories of the tasks they do not, nor
+/// with two servers by file, each of which has half of the directory.
 #[test]
 fn creates_in_a_shared_directory_are_as_fast_as_one_of_them() {
     let run = |nodes: &str, line: &str| {
@@ -108,15 +110,15 @@ fn creates_in_a_shared_directory_are_as_fast_as_one_of_them() {
     assert!((0.95..=1.0).contains(&shared) && waits > 0.0, "{shared}");
     let (own, trees) = run("23", "-n 20 -F -C -u");
     assert!((7.0..=8.0).contains(&own), "{own}");
-    // But for the trees, whose roots are made in one directory: the i-th of 16 waits i times 220 us.
+    // Except for the trees, whose roots are made in one directory: the i-th of 16 waits i times 220 us.
     assert!((trees - 120.0 * 220e-6).abs() < 1e-3, "{trees}");
     let (two, _) = run("22, 23", "-n 20 -F -C");
     assert!((1.5..=2.0).contains(&two), "{two}");
 }
 
-/// A storm of opens slows down a neighbour that opens one file; blame says who, and its rows add up to what was waited.
+/// A storm of opens slows down a neighbor that opens one file; blame names the cause, and its rows add up to the wait.
 #[test]
-fn a_storm_slows_down_others_and_blame_says_who() {
+fn a_storm_slows_down_others_and_blame_names_it() {
     const METADATA: &str = "metadata = { nodes = { list = [23] }, threads = 2, create = \"100 us\" }\n";
     const SOLVER: &str = "[[jobs]]\nname = \"solver\"\nranks = 1\nplacement = { nodes = [5] }\n\
                           workload = { checkpoint = { iterations = 4, total = \"1 kB\", interval = \"500 us\" } }\n";
@@ -147,7 +149,7 @@ fn a_storm_slows_down_others_and_blame_says_who() {
     assert!((all - beside.metadata[0].wait_thread_s).abs() < 1e-9);
 }
 
-/// Waits for locks are charged: what the table `servers` counts is in `blame`.
+/// Waits for locks are charged: the amount in the table `servers` is in `blame`.
 #[test]
 fn waits_for_locks_are_in_blame() {
     let text = "locks = { granularity = \"1 MB\", revocation = \"50 us\" }\nlayout = \"hash\"\n\
@@ -164,10 +166,10 @@ fn waits_for_locks_are_in_blame() {
     assert!(waited > 0.0 && (charged - waited).abs() < 1e-9, "{charged} {waited}");
 }
 
-/// One writer, whose device is busy without a pause: a stall of 3 ms in the middle costs 3 ms, and a while of 4 ms at a quarter of
-/// the rate costs 3 ms too.
+/// One writer, whose device is continuously busy: a stall of 3 ms in the middle costs 3 ms, and 4 ms at a quarter of
+/// the rate cost 3 ms too.
 #[test]
-fn a_fault_costs_what_lies_in_it() {
+fn a_fault_costs_the_work_it_delays() {
     let run = |faults: &str| {
         let text = "[[jobs]]\nname = \"saver\"\nranks = 1\nworkload = { checkpoint = { total = \"20 MB\", interval = \"1 ms\" } }\n";
         let rows = rows(&format!("{faults}{text}"));
@@ -190,14 +192,14 @@ fn a_fault_costs_what_lies_in_it() {
             "{fault}: {accesses} {delay}"
         );
     }
-    // To the end: all that is left takes twice as long.
+    // To the end: everything that is left takes twice as long.
     let (slow, _, delay) = run("faults = [{ server = 0, at = \"10 ms\", kind = { slow = 2.0 } }]\n");
     assert!((slow - sound - delay).abs() < 1e-9 && delay > 10e-3, "{slow} {delay}");
 }
 
-/// A metadata server is numbered after the storage servers, and may stand still as well.
+/// A metadata server is numbered after the storage servers, and may stall too.
 #[test]
-fn a_metadata_server_that_stands_still_makes_who_opens_wait() {
+fn opens_wait_for_a_stalled_metadata_server() {
     let run = |faults: &str| {
         let text = "[[jobs]]\nname = \"saver\"\nranks = 1\nworkload = { checkpoint = { total = \"1 kB\", interval = \"1 ms\" } }\n";
         let metadata = "metadata = { nodes = { list = [0] }, open = \"100 us\" }\n";
@@ -209,10 +211,10 @@ fn a_metadata_server_that_stands_still_makes_who_opens_wait() {
     assert!((4.85e-3..4.9e-3).contains(&(slow - sound)), "{}", slow - sound);
 }
 
-/// A metadata server that is away from the start is asked `1 + retries` times by each rank, which then goes to the other: every try in
-/// vain is one of the job, and one of the server. Where nobody fails, no try has a timeout.
+/// A metadata server that is down from the start is tried `1 + retries` times by each rank, which then uses the other:
+/// every failed try is counted once for the job and once for the server. Without failures, no try has a timeout.
 #[test]
-fn tries_in_vain_are_those_of_the_server_that_is_away() {
+fn failed_tries_are_counted_at_the_server_that_is_down() {
     let job = mdtest(4, "-n 20 -F -C");
     let metadata = "metadata = { nodes = { list = [22, 23] } }\nclient = { timeout = \"1 ms\", retries = 2, on_failure = \"re-route\" }\n";
     let timeouts = |faults: &str| {
@@ -242,11 +244,11 @@ fn tries_in_vain_are_those_of_the_server_that_is_away() {
 }
 
 #[test]
-fn what_is_wrong_in_a_command_line_is_named_at_its_key() {
+fn errors_in_a_command_line_name_its_key() {
     let error = load(&mdtest(4, "-n 10 -Q")).err().unwrap();
     assert_eq!(error.key, "jobs.0.workload.mdtest");
     assert!(
-        error.message.contains("\"-Q\" is no flag of mdtest"),
+        error.message.contains("\"-Q\" is not a flag of mdtest"),
         "{}",
         error.message
     );

@@ -1,5 +1,5 @@
-//! Some jobs in packets, others as flows or by the analytic model: what they leave each other, one digest on every scheduler, and what is
-//! refused.
+//! Some jobs in packets, others as flows or in the analytic model: how they share links, one digest on every scheduler,
+//! and what is refused.
 
 use crate::everywhere::{JOBS, assert_one_digest};
 use odonata_system::{Outcome, Results, Simulation, scenario};
@@ -30,7 +30,8 @@ fn run(text: &str, overrides: &[&str]) -> Results {
     results
 }
 
-/// The job `flows` goes as flows, `packets` in packets; each sends 8 MiB from one node of the first router to the other group.
+/// The job `flows` is simulated as flows, `packets` in packets; each sends 8 MiB from one node of the first router to
+/// the other group.
 fn two_pairs(of_flows: &str, of_packets: &str) -> String {
     let job = |name: &str, nodes: &str, more: &str| {
         format!(
@@ -41,10 +42,11 @@ fn two_pairs(of_flows: &str, of_packets: &str) -> String {
     job("flows", "[0, 8]", of_flows) + &job("packets", "[1, 9]", of_packets)
 }
 
-/// Two pairs of nodes whose messages share a global cable of half the bandwidth that they want take the same time, whichever of them
-/// goes as flows: packets and flows share it alike. The time is that of both in packets, and of both as flows, within 3 %.
+/// Two pairs of nodes whose messages share a global cable with half of the bandwidth that they need take the same time,
+/// whichever of them is simulated as flows: packets and flows get equal shares. The time is that of both in packets,
+/// and of both as flows, within 3 %.
 #[test]
-fn a_cable_is_shared_alike_whoever_goes_as_flows() {
+fn flows_and_packets_get_equal_shares_of_a_cable() {
     let network = "links.global = { bandwidth = \"10 GB/s\", latency = \"300 ns\" }";
     let network = text("", "").replace(
         "links.global = { bandwidth = \"20 GB/s\", latency = \"300 ns\" }",
@@ -86,16 +88,16 @@ fn storage_and_messages_have_one_digest_on_every_scheduler() {
     }
 }
 
-/// A job by the analytic model takes the time that it takes where all go by it, and leaves the packets or flows of another alone, on any router
-/// and with what only packets have.
+/// A job in the analytic model takes the same time as if all jobs used the model, and does not affect packets or flows
+/// of another, on any router and with features that only packets have.
 #[test]
-fn a_job_by_the_analytic_model_is_in_nobody_s_way() {
+fn a_job_in_the_analytic_model_does_not_affect_others() {
     let analytic = "fidelity = \"analytic\"\n";
     let parameters = "analytic = { latency = \"700 ns\", gap = \"10 ns\" }";
     let written = |network: &str, first: &str, second: &str| {
         let by_model = first.contains("analytic");
         let network = format!("{network}\n{}", if by_model { parameters } else { "" });
-        // Pipelined routers have none.
+        // Pipelined routers have no delay.
         let delay = if network.contains("pipelined") {
             "router_delay = \"90 ns\"\n"
         } else {
@@ -118,7 +120,7 @@ fn a_job_by_the_analytic_model_is_in_nobody_s_way() {
     ] {
         let (model, packets) = times(network, analytic, "");
         assert_eq!(model, expected, "{network}");
-        // Said the other way round: all by the model but this job.
+        // The opposite setting: the model for all jobs except this one.
         let by_the_network = format!("fidelity = \"analytic\"\n{network}");
         let others = times(&by_the_network, analytic, "fidelity = \"packet\"\n");
         assert_eq!(others, (model, packets), "{network}");
@@ -134,7 +136,7 @@ fn a_job_by_the_analytic_model_is_in_nobody_s_way() {
     assert_eq!(flows, both);
 }
 
-/// Jobs in packets, as flows and by the analytic model, MPI and I/O.
+/// Jobs in packets, as flows and in the analytic model, MPI and I/O.
 #[test]
 fn three_ways_have_one_digest_on_every_scheduler() {
     let ways = ["", "fidelity = \"flow\"\n", "fidelity = \"analytic\"\n"];
@@ -159,9 +161,9 @@ fn three_ways_have_one_digest_on_every_scheduler() {
     }
 }
 
-/// Every byte that leaves a NIC comes to a node, and is counted on the links between, however it goes.
+/// Every byte that leaves a NIC arrives at a node, and is counted on the links between, in every fidelity.
 #[test]
-fn what_nics_send_comes_to_nodes() {
+fn bytes_sent_by_nics_arrive_at_nodes() {
     let jobs = JOBS.replace("name = \"io\"", "name = \"io\"\nfidelity = \"flow\"");
     let results = run(&text("", &jobs), &[]);
     let rows = results.rows();
@@ -174,9 +176,9 @@ fn what_nics_send_comes_to_nodes() {
     assert_eq!(from, nics.map(|link| link.bytes).sum::<u64>());
 }
 
-/// A baseline is a job alone: nothing is coupled there.
+/// A baseline is a job alone: nothing is coupled in it.
 #[test]
-fn a_job_alone_goes_as_it_does_beside_others() {
+fn a_job_alone_has_the_same_fidelity_as_beside_others() {
     let jobs = JOBS.replace("name = \"io\"", "name = \"io\"\nfidelity = \"flow\"");
     let mixed = text("", &jobs);
     let alone = |name: &str| {
@@ -201,10 +203,10 @@ fn a_job_alone_goes_as_it_does_beside_others() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn incompatible_settings_are_refused() {
     let refused = |network: &str, first: &str, second: &str, more: &str| {
         let jobs = two_pairs(first, second) + more;
-        // Pipelined routers have none.
+        // Pipelined routers have no delay.
         let text = text(network, &jobs).replace("router_delay = \"90 ns\"\n", "");
         match scenario::load(&text, "s.toml", &[], None, "") {
             Ok(_) => panic!("this should have been refused: {network} {first} {second} {more}"),

@@ -1,4 +1,4 @@
-//! The keys of `[run]` that say how a run is spread over cores: what they accept, and what a mistake is told.
+//! The keys of `[run]` that distribute a run over cores: valid values and the errors for others.
 
 use odonata_system::scenario::run::{Optimism, Parts, Scheduler, Threads};
 use odonata_system::scenario::{self, InputError, Scenario};
@@ -20,7 +20,7 @@ fn mistake(run: &str) -> InputError {
 }
 
 #[test]
-fn everything_is_automatic_unless_the_scenario_says_otherwise() {
+fn everything_is_automatic_by_default() {
     let run = load("").unwrap().resolved.run;
     assert_eq!((run.scheduler, run.threads), (Scheduler::Auto, Threads::Auto));
     assert_eq!((run.parts, run.optimism), (Parts::Auto, Optimism::default()));
@@ -47,7 +47,7 @@ fn keys_are_read_and_shown_in_the_resolved_scenario_as_they_are_written() {
 }
 
 #[test]
-fn a_mistake_is_told_with_key_expectation_and_the_nearest_name() {
+fn a_mistake_is_reported_with_key_expectation_and_the_nearest_name() {
     for (run, key, expected, hint) in [
         (
             "scheduler = \"sequental\"",

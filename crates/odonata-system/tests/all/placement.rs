@@ -83,7 +83,7 @@ fn random_routers_and_groups_are_used_up_in_order_before_the_next() {
         for seed in 0..20 {
             let nodes = nodes(seed);
             let units = units(&nodes, size);
-            // As few units as 27 nodes need, each met once and filled in order, the last one from its start.
+            // As few units as 27 nodes need, each used once and filled in order, the last one from its start.
             assert_eq!(units.len() as u32, 27u32.div_ceil(size), "{rule}: {nodes:?}");
             assert_eq!(
                 units.iter().collect::<BTreeSet<_>>().len(),
@@ -130,7 +130,7 @@ fn random_routers_leave_out_servers_and_nodes_that_are_taken() {
     all.dedup();
     assert_eq!(all.len(), 52);
     assert!(all.iter().all(|node| node % 8 != 0), "servers are not given away");
-    // Each router and group is met once, with the nodes that were free, in ascending order.
+    // Each router and group is used once, with its free nodes in ascending order.
     for (job, size) in [(0, 2), (1, 8)] {
         let nodes = &placement.jobs[job].nodes;
         let met = units(nodes, size);
@@ -171,7 +171,7 @@ fn servers_are_assigned_as_asked() {
     };
     // Node 3 (server 1) is in group 0, node 20 (server 0) in group 2: group 1 turns to group 2, groups 3 to 7 to group 0.
     let even = servers("\"by-group\"");
-    // As it was called before.
+    // The former name.
     assert_eq!(servers("\"even\""), even);
     assert_eq!(even[..7], [1; 7]);
     assert_eq!(even[7..15 + 7], [0; 15]);
@@ -184,7 +184,7 @@ fn servers_are_assigned_as_asked() {
 }
 
 #[test]
-fn servers_that_nobody_has_named_have_32_compute_nodes_at_most_whatever_the_shape_of_the_machine() {
+fn default_servers_have_at_most_32_compute_nodes_on_every_machine() {
     let machines = [
         "[machine.torus]\ndims = [256]\n",
         "[machine.torus]\ndims = [16, 4, 4]\n",
@@ -212,7 +212,7 @@ fn servers_that_nobody_has_named_have_32_compute_nodes_at_most_whatever_the_shap
 }
 
 #[test]
-fn servers_that_nobody_has_named_are_on_nodes_that_nobody_else_has() {
+fn default_servers_are_on_otherwise_unused_nodes() {
     let storage = "[storage]\nmetadata = { nodes = { list = [0] } }\n[[storage.tiers]]\nname = \"io\"\nnodes = { list = [1, 33] }\n\
                    device = {}\n[[storage.tiers]]\nname = \"disk\"\ndevice = {}\n";
     let placement = place(&format!("{storage}{}", job("a", 57, "")));
@@ -224,7 +224,7 @@ fn servers_that_nobody_has_named_are_on_nodes_that_nobody_else_has() {
     );
     let job = &placement.jobs[0];
     assert_eq!(job.servers[..4], [0, 1, 0, 1]);
-    // What is said of nodes goes by groups, as ever.
+    // Rules about nodes still go by groups.
     let named = place(&format!(
         "[storage]\nnodes = {{ per_group = 1 }}\n{}",
         self::job("a", 56, "")
@@ -232,7 +232,8 @@ fn servers_that_nobody_has_named_are_on_nodes_that_nobody_else_has() {
     assert_eq!(named.jobs[0].servers[..8], [0, 0, 0, 0, 0, 0, 0, 1]);
 }
 
-/// On a line of routers with a server at both ends: the halves go to their ends, and the middle is shared evenly.
+/// On a line of routers with a server at both ends: the halves use the server at their end, and the middle is divided
+/// evenly.
 #[test]
 fn the_nearest_server_is_the_fewest_cables_away_and_ties_are_shared_evenly() {
     let text = "[machine.mesh]\ndims = [9]\nnodes_per_router = 3\n\
@@ -240,7 +241,8 @@ fn the_nearest_server_is_the_fewest_cables_away_and_ties_are_shared_evenly() {
                 [[jobs]]\nranks = 25\nworkload = { milc = {} }\n";
     let loaded = scenario::load(text, "s.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}"));
     let servers = &loaded.placement.jobs[0].servers;
-    // Server 1 is on node 0: 2 and 3 x 3 nodes before router 4, as many behind it, whose three nodes are as far from both.
+    // Server 1 is on node 0: 2 and 3 x 3 nodes before router 4, as many behind it, whose three nodes are equally far
+    // from both.
     assert_eq!(servers[..11], [1; 11]);
     assert_eq!(servers[11..14], [0, 1, 0]);
     assert_eq!(servers[14..], [0; 11]);

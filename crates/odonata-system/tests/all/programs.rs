@@ -1,5 +1,5 @@
-//! Programs in coNCePTuaL inside a machine: their times, their logs, their errors, and that the scheduler does not
-//! matter.
+//! Programs in coNCePTuaL inside a machine: their times, their logs, their errors, and their independence of the
+//! scheduler.
 
 mod library;
 
@@ -89,7 +89,7 @@ fn a_program_gives_the_same_results_under_every_scheduler() {
 }
 
 #[test]
-fn a_program_goes_on_from_a_snapshot_as_if_nothing_had_been() {
+fn a_program_resumes_from_a_snapshot_without_a_difference() {
     let folder = Folder::new("snapshot", &MIX.replace("For 30 micro", "For 6000 micro"));
     let whole = folder.run(20, "", &[]);
     assert_eq!(*whole.outcome(), Outcome::Completed);
@@ -116,8 +116,9 @@ fn a_program_goes_on_from_a_snapshot_as_if_nothing_had_been() {
 }
 
 #[test]
-fn a_timed_loop_ends_when_the_clock_of_task_0_says_so() {
-    // Passes of 10 us each begin before 95 us and as long as the decision is on its way, which takes no 15 us in all: 8 to 10.
+fn a_timed_loop_ends_by_the_clock_of_task_0() {
+    // Passes of 10 us each begin before 95 us and for as long as the decision is under way, which takes less than 15 us
+    // in all: 8 to 10.
     let folder = Folder::new(
         "timed",
         "For 95 microseconds { all tasks compute for 10 microseconds } then all tasks log elapsed_usecs as \"end\".",
@@ -182,7 +183,7 @@ fn elapsed_microseconds_have_a_fraction_where_values_are_real() {
 }
 
 #[test]
-fn aggregates_are_taken_of_what_was_logged_before() {
+fn aggregates_cover_the_values_logged_before() {
     let folder = Folder::new(
         "logs",
         "For each x in {1, ..., 3} {\n  for 4 repetitions plus 2 warmup repetitions {\n    task 1 sends a x byte message to task 0 \
@@ -237,15 +238,12 @@ fn mistakes_in_a_program_are_mistakes_in_the_scenario() {
     let error = folder.load(4, "args = [\"--size=3\"]", &[]).unwrap_err();
     assert!(error.contains("unknown option"), "{error}");
     let error = folder.load(4, "workload.milc = {}", &[]).unwrap_err();
-    assert!(
-        error.contains("the keys workload and program say what it does"),
-        "{error}"
-    );
+    assert!(error.contains("the job has the keys workload and program"), "{error}");
 }
 
 /// words = ranks * (words of the program + 2): 131,072 * 40,000 are more than 2^32.
 #[test]
-fn text_for_another_back_end_is_refused_unless_the_job_says_to_pass_over_it() {
+fn text_for_another_back_end_is_refused_unless_the_job_skips_it() {
     let text = "All tasks compute for 3 microseconds then\nall tasks backend execute \"other_library(1);\".";
     let folder = Folder::new("backend", text);
     let refused = folder.load(2, "", &[]).unwrap_err();
@@ -261,7 +259,7 @@ fn text_for_another_back_end_is_refused_unless_the_job_says_to_pass_over_it() {
     let results = folder.run(2, job, &[]);
     assert_eq!(*results.outcome(), Outcome::Completed);
     assert_eq!(results.rows().jobs[0].elapsed_s, 3e-6);
-    // It says nothing of other jobs.
+    // Other jobs are not affected.
     let text = format!("{MACHINE}[[jobs]]\nranks = 2\n{job}\nworkload = {{ stencil = {{}} }}\n");
     let error = scenario::load(&text, "test.toml", &[], None, &folder.0).unwrap_err();
     assert!(
@@ -283,7 +281,7 @@ fn more_words_of_memory_than_can_be_counted_are_an_error_of_the_scenario() {
     assert!(error.contains("at most 4294967295 words in all"), "{error}");
 }
 
-/// Every message is sent, and the run does not go on without the barrier.
+/// Every message is sent, and the run cannot continue without the barrier.
 #[test]
 fn a_collective_that_was_not_foreseen_ends_the_run_with_its_line() {
     let folder = Folder::new(
@@ -297,14 +295,14 @@ fn a_collective_that_was_not_foreseen_ends_the_run_with_its_line() {
     assert_eq!(*results.outcome(), Outcome::ProgramError);
     let detail = results.run_json()["detail"].to_string();
     assert!(
-        detail.contains("job.ncptl:3:") && detail.contains("could not be found before the run"),
+        detail.contains("job.ncptl:3:") && detail.contains("unknown before the run"),
         "{detail}"
     );
 }
 
-/// The message is that of the failure, with its line, though the instruction would not fail when carried out again.
+/// The message contains the failure and its line, although the instruction would not fail if executed again.
 #[test]
-fn an_assertion_on_a_random_value_says_where_it_failed() {
+fn an_assertion_on_a_random_value_names_its_line() {
     let folder = Folder::new(
         "luck",
         "For 500 repetitions {\n all tasks compute for 1 microsecond then\n \
@@ -318,9 +316,9 @@ fn an_assertion_on_a_random_value_says_where_it_failed() {
     );
 }
 
-/// How far a program has come is known to the part that has the rank, and to no other.
+/// The state of a program is known only to the part that has the rank.
 #[test]
-fn a_rank_of_any_part_says_why_its_program_failed() {
+fn a_failure_of_a_program_is_reported_from_any_part() {
     let folder = Folder::new(
         "parts",
         "All tasks synchronize.\nTask num_tasks-1 computes for msgs_sent-1 microseconds.\n",

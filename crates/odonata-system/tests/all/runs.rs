@@ -1,7 +1,6 @@
-//! Whole runs of small scenarios: outcomes, digests, and that every handler of the whole machine can be
-//! taken back.
+//! Whole runs of small scenarios: outcomes, digests, and that every handler of the whole machine can be rolled back.
 
-use odonata_engine::{Model, RollbackCheck};
+use odonata_engine::Model;
 use odonata_system::{Outcome, Results, Simulation, build, scenario};
 use std::time::Duration;
 
@@ -93,11 +92,10 @@ fn every_handler_of_the_machine_can_be_undone_and_redone() {
         ];
         let scenario = scenario::load(MIX, "test.toml", &overrides, None, ".").unwrap();
         let machine = build::whole(&scenario).unwrap();
-        let mut harness = RollbackCheck::new(machine);
-        let events = harness.run(500).unwrap();
+        let (events, machine) = odonata_machine::undo_and_redo(machine, 500).unwrap();
         assert_eq!(events, 500, "{router}: the run is longer than what is rehearsed");
         let mut digest = odonata_engine::Digest::new();
-        harness.model().results(&mut digest);
+        machine.results(&mut digest);
         assert_ne!(digest, odonata_engine::Digest::new());
     }
 }
@@ -111,7 +109,7 @@ fn a_time_limit_ends_the_run_where_it_says() {
         let booked = rank.compute_s + rank.mpi_s + rank.io_s;
         assert!(booked <= rank.elapsed_s + 1e-15, "{rank:?}");
     }
-    // The ranks of a stencil do nothing but compute and communicate, and are in the midst of it.
+    // The ranks of a stencil only compute and communicate, and have not finished.
     for rank in results.rows().ranks.iter().filter(|rank| rank.job == "halo") {
         assert!((rank.compute_s + rank.mpi_s - rank.elapsed_s).abs() < 1e-15, "{rank:?}");
     }
@@ -123,7 +121,7 @@ fn a_series_interval_that_is_short_for_the_run_is_named_and_bounded() {
     let results = run(MIX, &["run.series_interval=\"10 ps\""]);
     assert_eq!(results.outcome(), &Outcome::Completed);
     let detail = results.run_json()["detail"].to_string();
-    assert!(detail.contains("run.series_interval is short"), "{detail}");
+    assert!(detail.contains("run.series_interval is too short"), "{detail}");
 }
 
 #[test]

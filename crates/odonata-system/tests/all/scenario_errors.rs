@@ -29,7 +29,7 @@ fn at(error: &InputError) -> (Option<u32>, &str, Option<&str>) {
     (error.line, &error.key, error.value.as_deref())
 }
 
-/// Asserts the expectation and the hint, each by a part of it; an empty part means that there is none.
+/// Asserts that the expectation and the hint contain these texts; an empty text means that there is none.
 fn says(error: &InputError, expected: &str, hint: &str) {
     assert!(error.expected.contains(expected), "{error}");
     assert_eq!(error.expected.is_empty(), expected.is_empty(), "{error}");
@@ -94,7 +94,7 @@ fn more_flits_per_packet_than_can_be_counted_are_refused() {
     says(&error, "at most 65535 flits", "make flits larger");
 }
 
-/// Flits leave one after the other: each takes a picosecond at least. 1 B at 2 TB/s takes 0.5 ps, which is rounded up.
+/// Flits leave one after the other, each taking at least a picosecond. 1 B at 2 TB/s takes 0.5 ps, which is rounded up.
 #[test]
 fn pipelined_routers_refuse_links_whose_flits_take_no_time() {
     let text = |router: &str, class: &str, bandwidth: &str| {
@@ -181,7 +181,7 @@ fn a_negative_number_is_refused_with_its_range() {
     let error = error(&with("[[jobs]]\nranks = -4\nworkload = { milc = {} }\n"));
     assert_eq!(at(&error), (Some(7), "jobs.0.ranks", Some("-4")));
     says(&error, "a whole number from 1 to 16777216", "");
-    // As its text, and one that is too large for the type, have the same.
+    // The error is the same as for text and for a number that is too large for the type.
     for wrong in ["\"4\"", "5000000000"] {
         let error = self::error(&with(&format!(
             "[[jobs]]\nranks = {wrong}\nworkload = {{ milc = {{}} }}\n"
@@ -194,7 +194,7 @@ fn a_negative_number_is_refused_with_its_range() {
 }
 
 #[test]
-fn what_a_program_refuses_is_said_of_its_key() {
+fn an_error_of_a_program_names_its_key() {
     let error = error(&with("[[jobs]]\nranks = 4\n[jobs.workload.milc]\niterations = 0\n"));
     assert_eq!(at(&error), (Some(9), "jobs.0.workload.milc.iterations", Some("0")));
     assert_eq!(error.message, "iterations is 0");
@@ -202,7 +202,7 @@ fn what_a_program_refuses_is_said_of_its_key() {
 }
 
 #[test]
-fn a_factor_of_a_training_job_is_said_of_its_key_and_place() {
+fn an_error_in_a_factor_of_a_training_job_names_its_key_and_place() {
     let job = "[[jobs]]\nranks = 16\n[jobs.workload.training]\nmodel = \"llama-3-8b\"\n";
     let error = error(&with(&format!("{job}tensor = 7\n")));
     assert_eq!(at(&error), (Some(10), "jobs.0.workload.training.tensor", Some("7")));
@@ -216,7 +216,7 @@ fn a_factor_of_a_training_job_is_said_of_its_key_and_place() {
 }
 
 #[test]
-fn a_table_that_is_none_is_shown_where_its_type_says_how() {
+fn a_value_that_is_not_a_table_gets_the_form_of_its_type() {
     let error = error(&with(&format!("[run]\ntimeline = true\n{JOB}")));
     assert_eq!(at(&error), (Some(7), "run.timeline", Some("true")));
     says(&error, "a table: {} records all", "");
@@ -272,7 +272,7 @@ fn two_jobs_on_the_same_node_are_refused_with_both_names() {
     };
     let error = error(&with(&format!("{}{}", job("first", "[3, 4]"), job("second", "[5, 4]"))));
     assert_eq!(at(&error), (Some(14), "jobs.1.placement.nodes.1", Some("4")));
-    says(&error, "nodes that no other job names", "");
+    says(&error, "nodes of no other job", "");
     assert!(error.message.contains("node 4 belongs to job \"first\""), "{error}");
 }
 
@@ -319,7 +319,7 @@ fn a_buffer_smaller_than_a_packet_is_refused() {
     let error = error(&with(&format!("[network.links.local]\nbuffer = \"2 KiB\"\n{JOB}")));
     assert_eq!(at(&error), (Some(7), "network.links.local.buffer", Some("\"2 KiB\"")));
     says(&error, "at least network.packet, 4 KiB", "per virtual channel");
-    // The packet is to blame where the buffer is the default.
+    // The error names the packet if the buffer has its default.
     let error = self::error(&with(&format!("[network]\npacket = \"64 KiB\"\n{JOB}")));
     assert_eq!(error.key, "network.links.terminal.buffer");
     assert_eq!(error.value, None);
@@ -367,7 +367,7 @@ fn an_unknown_name_is_shown_with_the_nearest() {
 }
 
 #[test]
-fn a_workload_without_its_table_is_told_how() {
+fn a_workload_without_its_table_gets_a_hint() {
     let error = error(&with("[[jobs]]\nranks = 4\nworkload = \"milc\"\n"));
     assert_eq!(at(&error), (Some(8), "jobs.0.workload", Some("\"milc\"")));
     says(&error, "{ milc = ... }", "keys of its own");
@@ -414,7 +414,7 @@ fn broken_toml_is_reported_where_it_breaks() {
 }
 
 #[test]
-fn an_override_of_an_unknown_key_says_that_it_is_one() {
+fn an_override_of_an_unknown_key_is_called_an_override() {
     let error = error_with(&with(JOB), &["network.pakcet=2 KiB"]);
     assert_eq!((error.file.as_str(), error.line), ("--set network.pakcet=2 KiB", None));
     assert_eq!(
@@ -435,7 +435,7 @@ fn an_override_of_an_unknown_key_says_that_it_is_one() {
 }
 
 #[test]
-fn an_override_with_a_wrong_value_or_form_says_that_it_is_one() {
+fn an_override_with_a_wrong_value_or_form_is_called_an_override() {
     let error = error_with(&with(JOB), &["network.links.local.buffer=1 KiB"]);
     assert_eq!(error.file, "--set network.links.local.buffer=1 KiB");
     let error = error_with(&with(JOB), &["jobs.1.ranks=3"]);
@@ -443,7 +443,7 @@ fn an_override_with_a_wrong_value_or_form_says_that_it_is_one() {
         (error.key.as_str(), error.expected.as_str()),
         ("jobs.1", "a position from 0 to 0")
     );
-    // A job may be called by its name, as in sweeps; who errs is told the names.
+    // A job may be selected by its name, as in sweeps; the error lists the names.
     let named = |name: &str, ranks| format!("[[jobs]]\nname = \"{name}\"\nranks = {ranks}\nworkload.barrier = {{}}\n");
     let two = with(&format!("{}{}", named("halo", 2), named("ring", 3)));
     let setting = vec!["jobs.ring.ranks=5".to_string()];
@@ -464,7 +464,7 @@ fn an_override_with_a_wrong_value_or_form_says_that_it_is_one() {
             "{error}"
         );
     }
-    // A value cannot bring further keys with it.
+    // A value cannot contain further keys.
     let error = error_with(&with(JOB), &["seed=1\nname='x'"]);
     assert_eq!((error.key.as_str(), error.line), ("seed", None));
 }
@@ -481,7 +481,7 @@ fn missing_keys_are_reported_at_the_table_they_are_missing_from() {
     assert_eq!(error.key, "jobs");
 }
 
-/// The file, the line of it and the key that names it.
+/// The error contains the file, the line in it and the key that names it.
 #[test]
 fn a_graph_that_cannot_be_read_is_reported_with_its_own_line() {
     let folder = std::env::temp_dir().join(format!("odonata-graphs-{}", std::process::id()));
@@ -513,7 +513,7 @@ fn a_graph_that_cannot_be_read_is_reported_with_its_own_line() {
             "{found}"
         );
         assert_eq!(found.file, file.display().to_string());
-        assert!(found.expected.starts_with("GraphML or a list of edges"), "{found}");
+        assert!(found.expected.starts_with("GraphML or an edge list"), "{found}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -713,7 +713,7 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
         (
             two("io = { directory = \"a\", layout = \"hash\" }\n"),
             "jobs.1.io.layout",
-            "jobs \"a\" and \"b\" share the directory \"a\", and lay its files out differently",
+            "jobs \"a\" and \"b\" share the directory \"a\", but with different layouts",
             "the same layout",
         ),
         (
@@ -744,7 +744,7 @@ fn layouts_and_files_that_cannot_be_are_refused_at_their_keys() {
 }
 
 #[test]
-fn arbitration_below_the_pipeline_is_told_where_it_is() {
+fn arbitration_outside_the_pipeline_gets_a_hint() {
     let error = error(&with("[network.pipeline]\narbitration = \"age\"\n"));
     assert!(
         error.hint.as_deref().unwrap_or("").contains("network.arbitration"),
@@ -842,7 +842,7 @@ fn an_algorithm_of_another_collective_is_refused_with_those_that_fit() {
 }
 
 #[test]
-fn what_routers_know_of_each_other_has_bounds_and_needs_groups() {
+fn knowledge_between_routers_has_bounds_and_needs_groups() {
     let ugal = "network.routing.algorithm=\"ugal\"";
     let with_keys = |keys: &[&str]| {
         let keys: Vec<String> = keys.iter().map(|key| format!("network.routing.{key}")).collect();
@@ -892,7 +892,7 @@ fn jobs_are_in_the_first_traffic_class_unless_they_name_another() {
         )
     };
     assert_eq!((of(0), of(1)), ((0, 1), (0, 0)));
-    // A scenario without any says nothing of them.
+    // Without any, a scenario has no such text.
     let none = scenario::load(&with(JOB), "scenario.toml", &[], None, "")
         .unwrap()
         .resolved;
@@ -912,7 +912,7 @@ fn mistakes_in_traffic_classes_are_refused() {
     says(&error, "one of latency, bulk", "");
     let error = self::error(&with(&format!("{JOB}traffic_class = {{ io = \"bulk\" }}\n")));
     assert_eq!(error.key, "jobs.0.traffic_class.io");
-    says(&error, "of which there is none", "");
+    says(&error, "none is declared", "");
     let class = |name: &str, share: &str| format!("[[network.traffic_classes]]\nname = \"{name}\"\nshare = {share}\n");
     let error = self::error(&with(&format!("{}{}{JOB}", class("a", "0.7"), class("b", "0.4"))));
     assert_eq!(error.key, "network.traffic_classes.1.share");
@@ -952,7 +952,7 @@ fn mistakes_in_congestion_control_are_refused() {
     says(&wrong, "one of none, ecn, per-flow", "did you mean \"per-flow\"?");
 }
 
-/// A number is shown as it was written, and is never drawn out into zeros.
+/// A number is shown as it was written, and never expanded into zeros.
 #[test]
 fn numbers_are_shown_as_they_were_written() {
     let whole = error(&with("[[jobs]]\nranks = 4.0\nworkload = { milc = {} }\n"));
@@ -1014,7 +1014,7 @@ fn numbers_are_shown_as_they_were_written() {
         assert!(words.contains(message), "{message}: {words}");
         assert!(!words.contains("000000"), "{words}");
     }
-    // Of a number that nobody would write, the start is enough.
+    // Of an unusually long number, the start is enough.
     let long = format!("0.{}1", "0".repeat(300));
     let error = error(&uniform(&format!("load = {long}, messages = 1")));
     let value = error.value.as_deref().unwrap_or_default();
@@ -1078,7 +1078,7 @@ fn blocks_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn a_traffic_matrix_that_cannot_be_read_is_told_with_its_line() {
+fn an_unreadable_traffic_matrix_is_reported_with_its_line() {
     let folder = std::env::temp_dir().join(format!("odonata-matrix-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("matrix.csv");
@@ -1107,7 +1107,7 @@ fn a_traffic_matrix_that_cannot_be_read_is_told_with_its_line() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// As blame is, and where there is none.
+/// Like blame, and where blame is off.
 #[test]
 fn lost_time_is_refused_where_waits_are_not_charged() {
     for (more, message, expected) in [
@@ -1118,10 +1118,10 @@ fn lost_time_is_refused_where_waits_are_not_charged() {
         ),
         (
             "[run]\nlost_time = true\nblame = false\n",
-            "run.blame charges to jobs, which is off",
+            "lost time needs the waits charged by run.blame, which is off",
             "run.blame = true",
         ),
-        // There is one job only.
+        // There is only one job.
         ("[run]\nlost_time = true\n", "which is off", "run.blame = true"),
     ] {
         let error = error(&with(&format!("{more}{JOB}")));
@@ -1135,7 +1135,7 @@ fn lost_time_is_refused_where_waits_are_not_charged() {
     }
 }
 
-/// A sample is one of packets whose waits are charged, for sums alone.
+/// A sample covers packets whose waits are charged, and only gives sums.
 #[test]
 fn a_sample_of_waits_is_refused_where_all_are_needed_or_none_are_charged() {
     for (more, expected) in [
@@ -1158,9 +1158,9 @@ fn a_sample_of_waits_is_refused_where_all_are_needed_or_none_are_charged() {
 }
 
 #[test]
-fn waits_are_kept_where_it_is_found_out_what_is_lost_by_them() {
+fn waits_are_kept_for_lost_time() {
     for (waits, message, expected) in [
-        ("100", "which run.lost_time does not ask for", "run.lost_time = true"),
+        ("100", "run.lost_time is off", "run.lost_time = true"),
         ("1000001", "1000001", "1000000"),
     ] {
         let error = error(&with(&format!("[run]\nlost_time_path = {waits}\n{JOB}")));

@@ -1,4 +1,4 @@
-//! The presets, and what they resolve to.
+//! The presets and their resolved values.
 
 use odonata_system::scenario::resolved::{
     Algorithm, CheckpointOffset, CosmoFlowIo, DeviceModel, Divert, Intermediate, Kind, RouterModel, Switching, Workload,
@@ -58,7 +58,7 @@ fn codes_compatible_is_the_stored_runs_to_the_picosecond() {
 }
 
 #[test]
-fn the_papers_preset_has_none_of_what_only_the_runs_have() {
+fn the_papers_preset_lacks_the_features_of_the_runs_alone() {
     let jobs =
         "[[jobs]]\nranks = 300\nworkload = { checkpoint = {} }\n[[jobs]]\nranks = 300\nworkload = { cosmoflow = {} }\n";
     let Scenario {
@@ -90,7 +90,7 @@ fn the_papers_preset_has_none_of_what_only_the_runs_have() {
     // No copy on the way to the interface; all messages eager.
     assert_eq!(resolved.mpi.send_per_byte.time_for(Bytes(29_516_800)), Time::ZERO);
     assert_eq!(resolved.mpi.eager_threshold, None);
-    // The first two nodes of a group are servers, the other 30 compute; 15 of them use the one, 15 the other.
+    // The first two nodes of a group are servers, the other 30 compute; 15 of them use one server, 15 the other.
     assert_eq!(placement.servers[..4], [0, 1, 32, 33]);
     for client in 0..300u32 {
         let job = &placement.jobs[0];

@@ -1,4 +1,4 @@
-//! The central promise: what comes out does not depend on who runs the events, on how many threads, over which parts.
+//! The central guarantee: results do not depend on the scheduler, the number of threads or the division into parts.
 
 mod knowledge;
 mod pipelined;
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The schedulers that divide the machine.
 const PARALLEL: [&str; 2] = ["conservative", "optimistic"];
 
-/// Those that handle the events of its parts in turn or side by side.
+/// The schedulers that handle the events of the parts in turn or in parallel.
 const ALL: [&str; 3] = ["sequential", PARALLEL[0], PARALLEL[1]];
 
 /// One queue for all events: the reference.
@@ -65,8 +65,8 @@ ranks = 72
 workload = { next-group = { bytes = "9 KiB", load = 0.3, messages = 20 } }
 "#;
 
-/// Everything in step: messages of whole packets at the same instants, links of the same speed and latency, so that
-/// masses of events tie.
+/// Everything is synchronous: messages of whole packets at the same instants, links of the same speed and latency, so
+/// that many events tie.
 const TIES: &str = r#"
 [network]
 packet = "1 KiB"
@@ -126,12 +126,12 @@ fn results(text: &str, overrides: &[&str]) -> Results {
     simulation.finish(false)
 }
 
-/// The tables as text: whatever a digest might leave out.
+/// The tables as text, to include what a digest might leave out.
 fn tables(results: &Results) -> String {
     format!("{:?}", results.rows())
 }
 
-/// Holds tables, outcome and digest against those of the reference; says where tables differ first.
+/// Compares tables, outcome and digest with the reference; differences of tables are reported first.
 fn assert_same(got: &Results, reference: &Results) {
     let (ours, theirs) = (tables(got), tables(reference));
     if let Some(at) = ours.bytes().zip(theirs.bytes()).position(|(one, other)| one != other) {
@@ -145,7 +145,7 @@ fn assert_same(got: &Results, reference: &Results) {
     assert_eq!(got.digest(), reference.digest());
 }
 
-/// Runs `text` on the dragonfly under all schedulers, and holds every result against that of one queue.
+/// Runs `text` on the dragonfly under all schedulers, and compares every result with that of a single queue.
 fn assert_equal_everywhere(text: &str, more: &[&str], outcome: &Outcome) {
     assert_equal_on(MACHINE, text, more, outcome);
 }
@@ -178,8 +178,8 @@ fn assert_equal_on(machine: &str, text: &str, more: &[&str], outcome: &Outcome) 
     }
 }
 
-/// The top level of a fat tree has no nodes: the parts made of it alone see no NIC, and the series ends there at the same
-/// time as elsewhere. It keeps 4,194,304 cells, 70,000 intervals of 5 places, 3 resources and 2 x 2 owners.
+/// The top level of a fat tree has no nodes: parts consisting of it alone have no NIC, and the series ends there at the
+/// same time as elsewhere. It keeps 4,194,304 cells, 70,000 intervals of 5 places, 3 resources and 2 x 2 owners.
 #[test]
 fn series_end_at_the_same_time_in_parts_without_nodes() {
     let text = "[run]\nseries_interval = \"20 ps\"\nblame = true\n[machine.fat-tree]\nk = 4\nn = 2\n\
@@ -190,7 +190,7 @@ fn series_end_at_the_same_time_in_parts_without_nodes() {
     assert!(
         detail(&reference)
             .as_str()
-            .is_some_and(|text| text.contains("series_interval is short"))
+            .is_some_and(|text| text.contains("series_interval is too short"))
     );
     for scheduler in ALL {
         // One for each leaf router, and one for the top level.
@@ -209,7 +209,7 @@ fn a_mix_with_storage_blame_and_series() {
     assert_equal_everywhere(MIX, &[], &Outcome::Completed);
 }
 
-/// Buffers that are too small, I/O nodes with devices of their own, a file system behind them.
+/// Buffers that are too small, I/O nodes with devices of their own, and a file system behind them.
 #[test]
 fn a_mix_with_tiers_of_storage() {
     let chain = [
@@ -227,9 +227,10 @@ fn a_mix_with_tiers_of_storage() {
     );
 }
 
-/// Calls, messages, accesses and links one by one, as many as are kept: the same rows, and no other results for it.
+/// Calls, messages, accesses and links individually, up to the limit of rows: the same rows, and the same results
+/// otherwise.
 #[test]
-fn what_is_recorded_for_a_timeline_is_the_same_everywhere() {
+fn recorded_timelines_are_the_same_everywhere() {
     let plain = results(&format!("{MIX}\n{MACHINE}"), &ONE_QUEUE);
     for settings in [
         &["run.timeline={}"][..],
@@ -302,7 +303,7 @@ fn worst_case_traffic_with_more_records_than_are_kept() {
     assert_equal_everywhere(WORST_CASE, &[], &Outcome::Completed);
 }
 
-/// What routers publish for their group, whole and cut, on all dragonflies.
+/// Information that routers publish in their group, undivided and in parts, on all dragonflies.
 #[test]
 fn worst_case_traffic_with_remote_knowledge() {
     let known = |knowledge: &str| {
@@ -316,7 +317,7 @@ fn worst_case_traffic_with_remote_knowledge() {
         let more = known(knowledge);
         let more = more.each_ref().map(String::as_str);
         assert_equal_everywhere(WORST_CASE, &more, &Outcome::Completed);
-        // It is known, and makes a difference.
+        // The information is available, and makes a difference.
         let text = format!("{WORST_CASE}\n{MACHINE}");
         let local = results(&text, &["network.routing.algorithm=\"ugal\""]);
         assert_ne!(results(&text, &more).digest(), local.digest(), "{knowledge}");
@@ -342,13 +343,13 @@ fn jobs_that_wait_for_each_other() {
 fn runs_that_end_otherwise() {
     assert_equal_everywhere(WORST_CASE, &["run.time_limit=\"13.7 us\""], &Outcome::TimeLimit);
     assert_equal_everywhere(MIX, &["run.time_limit=\"41 us\""], &Outcome::TimeLimit);
-    // Where too many messages wait, and how many then wait in all, is told alike.
+    // The location and the number of waiting messages are reported equally.
     assert_equal_everywhere(WORST_CASE, &["nic.message_queue=4"], &Outcome::QueueOverflow);
     assert_equal_everywhere(MIX, &["nic.message_queue=1"], &Outcome::QueueOverflow);
 }
 
-/// Every router a part of its own, credits nearly without delay, all nodes sending to the next group: what a part does
-/// beyond its window is mostly too early.
+/// Every router is a part of its own, credits have almost no delay, and all nodes send to the next group: most of what
+/// a part does beyond its window is too early.
 #[test]
 fn thousands_of_rollbacks_make_no_difference() {
     let text = format!(
@@ -371,14 +372,14 @@ fn thousands_of_rollbacks_make_no_difference() {
     }
 }
 
-/// Routers that go flit by flit, four flits to a packet of [`MIX`].
+/// Routers that work flit by flit, with four flits to a packet of [`MIX`].
 const PIPELINED: [&str; 3] = [
     "network.router=\"pipelined\"",
     "network.clock=\"25 ns\"",
     "network.flit=\"512 B\"",
 ];
 
-/// What jobs have lost is carried along messages from part to part, and undone with them; nothing else is different for it.
+/// Lost time is propagated along messages between parts, and rolled back with them; all other results are unchanged.
 #[test]
 fn lost_time_is_the_same_everywhere_and_changes_nothing_else() {
     let ways: [(&str, &[&str]); 4] = [

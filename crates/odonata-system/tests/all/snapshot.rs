@@ -1,4 +1,4 @@
-//! A run goes on from its snapshot to the results that it would have had, and from nothing else.
+//! A run resumed from its snapshot gives the same results as without interruption; nothing else can be resumed.
 
 mod shared;
 
@@ -24,7 +24,7 @@ nodes = { per_group = 1 }
 device = { capacity = \"1 GB\" }
 ";
 
-/// Uniform traffic of a million events or so, and a job that writes.
+/// Uniform traffic of about a million events, and a job that writes.
 const LONG: &str = "
 [run]
 series_interval = \"100 us\"
@@ -49,7 +49,8 @@ fn finish(mut simulation: Simulation) -> Results {
     simulation.finish(false)
 }
 
-/// A run that is saved to `path` and resumed after every slice of events, at its end, and how often it was.
+/// A run that is saved to `path` and resumed after every slice of events, in its final state, and how often it was
+/// resumed.
 fn leg_by_leg(scenario: &Scenario, path: &Path) -> (Simulation, u32) {
     let mut simulation = Simulation::new(scenario.clone()).unwrap();
     let mut legs = 0;
@@ -68,7 +69,7 @@ fn refusal(scenario: Scenario, path: &Path) -> InputError {
     }
 }
 
-/// A folder of its own for a test, which removes it at its end.
+/// A separate folder for a test, which removes it at its end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -92,10 +93,10 @@ impl Drop for Scratch {
     }
 }
 
-/// All that a run leaves behind but what it cost and how it was carried out.
+/// All results of a run, except its cost and how it was executed.
 fn content(results: &Results) -> String {
     let mut run = results.run_json();
-    // Schedulers on several threads differ in how many idle wake-ups they handle.
+    // Schedulers on several threads differ in the number of idle wake-ups that they handle.
     if run["scheduler"] != "sequential" {
         run.as_object_mut().unwrap().remove("events").unwrap();
     }
@@ -112,7 +113,7 @@ fn content(results: &Results) -> String {
     format!("{run} {:?}", results.rows())
 }
 
-/// A small scenario that has a bit of everything, and what it has of each drawn by lot.
+/// A small scenario with a random choice of all features.
 fn random_scenario(seed: u64) -> Scenario {
     let mut random = Stream::new(seed, 0, Purpose::Host);
     let mut one_of = |choices: &[&'static str]| choices[random.below(choices.len() as u32) as usize];
@@ -138,7 +139,7 @@ fn random_scenario(seed: u64) -> Scenario {
                  [[jobs]]\nname = \"noise\"\nranks = 6\nuntil = \"last\"\n\
                  workload = { uniform = { bytes = \"2 KiB\", mean_interval = \"3 us\" } }\n";
     }
-    // In the file, as not every router and routing has a use for them: settings of the command line may replace those.
+    // In the file, because not every router and routing uses them: settings of the command line may replace those.
     let (queues, via) = (one_of(&["fifo", "virtual-output"]), one_of(&["group", "router"]));
     text += &format!("[network]\ninput_queues = {queues:?}\n[network.routing]\nvia = {via:?}\n");
     let settings = [
@@ -167,13 +168,13 @@ fn random_scenario(seed: u64) -> Scenario {
 }
 
 #[test]
-fn random_scenarios_go_on_from_what_was_saved_after_any_event() {
+fn random_scenarios_resume_from_snapshots_after_any_event() {
     save_and_go_on(0..14);
 }
 
 #[test]
 #[ignore = "takes long"]
-fn more_random_scenarios_go_on_from_what_was_saved_after_any_event() {
+fn more_random_scenarios_resume_from_snapshots_after_any_event() {
     save_and_go_on(14..40);
 }
 
@@ -202,7 +203,7 @@ fn a_run_that_is_saved_and_resumed_again_and_again_has_the_same_results() {
     let bytes = simulation.save_to(&path).unwrap();
     assert_eq!(bytes, path.metadata().unwrap().len());
     assert_eq!(scratch.files(), ["run.snapshot"]);
-    // The last snapshot is that of a run that has come to its end.
+    // The last snapshot is that of a completed run.
     let mut last = Simulation::resume(scenario, &path).unwrap();
     assert!(last.advance(Duration::ZERO).finished);
     assert!(legs > 5, "{legs}");
@@ -247,7 +248,7 @@ fn worms_are_saved_and_resumed_in_one_part_and_in_several() {
 
 /// In the middle of drains through two tiers into a file system.
 #[test]
-fn a_run_whose_buffers_drain_goes_on_from_any_moment() {
+fn a_run_with_draining_buffers_resumes_from_any_moment() {
     let scratch = Scratch::new("tiers");
     let path = scratch.0.join("run.snapshot");
     let jobs = "
@@ -282,8 +283,8 @@ workload = { checkpoint = { iterations = 2, total = \"1 MB\", interval = \"100 u
     }
 }
 
-/// A run that ends because only traffic without end is left looks for that after every so many events, and does so
-/// at the same ones when it was resumed.
+/// A run that ends because only endless traffic is left checks for that at fixed times, and a resumed run checks at the
+/// same times.
 #[test]
 fn a_run_that_is_stuck_ends_at_the_same_moment_when_it_was_resumed() {
     let scratch = Scratch::new("stuck");
@@ -309,9 +310,9 @@ workload = { uniform = { bytes = \"4 KiB\", mean_interval = \"2 us\" } }
     assert_eq!(content(&simulation.finish(false)), content(&whole));
 }
 
-/// Parts and scheduler are those of the snapshot, on as many threads as there are now; the results are the same anyhow.
+/// Parts and scheduler are those of the snapshot, on as many threads as there are now; the results are the same anyway.
 #[test]
-fn a_divided_run_goes_on_in_its_parts_on_other_threads() {
+fn a_divided_run_resumes_in_its_parts_on_other_threads() {
     divided_run("conservative");
     let ahead = divided_run("optimistic").run_json()["schedule"]["optimistic"].clone();
     assert!(ahead["speculated"].as_u64() > Some(0), "{ahead}");
@@ -340,7 +341,7 @@ fn divided_run(scheduler: &str) -> Results {
         simulation = Simulation::resume(on(scheduler, 1 + legs % 3, 4), &path).unwrap();
         legs += 1;
         if legs == 5 {
-            // Whatever is asked for now.
+            // Whatever is requested now.
             for other in [on("sequential", 1, 1), on("auto", 1, 3)] {
                 let run = Simulation::resume(other.clone(), &path)
                     .unwrap()
@@ -358,7 +359,7 @@ fn divided_run(scheduler: &str) -> Results {
 }
 
 #[test]
-fn what_a_run_has_cost_is_carried_on() {
+fn the_cost_of_a_run_is_carried_on() {
     let scratch = Scratch::new("cost");
     let path = scratch.0.join("run.snapshot");
     let scenario = load(LONG, &[]);
@@ -387,10 +388,10 @@ fn a_snapshot_of_another_scenario_is_refused() {
         "run.time_limit=\"1 s\"",
     ] {
         let error = refusal(load(LONG, &[other]), &path);
-        assert_eq!(error.message, "the scenario is not the one that was saved", "{other}");
+        assert_eq!(error.message, "the scenario differs from the saved one", "{other}");
         assert_eq!(error.file, path.display().to_string());
     }
-    // How often it is saved makes no difference to a run.
+    // How often a run is saved does not affect it.
     Simulation::resume(load(LONG, &["run.checkpoint_interval=\"2 h\""]), &path).unwrap();
 }
 
@@ -419,9 +420,9 @@ fn damage_is_named_wherever_it_is() {
         let mut wrong = whole.clone();
         wrong[at] ^= 1 << random.below(8);
         let expected = match at {
-            0..16 => "this is no snapshot of a run",
+            0..16 => "this is not a snapshot",
             _ if at >= whole.len() - 24 && at < whole.len() - 16 => {
-                "the snapshot is damaged: it does not have the length that was written"
+                "the snapshot is damaged: its length differs from its header"
             }
             _ => "the snapshot is damaged: its checksum is wrong",
         };
@@ -429,7 +430,7 @@ fn damage_is_named_wherever_it_is() {
         let said = message(&whole[..at]);
         assert!(
             said.starts_with(if at < 16 {
-                "this is no snapshot"
+                "this is not a snapshot"
             } else {
                 "the snapshot is damaged"
             }),
@@ -450,7 +451,7 @@ fn a_place_that_holds_no_file_is_named() {
         error.message.starts_with("the snapshot cannot be read: No such file"),
         "{error}"
     );
-    // A snapshot that cannot be put in its place leaves nothing behind.
+    // A snapshot that cannot be moved into place leaves nothing behind.
     let mut simulation = Simulation::new(scenario).unwrap();
     let taken = scratch.0.join("taken");
     std::fs::create_dir_all(taken.join("inside")).unwrap();

@@ -1,4 +1,4 @@
-//! Devices of storage servers in scenarios: their keys, what they did, what is refused.
+//! Devices of storage servers in scenarios: their keys, their activity, and what is refused.
 
 use std::time::Duration;
 
@@ -128,7 +128,8 @@ fn a_device_replaces_that_of_the_machine_s_preset() {
     }
 }
 
-/// Two jobs write to one server: by turns the small one does not wait for the large one, by weight less still.
+/// Two jobs write to one server: when taking turns the small one does not wait for the large one; with weights it waits
+/// less still.
 #[test]
 fn jobs_share_a_server_in_order_in_turn_or_by_weight() {
     let end = |sharing: &str, weight: &str| {
@@ -155,8 +156,8 @@ fn jobs_share_a_server_in_order_in_turn_or_by_weight() {
     };
     let turns = end("round-robin", "1");
     let weighted = end("weighted", "3");
-    // All of both takes 0.8 s. In turn, the small one's 16 MB go with 16 MB of the large one: 0.32 s; with three times the weight
-    // with 5.3 MB: 0.213 s.
+    // All of both takes 0.8 s. When taking turns, the small one's 16 MB are served with 16 MB of the large one: 0.32 s;
+    // with three times the weight with 5.3 MB: 0.213 s.
     assert!(
         (turns[1] - 0.32).abs() < 0.03 && (turns[0] - 0.8).abs() < 0.02,
         "{turns:?}"
@@ -172,7 +173,7 @@ fn writes_are_acknowledged_in_memory_and_committed_later() {
     let write_back =
         rows("[storage.manager]\nacknowledge = \"memory\"\n[storage.device]\nrate = { write = \"100 MB/s\" }\n");
     let saver = &write_back.jobs[0];
-    // 40 MB come over the network in milliseconds; the device of its server takes 0.1 s for each 10 MB.
+    // 40 MB arrive over the network within milliseconds; the device of its server takes 0.1 s for each 10 MB.
     assert!(saver.io_completion_s < 0.05 && saver.io_commit_s > 0.1, "{saver:?}");
     let through = rows("[storage.device]\nrate = { write = \"100 MB/s\" }\n");
     let saver = &through.jobs[0];
@@ -187,15 +188,16 @@ fn writes_are_acknowledged_in_memory_and_committed_later() {
             .unzip::<f64, f64, Vec<_>, Vec<_>>()
     };
     let (answers, commits) = sum(&through);
-    // Reads are requests, too, which are not committed.
+    // Reads are requests too, but are not committed.
     assert!(commits.iter().sum::<f64>() <= answers.iter().sum::<f64>());
     let (answers, commits) = sum(&write_back);
     assert!(commits.iter().sum::<f64>() > answers.iter().sum::<f64>());
 }
 
-/// A checkpoint that is written three times fits where servers know what is where; what nobody has written may be an error.
+/// A checkpoint that is written three times fits where servers have an index of their data; reading unwritten data may
+/// be an error.
 #[test]
-fn servers_that_know_what_is_where_overwrite_in_place_and_refuse_what_is_not_there() {
+fn servers_with_an_index_overwrite_in_place_and_refuse_reads_of_unwritten_data() {
     let outcome = |keys: &str| {
         let jobs = JOBS.replace("name = \"saver\"", "name = \"saver\"\nrepeat = 3");
         let text = format!("{MACHINE}[storage.device]\ncapacity = \"50 MB\"\n[storage.manager]\n{keys}{jobs}");
@@ -208,7 +210,7 @@ fn servers_that_know_what_is_where_overwrite_in_place_and_refuse_what_is_not_the
     };
     assert_eq!(outcome("extents = true\n"), ("completed".into(), 120_000_000));
     assert_eq!(outcome("").0, "storage-full");
-    // The training reads what was there before.
+    // The training reads data that existed before.
     assert_eq!(outcome("extents = true\nunwritten = \"error\"\n").0, "program-error");
     let key = |keys: &str| refused(&format!("[storage.manager]\n{keys}")).0;
     assert_eq!(key("unwritten = \"error\"\n"), "storage.manager.unwritten");

@@ -1,4 +1,4 @@
-//! Storage servers that fail in scenarios: outcomes, what tables say, and that every byte is accounted for.
+//! Storage servers that fail in scenarios: outcomes, tables, and that every byte is accounted for.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn finish(overrides: &[&str]) -> Results {
     simulation.finish(false)
 }
 
-/// What the tables say of one thing is the same sum.
+/// Tables that report the same quantity have the same sum.
 fn agree(rows: &Rows) {
     let job = &rows.jobs[0];
     let sum = |of: fn(&odonata_system::results::ServerRow) -> u64| rows.servers.iter().map(of).sum::<u64>();
@@ -50,7 +50,7 @@ fn agree(rows: &Rows) {
 }
 
 #[test]
-fn a_job_goes_to_other_servers_and_says_what_was_lost() {
+fn a_job_uses_other_servers_and_reports_lost_data() {
     let client =
         "storage.client={ timeout = \"30 ms\", retries = 1, on_failure = \"re-route\", lost_reads = \"below\" }";
     let results = finish(&[FAILS, client]);
@@ -69,7 +69,7 @@ fn a_job_goes_to_other_servers_and_says_what_was_lost() {
     );
     assert!(job.io_rerouted_bytes > 0);
     assert_eq!(job.bytes_written, 2 * 8 * (8 << 20));
-    // Server 0 and 3 live on; what was to go to the others has gone to them, or to server 2 when it was back.
+    // Servers 0 and 3 keep running; data for the others were sent to them, or to server 2 when it was back.
     for server in [0, 3] {
         assert_eq!(
             (rows.servers[server].lost_bytes, rows.servers[server].unheard_requests),
@@ -97,7 +97,7 @@ fn a_job_ends_in_a_named_failure_where_it_is_to() {
     );
 }
 
-/// Timers that run out after the answer are no part of the run.
+/// Timers that expire after the answer are not part of the run.
 #[test]
 fn patience_that_is_not_needed_changes_nothing() {
     let plain = finish(&["storage.manager.extents=true"]);
@@ -113,7 +113,7 @@ fn patience_that_is_not_needed_changes_nothing() {
 
 /// A buffer that fails and has drained all along loses what had not left; the rest is where it was drained to.
 #[test]
-fn what_has_gone_down_is_safe() {
+fn drained_data_are_safe() {
     let tiers = [
         "storage.file_system={ object_servers = 4, bandwidth = \"10 GB/s\", link = \"10 GB/s\" }",
         "storage.client={ timeout = \"30 ms\", retries = 1, on_failure = \"re-route\", lost_reads = \"below\" }",
@@ -144,7 +144,7 @@ fn what_has_gone_down_is_safe() {
     assert_eq!(first.sent_bytes, rows.tiers[1].received_bytes);
 }
 
-/// What is charged to faults at `server`, in seconds.
+/// The time charged to faults at `server`, in seconds.
 fn charged_to_faults(rows: &Rows, server: i64) -> f64 {
     let faults = rows.blame.iter().filter(|row| row.resource == "fault");
     let here = faults.filter(|row| row.server == server);
@@ -153,9 +153,9 @@ fn charged_to_faults(rows: &Rows, server: i64) -> f64 {
         .sum()
 }
 
-/// Each try in vain costs 30 ms, but for the part of it before the server failed: of one try per rank.
+/// Each failed try costs 30 ms, except for the time before the server failed: of one try per rank.
 #[test]
-fn tries_in_vain_are_charged_to_the_fault_also_where_there_are_locks() {
+fn failed_tries_are_charged_to_the_fault_also_with_locks() {
     let client =
         "storage.client={ timeout = \"30 ms\", retries = 1, on_failure = \"re-route\", lost_reads = \"below\" }";
     let results = finish(&[FAILS, client, "run.blame=true", "storage.locks={}"]);
@@ -177,9 +177,9 @@ fn tries_in_vain_are_charged_to_the_fault_also_where_there_are_locks() {
     assert_eq!(charged_to_faults(rows, 0) + charged_to_faults(rows, 3), 0.0);
 }
 
-/// One access after the other: the stall is in one of them, and in nothing else.
+/// One access after the other: the stall is in exactly one of them.
 #[test]
-fn a_stall_is_charged_to_whoever_is_served() {
+fn a_stall_is_charged_to_the_job_being_served() {
     let stall = |server: u32| format!("{{ server = {server}, at = \"3 ms\", duration = \"50 ms\", kind = \"stall\" }}");
     let all: Vec<String> = (0..4).map(stall).collect();
     let faults = format!("storage.faults=[{}]", all.join(", "));
@@ -233,10 +233,10 @@ fn every_kind_of_server_may_fail() {
         .filter(|row| row.resource == "fault")
         .map(|row| row.server)
         .collect();
-    // The servers of metadata are numbered behind those of storage.
+    // The metadata servers are numbered after the storage servers.
     assert!(faults.contains(&4) && faults.contains(&6), "{faults:?}");
     assert!(rows.servers[4].timeouts > 0, "{:?}", rows.servers[4]);
-    // What it had got was below by then, or is lost or written anew.
+    // Data that it had received had already left to the tier below, or are lost or rewritten.
     let at_first = &rows.servers[0];
     assert!(at_first.dropped_bytes + at_first.lost_bytes > 0, "{at_first:?}");
 }

@@ -1,4 +1,5 @@
-//! Tiers of storage servers in scenarios: how fast a tier drains, whose blocks they are, that no byte is lost, and what is refused.
+//! Tiers of storage servers in scenarios: how fast a tier drains, the owners of its blocks, conservation of bytes, and
+//! what is refused.
 
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ fn run(text: &str, overrides: &[&str]) -> Rows {
     rows
 }
 
-/// Every byte that a tier has got is in one place, and what it has sent, the next one has got.
+/// Every byte that a tier has received is in one place, and the next one has received what it has sent.
 fn conserved(rows: &Rows) {
     for row in &rows.tiers {
         let places = [
@@ -88,8 +89,8 @@ fn tier<'a>(rows: &'a Rows, name: &str) -> &'a TierRow {
         .unwrap_or_else(|| panic!("no tier {name}: {:?}", rows.tiers))
 }
 
-/// A buffer drains at the least of what its device reads, its interface injects, the I/O node's link and the object servers take,
-/// whichever it is: B bytes in B / rate, and the ways of the first and the last blocks.
+/// A buffer drains at the lowest of the rates of its device, its interface, the I/O node's link and the object servers,
+/// whichever it is: B bytes in B / rate, and the network time of the first and the last blocks.
 #[test]
 fn a_tier_drains_at_the_least_rate_of_the_chain() {
     let one = [
@@ -122,11 +123,11 @@ fn a_tier_drains_at_the_least_rate_of_the_chain() {
     }
 }
 
-/// Blocks one by one through one I/O node, whose object servers take equally long. Where one of two is away for good, the I/O node finds
-/// that out once, in `(1 + retries) timeout + (2^retries - 1) backoff`, and the other has all from then on: the last byte is safe by that
-/// later, however many blocks there are.
+/// Blocks one by one through one I/O node, whose object servers take equally long. If one of two is down permanently,
+/// the I/O node detects that once, in `(1 + retries) timeout + (2^retries - 1) backoff`, and uses only the other from
+/// then on: the last byte is safe by that much later, however many blocks there are.
 #[test]
-fn object_servers_that_fail_cost_what_it_takes_to_find_out() {
+fn failed_object_servers_cost_the_detection_time() {
     let chain = [
         "storage.nodes.list=[0]",
         "storage.tiers.0.nodes.list=[16]",
@@ -150,14 +151,14 @@ fn object_servers_that_fail_cost_what_it_takes_to_find_out() {
     let job = &rows.jobs[0];
     assert_eq!((job.io_timeouts, job.io_retries, job.io_lost_bytes), (3, 2, 0));
     assert_eq!(job.io_rerouted_bytes, stored(&sound)[0]);
-    // Nobody else has a timeout: the buffer knows that it takes longer.
+    // No other component has a timeout: the buffer accounts for the longer time.
     assert!(rows.servers[..2].iter().all(|server| server.timeouts == 0));
 }
 
-/// All is safe in the file system, and then an object server fails and is back, empty: what it had is lost, and all that was
-/// written is lost or on the others.
+/// Everything is safe in the file system; then an object server fails and comes back empty: its data are lost, and
+/// everything written is either lost or on the others.
 #[test]
-fn what_an_object_server_had_is_lost_with_it() {
+fn data_of_a_failed_object_server_are_lost() {
     let sound = run(&format!("{CHAIN}{SAVER}"), &[]);
     let safe = tier(&sound, "storage").last_safe_s;
     let had = sound.servers[5].bytes_written;
@@ -175,10 +176,10 @@ fn what_an_object_server_had_is_lost_with_it() {
     assert_eq!(rows.jobs[0].io_lost_bytes, had);
 }
 
-/// The data are on the way to the I/O node once, and behind it no more: the saver's bytes cross the network to the buffers and
-/// from there to the I/O nodes.
+/// The data cross the network once, up to the I/O node: the job's bytes go to the buffers and from there to the I/O
+/// nodes.
 #[test]
-fn what_drains_crosses_the_network_on_the_account_of_its_job() {
+fn drained_data_cross_the_network_and_count_for_their_job() {
     let other = "[[jobs]]\nname = \"other\"\nranks = 4\nworkload = { halo = { dims = [2, 2], message = \"1 kB\" } }\n";
     let other = other.replace("halo =", "stencil =");
     let rows = run(&format!("{CHAIN}{SAVER}{other}"), &[]);
@@ -203,7 +204,7 @@ fn what_drains_crosses_the_network_on_the_account_of_its_job() {
     assert_eq!(job.bytes_written, 64_000_000);
 }
 
-/// With a buffer on every compute node, writes are over before a packet has left; then all of it goes to the I/O nodes.
+/// With a buffer on every compute node, writes are over before a packet has left; then all data go to the I/O nodes.
 #[test]
 fn node_local_buffers_are_reached_without_the_network() {
     let whole = run(
@@ -228,7 +229,8 @@ fn node_local_buffers_are_reached_without_the_network() {
     let shared = run(&format!("{CHAIN}{SAVER}"), &[]);
     let nodes = |rows: &Rows| rows.ranks.iter().map(|rank| rank.node).collect::<Vec<_>>();
     assert_eq!(nodes(&whole), nodes(&shared));
-    // 8 MB at 50 GB/s on each of eight nodes, and their own memory: far sooner than two shared buffers over the network.
+    // 8 MB at 50 GB/s on each of eight nodes, and their own memory: far sooner than two shared buffers over the
+    // network.
     assert!(
         saver.io_s < 0.5 * shared.jobs[0].io_s,
         "{} {}",
@@ -255,7 +257,7 @@ fn storage_side_buffers_are_those_of_the_io_nodes() {
     assert_eq!(nodes, [16, 20]);
 }
 
-/// What was drained and is not kept comes back from the file system; what is kept is read where it is.
+/// Data that were drained and not kept come back from the file system; kept data are read where they are.
 #[test]
 fn a_restart_reads_from_where_its_checkpoint_is() {
     let reader = r#"
@@ -290,13 +292,13 @@ fn a_full_tier_without_a_way_down_is_named() {
     assert_eq!(*results.outcome(), Outcome::StorageFull);
     let detail = results.run_json()["detail"].to_string();
     assert!(
-        detail.contains("is full and has no drain: server 0 has 1000000 bytes of saver for it"),
+        detail.contains("is full and has no drain: server 0 needs 1000000 bytes for saver"),
         "{detail}"
     );
 }
 
-/// The job starts when its 64 MB are in the buffers, which takes what the slowest part of the chain takes; then it reads them at
-/// the rate of the devices. At its end, what it has written goes down though the policy keeps it.
+/// The job starts when its 64 MB are in the buffers, at the rate of the slowest part of the chain; then it reads them
+/// at the rate of the devices. At its end, its data are written to the file system although the policy keeps them.
 #[test]
 fn a_job_stages_in_before_it_starts_and_out_when_it_has_ended() {
     let reader = "[[jobs]]\nname = \"reader\"\nranks = 8\nplacement = \"random\"\nio = { stage_in = [{ bytes = \"64 MB\" }], stage_out = true }\n\
@@ -325,7 +327,7 @@ fn a_job_stages_in_before_it_starts_and_out_when_it_has_ended() {
     assert_eq!((stage.out_bytes, first.sent_bytes), (16_000_000, 16_000_000));
     let out = stage.out_end_s - stage.out_begin_s;
     assert!((0.08..0.1).contains(&out), "{out}");
-    // Waits at the object servers have a place of their own.
+    // Waits at the object servers have a resource of their own.
     assert!(
         rows.blame
             .iter()
@@ -334,7 +336,7 @@ fn a_job_stages_in_before_it_starts_and_out_when_it_has_ended() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_its_key() {
+fn impossible_values_are_refused_by_key() {
     let refused = |overrides: &[&str]| {
         let error = load(&format!("{CHAIN}{SAVER}"), overrides)
             .err()
@@ -468,9 +470,10 @@ fn what_cannot_be_is_refused_by_its_key() {
     );
 }
 
-/// Two I/O nodes with links of 10 GB/s in front of one object server of 10 GB/s: that is what the chain drains at.
+/// Two I/O nodes with links of 10 GB/s in front of one object server of 10 GB/s, which determines the rate of the
+/// chain.
 #[test]
-fn a_check_says_at_what_rate_tiers_drain_and_what_bounds_them() {
+fn a_check_reports_the_drain_rate_of_tiers_and_its_bottleneck() {
     let scenario = load(
         &format!("{CHAIN}{SAVER}"),
         &[

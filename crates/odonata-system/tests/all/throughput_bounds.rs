@@ -1,13 +1,14 @@
-//! What every family of networks carries under minimal routing, against its bound: reached, and never passed.
+//! The throughput of every family of networks under minimal routing reaches its bound, and never exceeds it.
 //!
-//! Of links that all take one flit per cycle, the busiest one bounds the load: `bound = 1 / (flits that it has to carry
-//! per flit that each node sends)` (W. Dally and B. Towles, "Principles and practices of interconnection networks", 2004,
-//! equation 3.4).
+//! Where all links take one flit per cycle, the busiest one bounds the load: `bound = 1 / (flits that it has to carry
+//! per flit that each node sends)` (W. Dally and B. Towles, "Principles and practices of interconnection networks",
+//! 2004, equation 3.4).
 
 use odonata_system::load_sweep::{LoadSweep, Method, PointResult, Steady};
 use std::time::Duration;
 
-/// Packets of one flit, a flit per nanosecond on every link, room for what a link and its credits have on their way.
+/// Packets of one flit, a flit per nanosecond on every link, and buffers large enough for the delay of links and
+/// credits.
 const NETWORK: &str = r#"
 seed = 5
 [mpi]
@@ -26,7 +27,7 @@ global = { bandwidth = "64 GB/s", latency = "2 ns", buffer = "4 KiB" }
 column = { bandwidth = "64 GB/s", latency = "2 ns", buffer = "4 KiB" }
 "#;
 
-/// What happens to `loads` of a traffic.
+/// The results at `loads` of a traffic.
 fn points<const N: usize>(
     machine: &str,
     nodes: u32,
@@ -58,9 +59,9 @@ const UNIFORM: &str = "uniform = { load = 1.0, self = true }";
 
 #[test]
 fn every_family_reaches_the_bound_of_its_busiest_link_and_never_passes_it() {
-    // Machine, nodes, algorithm, traffic, bound, and the share of it that is reached at least.
+    // Machine, nodes, algorithm, traffic, bound, and the minimum share of it that is reached.
     let cases = [
-        // Everybody sends 3 hops on: so much is carried by every link of that direction.
+        // All nodes send 3 hops ahead: every link of that direction carries this much.
         (
             "torus = { dims = [8] }",
             8,
@@ -96,7 +97,7 @@ fn every_family_reaches_the_bound_of_its_busiest_link_and_never_passes_it() {
             4.0 / 8.0,
             0.85,
         ),
-        // Everybody to the next router: one cable for all nodes of a router.
+        // All nodes send to the next router: one cable for all nodes of a router.
         (
             "hyperx = { dims = [4, 4], nodes_per_router = 5 }",
             80,
@@ -176,7 +177,8 @@ fn every_family_reaches_the_bound_of_its_busiest_link_and_never_passes_it() {
             "{context}: {below:?}"
         );
         assert!(above.saturated || bound == 1.0, "{context}: {above:?}");
-        // A count over a period can be off by what buffers hold. Of uniform traffic, what does not need the busiest link goes on.
+        // A count over a period can differ by the content of buffers. Uniform traffic that does not need the busiest
+        // link continues beyond the bound.
         assert!(traffic == UNIFORM || all.accepted <= 1.01 * bound, "{context}: {all:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a run records for a timeline: its tables add up to those of the run, and the keys say what is recorded.
+//! Recorded timelines: their tables add up to those of the run, and the keys select what is recorded.
 
 use std::time::Duration;
 
@@ -61,8 +61,8 @@ fn sum<'a>(calls: impl Iterator<Item = &'a CallRow>) -> i64 {
     calls.map(|call| ps(call.end_s) - ps(call.begin_s)).sum()
 }
 
-/// Times of calls are those of ranks, by class; messages those that ranks have sent and received; accesses those of servers;
-/// busy times of links theirs. All to the picosecond and the byte.
+/// Times of calls equal those of ranks, by class; messages those that ranks have sent and received; accesses those of
+/// servers; busy times of links theirs. All to the picosecond and the byte.
 fn adds_up(rows: &Rows) {
     for rank in &rows.ranks {
         let own = |class: &'static str| {
@@ -114,7 +114,7 @@ fn the_tables_of_a_timeline_add_up_to_those_of_the_run() {
     assert_eq!(results.run_json()["detail"], serde_json::Value::Null);
     let rows = results.rows();
     adds_up(rows);
-    // An iteration ends in the one that is its own; the links are those that are busy the longest.
+    // An iteration ends with its own mark; the links are the busiest ones.
     let marks = rows.calls.iter().filter(|call| call.name == "iteration");
     assert_eq!(marks.filter(|call| call.job == "halo").count(), 8 * 3);
     assert!(
@@ -160,10 +160,10 @@ fn a_run_that_is_cut_short_has_its_calls_until_then() {
 }
 
 #[test]
-fn jobs_ranks_and_a_period_are_chosen_and_what_is_cut_is_said() {
+fn jobs_ranks_and_a_period_are_selected_and_cut_rows_are_reported() {
     let everything = results(&["run.timeline={}"]);
     let (all, digest) = (everything.rows(), everything.digest());
-    // The name of an array stands for its jobs.
+    // The name of an array means its jobs.
     let saver = results(&["run.timeline={ jobs = \"saver\", ranks = [0, 2] }"]);
     assert_eq!(saver.digest(), digest);
     let expected = all
@@ -209,7 +209,7 @@ fn jobs_ranks_and_a_period_are_chosen_and_what_is_cut_is_said() {
     assert_eq!((few.rows().calls.len(), few.rows().accesses.len()), (10, 10));
     let detail = few.run_json()["detail"].as_str().unwrap().to_owned();
     let said = format!(
-        "run.timeline.rows is small: the timeline has 10 of {} calls, 10 of ",
+        "run.timeline.rows is too small: the timeline has 10 of {} calls, 10 of ",
         all.calls.len()
     );
     assert!(

@@ -65,8 +65,8 @@ fn every_trace_is_replayed_to_its_end_alone_and_beside_others() {
 }
 
 #[test]
-fn a_replay_is_the_same_whoever_runs_the_events() {
-    // Real ones: as many as fit into some seconds.
+fn a_replay_does_not_depend_on_the_scheduler() {
+    // Real traces: as many as take a few seconds.
     let real = [
         "lammps-melt-8",
         "petsc-amg-12",
@@ -96,7 +96,7 @@ fn a_replay_is_the_same_whoever_runs_the_events() {
 }
 
 #[test]
-fn a_replay_that_was_saved_goes_on_where_it_was() {
+fn a_saved_replay_resumes_at_its_position() {
     for name in ["halo-8", "solver-7", "files-6"] {
         let text =
             scenario_of(&our_set(name), DRAGONFLY, CHECKPOINT).replace("compute_scale", "repeat = 300\ncompute_scale");
@@ -105,7 +105,7 @@ fn a_replay_that_was_saved_goes_on_where_it_was() {
         let file = std::env::temp_dir().join(format!("odonata-traces-{}.snapshot", std::process::id()));
         let mut simulation = Simulation::new(load()).unwrap();
         let mut slices = 0;
-        // The shortest slices that there are: some 65,000 events.
+        // The shortest possible slices: some 65,000 events.
         while !simulation.advance(Duration::ZERO).finished {
             slices += 1;
             if slices == 3 {
@@ -149,7 +149,7 @@ fn a_trace_can_be_repeated_and_its_times_scaled() {
 }
 
 #[test]
-fn what_does_not_fit_a_trace_is_an_error_at_its_key() {
+fn keys_that_do_not_fit_a_trace_are_errors() {
     let text = |job: &str| format!("{DRAGONFLY}{DEVICE}[[jobs]]\n{job}\n");
     let error = |job: &str| {
         let loaded = scenario::load(&text(job), "test.toml", &[], None, ".");

@@ -1,15 +1,14 @@
 //! The dragonfly with one-dimensional groups.
 //!
-//! J. Kim, W. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology",
-//! ISCA 2008: `p` nodes per router, `a` routers per group all linked with each other, `h` global
-//! ports per router, at most `g = a h + 1` groups. Balanced: a = 2p = 2h.
+//! J. Kim, W. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008: `p` nodes
+//! per router, `a` fully connected routers per group, `h` global ports per router, at most `g = a h + 1` groups.
+//! Balanced: a = 2p = 2h.
 //!
-//! Ports of a router: first its nodes, then the `a - 1` local ports (towards the other routers of
-//! the group in ascending order), then the `h` global ports.
+//! Ports of a router: its nodes, then `a - 1` local ports (to the other routers of the group in ascending order), then
+//! `h` global ports.
 //!
-//! Global ports of a group are numbered `k = h i + j` (router `i`, its global port `j`). With `c`
-//! cables per pair of groups, `k = q (g - 1) + d` carries cable `q` in direction `d`; where a direction leads to is the
-//! [`Arrangement`].
+//! Global ports of a group are numbered `k = h i + j` (router `i`, its global port `j`). With `c` cables per pair of
+//! groups, `k = q (g - 1) + d` carries cable `q` in direction `d`; the [`Arrangement`] gives the group at a direction.
 
 use odonata_units::{Filled, Problem};
 use schemars::JsonSchema;
@@ -21,7 +20,7 @@ use super::{FamilyGraph, FamilySettings, WorstCase};
 use crate::gateways::Gateways;
 use crate::{Arrangement, Cable, Fault, Gateway, LinkClass, Topology};
 
-/// Routers that a packet visits inside a group, as measured.
+/// Measured number of routers that a packet visits inside a group.
 const HOPS_INSIDE: f64 = 2.0;
 
 /// A dragonfly with one-dimensional groups (J. Kim, W. Dally, S. Scott, D. Abts, ISCA 2008). Balanced: routers_per_group = 2 nodes_per_router = 2
@@ -41,9 +40,9 @@ pub struct Settings {
     pub nodes_per_router: Filled<u32>,
     /// Global ports per router, h. Required.
     pub global_ports_per_router: Filled<u32>,
-    /// How the global ports of a group are assigned to the other groups.
+    /// Assignment of a group's global ports to the other groups.
     pub arrangement: Arrangement,
-    /// Cables between any two groups: a number, or "all" for as many as the ports allow (the same for all pairs).
+    /// Cables between each pair of groups: a number, or "all" for as many as the ports allow (equal for all pairs).
     #[schemars(extend("default" = "all"))]
     pub cables: Cables,
 }
@@ -121,18 +120,18 @@ pub struct DragonflyShape {
     pub nodes: u32,
     /// Global ports per router, h.
     pub global_ports: u32,
-    /// Cables per pair of groups; `None`: as many as the ports allow.
+    /// Cables per pair of groups; `None` for as many as the ports allow.
     pub cables: Option<u32>,
 }
 
-/// A dragonfly: its graph and the tables that its routing needs (size groups², not nodes²).
+/// A dragonfly: its graph and the routing tables (of size groups², not nodes²).
 #[derive(Clone, Debug)]
 pub struct Dragonfly {
     shape: DragonflyShape,
     cables: u32,
     topology: Topology,
-    /// Group of each router and its place there; tables, because routing asks at every hop and a
-    /// division by a number known at run time only costs more than all the rest of a decision.
+    /// Group of each router and its index in the group. Tables, because a division at every hop costs more than the
+    /// rest of a routing decision.
     places: Vec<(u32, u32)>,
     gateways: Gateways,
 }
@@ -141,7 +140,7 @@ impl Dragonfly {
     /// Builds a dragonfly.
     ///
     /// # Errors
-    /// A text saying which size is impossible and what the bound is.
+    /// The impossible size and its bound.
     pub fn new(shape: DragonflyShape, arrangement: Arrangement) -> Result<Self, String> {
         let DragonflyShape {
             groups: g,
@@ -223,7 +222,7 @@ impl Dragonfly {
         &self.topology
     }
 
-    /// The sizes it was built from.
+    /// The sizes of the dragonfly.
     pub fn shape(&self) -> DragonflyShape {
         self.shape
     }
@@ -239,17 +238,17 @@ impl Dragonfly {
         self.places[router as usize].0
     }
 
-    /// The cables from group `from` to another group `to`, in the order of their ports; failed ones are left out.
+    /// The cables from group `from` to another group `to`, in port order, without failed ones.
     #[inline]
     pub fn gateways(&self, from: u32, to: u32) -> &[Gateway] {
         self.gateways.between(from, to)
     }
 
-    /// Whether every packet can go by way of local, global, local cables: a pair of groups may have lost all cables
-    /// but one, a pair of routers of a group has only one.
+    /// Checks that every packet has a path over a local, a global and a local cable: each pair of groups needs one
+    /// cable, and each pair of routers of a group its only cable.
     ///
     /// # Errors
-    /// A text naming what is missing.
+    /// The missing cable.
     pub fn check_ways(&self) -> Result<(), String> {
         if let Some(&(a, b)) = self
             .topology
@@ -259,13 +258,13 @@ impl Dragonfly {
         {
             let (a, b) = (self.topology.router_of_port(a), self.topology.router_of_port(b));
             return Err(format!(
-                "the cable between routers {a} and {b} failed: inside a group there is no other way by this routing"
+                "the cable between routers {a} and {b} failed: this routing has no other path inside the group"
             ));
         }
         self.gateways.check()
     }
 
-    /// The port of `router` towards `other`, another router of the same group.
+    /// The port of `router` to `other`, another router of the same group.
     #[inline]
     pub fn local_port(&self, router: u32, other: u32) -> u32 {
         let rank = self.places[other as usize].1;
@@ -285,7 +284,7 @@ impl FamilyGraph for Dragonfly {
         Ok(())
     }
 
-    /// Cables between the first half of the groups and the rest; between the halves of the only group, if there is one.
+    /// Cables between the two halves of the groups, or of the only group.
     fn bisection(&self) -> Option<u64> {
         let halves = |n: u32| u64::from(n / 2) * u64::from(n - n / 2);
         Some(match self.shape.groups {
@@ -386,7 +385,7 @@ mod tests {
         }
     }
 
-    /// Breadth-first search: all nodes reachable, at most three router-router links apart.
+    /// Breadth-first search: all nodes are reachable over at most three router-router links.
     #[test]
     fn diameter_is_three_links() {
         for dragonfly in dragonflies() {

@@ -1,21 +1,21 @@
 //! The dragonfly with two-dimensional groups: Cray XC (Cascade).
 //!
-//! G. Faanes, A. Bataineh, D. Roweth, T. Court, E. Froese, B. Alverson, T. Johnson, J. Kopnick, M. Higgins, J. Reinhard,
-//! "Cray Cascade: a scalable HPC system based on a Dragonfly network", SC 2012: the routers of a group form a grid. A
-//! row is a chassis: its routers are all linked with each other by one cable (*green*, class local). The routers of a
-//! column are all linked with each other by several parallel cables (*black*, class column). Groups are linked by
-//! optical cables (*blue*, class global). A Cray XC group has 6 rows of 16 routers and 3 black cables per pair.
+//! G. Faanes, A. Bataineh, D. Roweth, T. Court, E. Froese, B. Alverson, T. Johnson, J. Kopnick, M. Higgins, J.
+//! Reinhard, "Cray Cascade: a scalable HPC system based on a Dragonfly network", SC 2012: the routers of a group form a
+//! grid. A row is a chassis: each pair of its routers has one cable (*green*, class local). Each pair of routers of a
+//! column has several parallel cables (*black*, class column). Optical cables connect the groups (*blue*, class
+//! global). A Cray XC group has 6 rows of 16 routers and 3 black cables per pair.
 //!
 //! Router `i` of a group is at row `i / columns` and column `i mod columns`. Routers may have different numbers of
-//! nodes: a router whose nodes are service nodes or burst buffers often has fewer.
+//! nodes: routers with service nodes or burst buffers often have fewer.
 //!
 //! Ports of a router: its nodes; the row's other routers in ascending order; the column's other routers in ascending
 //! order, all cables of a pair together; the global ports.
 //!
-//! The `n` cables per pair of groups come in bundles of `b`: cable `r` of bundle `q` in
-//! direction `d` (see [`Arrangement`]) has the number `k = (q (g - 1) + d) b + r` in its group. The `K = (g - 1) n`
-//! numbers in use are spread evenly over the group's `R` routers: `k` is at router `floor(k R / K)`. Ports that are
-//! left over stay free, about as many at every router.
+//! The `n` cables per pair of groups come in bundles of `b`: cable `r` of bundle `q` in direction `d` (see
+//! [`Arrangement`]) has the number `k = (q (g - 1) + d) b + r` in its group. The `K = (g - 1) n` numbers in use are
+//! spread evenly over the group's `R` routers: `k` is at router `floor(k R / K)`. The remaining ports are free, about
+//! equally many at every router.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -31,10 +31,10 @@ use crate::gateways::{self, GatewaysByPart};
 use crate::sizes::{self, cable};
 use crate::{Arrangement, Fault, Gateway, LinkClass, Topology};
 
-/// A dragonfly with two-dimensional groups: Cray XC (G. Faanes et al., "Cray Cascade", SC 2012). A row is a chassis, its
-/// cables are of class local; those of a column are of class column. A group of a Cray XC has 6 rows of 16 routers and 3
-/// cables between any two routers of a column. Router i of a group is at row i / columns, column i mod columns. The three
-/// sizes without a default are required, here or in the preset.
+/// A dragonfly with two-dimensional groups: Cray XC (G. Faanes et al., "Cray Cascade", SC 2012). A row is a chassis
+/// with cables of class local; cables of a column are of class column. A group of a Cray XC has 6 rows of 16 routers
+/// and 3 cables between each pair of routers of a column. Router i of a group is at row i / columns, column i mod
+/// columns. The three sizes without a default are required, here or in the preset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Dragonfly2d")]
@@ -53,16 +53,16 @@ pub struct Settings {
     pub column_cables: u32,
     /// Nodes per router: compute nodes and storage servers together. Required.
     pub nodes_per_router: Filled<u32>,
-    /// Routers of every group that have another number of nodes. Default: none.
+    /// Routers of every group with another number of nodes. Default: none.
     pub exceptions: Vec<Exception>,
     /// Global ports per router. Required.
     pub global_ports_per_router: Filled<u32>,
-    /// How the global ports of a group are assigned to the other groups.
+    /// Assignment of a group's global ports to the other groups.
     pub arrangement: Arrangement,
-    /// Cables between any two groups: a number, or "all" for as many whole bundles as the ports allow.
+    /// Cables between each pair of groups: a number, or "all" for as many whole bundles as the ports allow.
     #[schemars(extend("default" = "all"))]
     pub cables: Cables,
-    /// Cables of a bundle, which lie side by side at both ends; divides `cables`.
+    /// Cables of a bundle, which use adjacent ports at both ends; divides `cables`.
     #[schemars(range(min = 1))]
     pub bundle: u32,
 }
@@ -84,13 +84,13 @@ impl Default for Settings {
     }
 }
 
-/// A router of every group that has another number of nodes than most.
+/// A router of every group with an exceptional number of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exception {
     /// Its number in the group, from 0.
     pub router: u32,
-    /// Its nodes; 0 is possible.
+    /// Its number of nodes; may be 0.
     pub nodes: u32,
 }
 
@@ -137,7 +137,7 @@ impl FamilySettings for Settings {
         self.cables.resolve(g, ports)?;
         let bundle = settings::size("bundle", self.bundle, 1)?;
         if let Some(cables) = self.cables.count().filter(|cables| cables % bundle != 0) {
-            let problem = format!("bundles of {bundle} do not make {cables} cables");
+            let problem = format!("bundles of {bundle} do not divide {cables} cables");
             return Err(Problem::new(
                 "bundle",
                 problem,
@@ -213,27 +213,27 @@ pub struct Dragonfly2dShape {
     pub rows: u32,
     /// Routers of a row.
     pub columns: u32,
-    /// Parallel cables between two routers of a column; at least 1 where there are several rows.
+    /// Parallel cables between two routers of a column; at least 1 with several rows.
     pub column_cables: u32,
     /// Global ports per router.
     pub global_ports: u32,
-    /// Cables per pair of groups; `None`: as many whole bundles as the ports allow.
+    /// Cables per pair of groups; `None` for as many whole bundles as the ports allow.
     pub cables: Option<u32>,
     /// Cables of a bundle: they have consecutive numbers at both ends. Divides `cables`.
     pub bundle: u32,
     /// Nodes per router.
     pub nodes: u32,
-    /// Routers of every group with another number of nodes: (router of the group, its nodes).
+    /// Routers of every group with another number of nodes: (router of the group, nodes).
     pub exceptions: Vec<(u32, u32)>,
 }
 
-/// Where a router is.
+/// The position of a router.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     group: u32,
     row: u32,
     column: u32,
-    /// Its first port behind those of its nodes.
+    /// Its first port after the node ports.
     base: u32,
 }
 
@@ -253,7 +253,7 @@ impl Dragonfly2d {
     /// Builds a dragonfly with two-dimensional groups.
     ///
     /// # Errors
-    /// A text saying which size is impossible and what the bound is.
+    /// The impossible size and its bound.
     pub fn new(shape: Dragonfly2dShape, arrangement: Arrangement) -> Result<Self, String> {
         let (g, rows, columns) = (shape.groups, shape.rows, shape.columns);
         if g == 0 || rows == 0 || columns == 0 {
@@ -309,7 +309,7 @@ impl Dragonfly2d {
             }
         }
         let used = u64::from(g - 1) * u64::from(cables);
-        // The router and the global port of it that number k of group x is at.
+        // The router and its global port for number k of group x.
         let place = |x: u32, k: u64| {
             let i = k * u64::from(routers) / used;
             let first = (i * used).div_ceil(u64::from(routers));
@@ -347,7 +347,7 @@ impl Dragonfly2d {
         &self.topology
     }
 
-    /// The sizes it was built from.
+    /// The sizes of the machine.
     pub fn shape(&self) -> &Dragonfly2dShape {
         &self.shape
     }
@@ -362,10 +362,11 @@ impl Dragonfly2d {
         self.shape.rows * self.shape.columns
     }
 
-    /// Whether every packet can go by way of row, column, global, row, column: of parallel cables one has to be left.
+    /// Checks that every packet has a path over row, column, global, row and column cables: one of the parallel cables
+    /// must be left.
     ///
     /// # Errors
-    /// A text naming what is missing.
+    /// The missing cable.
     pub fn check_ways(&self) -> Result<(), String> {
         let t = &self.topology;
         for &(port, far) in t.failed() {
@@ -378,7 +379,7 @@ impl Dragonfly2d {
             };
             if left == 0 {
                 return Err(format!(
-                    "no cable is left between routers {a} and {b}: inside a group there is no other way by this routing"
+                    "no cable is left between routers {a} and {b}: this routing has no other path inside the group"
                 ));
             }
         }
@@ -403,15 +404,15 @@ impl Dragonfly2d {
         self.places[router as usize].column
     }
 
-    /// The port of `router` towards the router at another `column` of its row.
+    /// The port of `router` to the router at another `column` of its row.
     #[inline]
     pub fn row_port(&self, router: u32, column: u32) -> u32 {
         let place = self.places[router as usize];
         place.base + column - u32::from(column > place.column)
     }
 
-    /// The ports of `router` towards the router at another `row` of its column: parallel cables, some of which may
-    /// have [failed](Topology::live).
+    /// The ports of `router` to the router at another `row` of its column: parallel cables, some of which may have
+    /// [failed](Topology::live).
     #[inline]
     pub fn column_ports(&self, router: u32, row: u32) -> Range<u32> {
         let place = self.places[router as usize];
@@ -419,19 +420,19 @@ impl Dragonfly2d {
         first..first + self.shape.column_cables
     }
 
-    /// The cables from group `from` to another group `to`, in the order of their ports; failed ones are left out.
+    /// The cables from group `from` to another group `to`, in port order, without failed ones.
     #[inline]
     pub fn gateways(&self, from: u32, to: u32) -> &[Gateway] {
         self.by_row.between(from, to)
     }
 
-    /// Those of the [`gateways`](Self::gateways) to group `to` that are at `router`.
+    /// The [`gateways`](Self::gateways) to group `to` at `router`.
     #[inline]
     pub fn own_gateways(&self, router: u32, to: u32) -> &[Gateway] {
         gateways::at(router, self.row_gateways(router, to))
     }
 
-    /// Those that are in the row of `router`, itself included.
+    /// The gateways in the row of `router`, including its own.
     #[inline]
     pub fn row_gateways(&self, router: u32, to: u32) -> &[Gateway] {
         let place = self.places[router as usize];
@@ -439,7 +440,7 @@ impl Dragonfly2d {
             .of_part(place.group, place.row, to, |router| self.row_of(router))
     }
 
-    /// Those that are in the column of `router`, itself included.
+    /// The gateways in the column of `router`, including its own.
     #[inline]
     pub fn column_gateways(&self, router: u32, to: u32) -> &[Gateway] {
         let place = self.places[router as usize];
@@ -459,7 +460,7 @@ impl FamilyGraph for Dragonfly2d {
         Ok(())
     }
 
-    /// Cables between the first half of the groups and the rest; between the halves of all rows, if there is one group.
+    /// Cables between the two halves of the groups; with one group, between the halves of all rows.
     fn bisection(&self) -> Option<u64> {
         let halves = |n: u32| u64::from(n / 2) * u64::from(n - n / 2);
         Some(match self.shape.groups {
@@ -505,7 +506,7 @@ fn cables_per_pair(shape: &Dragonfly2dShape) -> Result<u32, String> {
     let wanted = shape.cables.unwrap_or(fit);
     if !wanted.is_multiple_of(b) {
         return Err(format!(
-            "{wanted} cables per pair of groups are not whole bundles of {b}"
+            "{wanted} cables per pair of groups are not a multiple of the bundle size {b}"
         ));
     }
     if wanted > fit || (wanted == 0 && g > 1) {
@@ -517,7 +518,7 @@ fn cables_per_pair(shape: &Dragonfly2dShape) -> Result<u32, String> {
     Ok(wanted)
 }
 
-/// The gateways by rows and by columns of the groups of a machine of this shape.
+/// The gateways by row and by column for a machine of this shape.
 fn tables(topology: &Topology, places: &[Place], shape: &Dragonfly2dShape) -> (GatewaysByPart, GatewaysByPart) {
     let routers = shape.rows * shape.columns;
     let by = |parts, part: &dyn Fn(&Place) -> u32| {

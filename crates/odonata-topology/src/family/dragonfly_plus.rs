@@ -2,12 +2,12 @@
 //!
 //! A. Shpiner, Z. Haramaty, S. Eliad, V. Zdornov, B. Gafni, E. Zahavi, "Dragonfly+: low cost topology for scaling
 //! datacenters", HiPINEB 2017; M. Flajslik, E. Borch, M. Parker, "Megafly: a topology for exascale systems", ISC 2018.
-//! The routers of a group form a bipartite graph: *leaf* routers have the nodes, *spine* routers the global cables, and
-//! every leaf is linked with every spine. Two leaves of different groups are three cables apart.
+//! The routers of a group form a complete bipartite graph: *leaf* routers have the nodes, *spine* routers the global
+//! cables. Two leaves of different groups are three cables apart.
 //!
-//! In a group leaves come first, then spines. Ports of a leaf: its nodes, then the spines, parallel cables together.
+//! In a group, leaves come first, then spines. Ports of a leaf: its nodes, then the spines, parallel cables together.
 //! Ports of a spine: the leaves, parallel cables together, then the global ports. Global ports of a group are numbered
-//! as those of the [one-dimensional dragonfly](crate::Dragonfly), by spine.
+//! as in the [one-dimensional dragonfly](crate::Dragonfly), by spine.
 
 use odonata_units::{Filled, Problem};
 use schemars::JsonSchema;
@@ -45,9 +45,9 @@ pub struct Settings {
     pub local_cables: u32,
     /// Global ports per spine router. Required.
     pub global_ports_per_spine: Filled<u32>,
-    /// How the global ports of a group are assigned to the other groups.
+    /// Assignment of a group's global ports to the other groups.
     pub arrangement: Arrangement,
-    /// Cables between any two groups: a number, or "all" for as many as the ports allow (the same for all pairs).
+    /// Cables between each pair of groups: a number, or "all" for as many as the ports allow (equal for all pairs).
     #[schemars(extend("default" = "all"))]
     pub cables: Cables,
 }
@@ -144,7 +144,7 @@ pub struct DragonflyPlusShape {
     pub local_cables: u32,
     /// Global ports per spine router.
     pub global_ports: u32,
-    /// Cables per pair of groups; `None`: as many as the ports allow.
+    /// Cables per pair of groups; `None` for as many as the ports allow.
     pub cables: Option<u32>,
 }
 
@@ -154,7 +154,7 @@ pub struct DragonflyPlus {
     shape: DragonflyPlusShape,
     cables: u32,
     topology: Topology,
-    /// Group of each router and its number there.
+    /// Group of each router and its index in the group.
     places: Vec<(u32, u32)>,
     gateways: Gateways,
 }
@@ -163,7 +163,7 @@ impl DragonflyPlus {
     /// Builds a dragonfly+.
     ///
     /// # Errors
-    /// A text saying which size is impossible and what the bound is.
+    /// The impossible size and its bound.
     pub fn new(shape: DragonflyPlusShape, arrangement: Arrangement) -> Result<Self, String> {
         let DragonflyPlusShape {
             groups: g,
@@ -237,7 +237,7 @@ impl DragonflyPlus {
         &self.topology
     }
 
-    /// The sizes it was built from.
+    /// The sizes of the dragonfly+.
     pub fn shape(&self) -> DragonflyPlusShape {
         self.shape
     }
@@ -247,17 +247,17 @@ impl DragonflyPlus {
         self.cables
     }
 
-    /// Whether every leaf is still linked with every spine of its group, and every group with every other.
+    /// Checks that every leaf still has a cable to every spine of its group, and every group to every other.
     ///
     /// # Errors
-    /// A text naming what is missing.
+    /// The missing cable.
     pub fn check_ways(&self) -> Result<(), String> {
         let t = &self.topology;
         for &(port, far) in t.failed().iter().filter(|cable| t.class(cable.0) == LinkClass::Local) {
             let (a, b) = (t.router_of_port(port), t.router_of_port(far));
             if t.live(self.local_ports(a, b)) == 0 {
                 return Err(format!(
-                    "no cable is left between routers {a} and {b}: inside a group there is no other way by this routing"
+                    "no cable is left between routers {a} and {b}: this routing has no other path inside the group"
                 ));
             }
         }
@@ -270,7 +270,7 @@ impl DragonflyPlus {
         self.places[router as usize].0
     }
 
-    /// Whether `router` is a leaf; if not, it is a spine.
+    /// Whether `router` is a leaf; otherwise it is a spine.
     #[inline]
     pub fn is_leaf(&self, router: u32) -> bool {
         self.places[router as usize].1 < self.shape.leaves
@@ -304,13 +304,13 @@ impl DragonflyPlus {
         first..first + self.shape.local_cables
     }
 
-    /// The cables from group `from` to another group `to`, in the order of their ports; failed ones are left out.
+    /// The cables from group `from` to another group `to`, in port order, without failed ones.
     #[inline]
     pub fn gateways(&self, from: u32, to: u32) -> &[Gateway] {
         self.gateways.between(from, to)
     }
 
-    /// Those of the [`gateways`](Self::gateways) to group `to` that are at `spine`.
+    /// The [`gateways`](Self::gateways) to group `to` at `spine`.
     #[inline]
     pub fn own_gateways(&self, spine: u32, to: u32) -> &[Gateway] {
         gateways::at(spine, self.gateways(self.group_of(spine), to))
@@ -329,8 +329,8 @@ impl FamilyGraph for DragonflyPlus {
         Ok(())
     }
 
-    /// Cables between the first half of the groups and the rest; in a single group half of those between leaves and
-    /// spines, each half having half of both.
+    /// Cables between the two halves of the groups; in a single group, half of the cables between leaves and spines,
+    /// with each half having half of both.
     fn bisection(&self) -> Option<u64> {
         let DragonflyPlusShape {
             groups: g,

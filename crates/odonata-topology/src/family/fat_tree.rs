@@ -1,23 +1,23 @@
 //! Fat trees: extended generalized fat trees and k-ary n-trees.
 //!
 //! S. Öhring, M. Ibel, S. Das, M. Kumar, "On generalized fat trees", IPPS 1995: XGFT(h; m_1 … m_h; w_1 … w_h) has nodes
-//! at level 0 and routers at levels 1 to h; what is at level l has w_(l+1) parents, a router of level l has m_l children.
-//! Parallel cables p_l between a child and a parent: E. Zahavi, "D-Mod-K routing providing non-blocking traffic for
-//! shift permutations on real life fat trees", Technion CCIT report 776, 2010 (PGFT). Here a node has one port, so
-//! w_1 = p_1 = 1. Tapering is fewer parents or parallel cables than children.
+//! at level 0 and routers at levels 1 to h. A member of level l has w_(l+1) parents, a router of level l has m_l
+//! children. Parallel cables p_l between a child and a parent: E. Zahavi, "D-Mod-K routing providing non-blocking
+//! traffic for shift permutations on real life fat trees", Technion CCIT report 776, 2010 (PGFT). Here a node has one
+//! port, so w_1 = p_1 = 1. Tapering means fewer parents or parallel cables than children.
 //!
 //! The k-ary n-tree (F. Petrini, M. Vanneschi, "k-ary n-trees: high performance networks for massively parallel
-//! architectures", IPPS 1997) is XGFT(n; k … k; 1, k … k): n levels of k^(n-1) routers; those of the top level have only
-//! k down ports.
+//! architectures", IPPS 1997) is XGFT(n; k … k; 1, k … k): n levels of k^(n-1) routers; routers of the top level have
+//! only k down ports.
 //!
-//! With M_l = m_1 ⋯ m_l and W_l = w_1 ⋯ w_l, level l has Π_(j>l) m_j subtrees of M_l nodes each with W_l routers on top:
-//! router (l, t, u) is top `u` of subtree `t`. Its parents are the routers (l+1, t / m_(l+1), u + W_l d), d < w_(l+1).
-//! From there every node is reached downwards by exactly one sequence of routers, so a path is determined by the choices
-//! on the way up.
+//! With M_l = m_1 ⋯ m_l and W_l = w_1 ⋯ w_l, level l has Π_(j>l) m_j subtrees of M_l nodes each with W_l routers on
+//! top: router (l, t, u) is top `u` of subtree `t`. Its parents are the routers (l+1, t / m_(l+1), u + W_l d), d <
+//! w_(l+1). From there exactly one sequence of routers leads down to each node, so the choices on the way up determine
+//! a path.
 //!
-//! Routers are numbered pod by pod, a pod being one of the m_h subtrees below the top level; in a pod level by level from
-//! the leaves, in a level by subtree, then `u`; the top level comes last. Ports of a router: first its children's (nodes
-//! of a leaf) in ascending order, then its parents' by `d`, parallel cables together. Cables between levels 1 and 2 are
+//! Routers are numbered pod by pod, a pod being one of the m_h subtrees below the top level; in a pod level by level
+//! from the leaves, in a level by subtree, then `u`; the top level comes last. Ports of a router: its children (nodes
+//! of a leaf) in ascending order, then its parents by `d`, parallel cables together. Cables between levels 1 and 2 are
 //! local, those above global.
 
 use odonata_units::{Filled, Number, Problem, within};
@@ -32,17 +32,17 @@ use std::ops::Range;
 
 const MOST_LEVELS: usize = 16;
 
-/// A fat tree: of routers with `radix` ports, by `levels` and `oversubscription` (a folded Clos network); a k-ary n-tree (`k` and `n`;
-/// F. Petrini, M. Vanneschi, IPPS 1997); or an extended generalized fat tree XGFT(h; m_1, ..., m_h; w_1, ..., w_h) (`down` and `up`; S. Öhring et al., IPPS 1995), with
-/// parallel cables where `parallel` says so (E. Zahavi, 2010). Nodes are level 0; the pods of
-/// the top level are its groups.
+/// A fat tree: of routers with `radix` ports, by `levels` and `oversubscription` (a folded Clos network); a k-ary
+/// n-tree (`k` and `n`; F. Petrini, M. Vanneschi, IPPS 1997); or an extended generalized fat tree XGFT(h; m_1, ...,
+/// m_h; w_1, ..., w_h) (`down` and `up`; S. Öhring et al., IPPS 1995), with parallel cables given by `parallel` (E.
+/// Zahavi, 2010). Nodes are level 0; the pods of the top level are its groups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "FatTree")]
 pub struct Settings {
-    /// Ports of a router, all of which are used: below the top half of them go down, at the top all. Required, with `levels`, or `k` and `n`, or
-    /// `down` and `up`. Without oversubscription there are 2 (radix / 2)^levels nodes; M. Al-Fares, A. Loukissas, A. Vahdat, SIGCOMM 2008, for
-    /// three levels.
+    /// Ports of a router, all in use: below the top level half of them go down, at the top all. Required, with
+    /// `levels`, or `k` and `n`, or `down` and `up`. Without oversubscription there are 2 (radix / 2)^levels nodes; M.
+    /// Al-Fares, A. Loukissas, A. Vahdat, SIGCOMM 2008, for three levels.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 2), extend("default" = null))]
     pub radix: Option<u32>,
@@ -50,13 +50,13 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), extend("default" = null))]
     pub levels: Option<u32>,
-    /// With `radix`: nodes of a leaf router to its cables up, e.g. 3 for 3:1; the levels above are not oversubscribed. Whole numbers of
-    /// ports must come of it. Default: 1, full bisection.
+    /// With `radix`: nodes per uplink of a leaf router, e.g. 3 for 3:1; the levels above are not oversubscribed. It
+    /// must give whole numbers of ports. Default: 1, full bisection.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = null))]
     pub oversubscription: Option<f64>,
-    /// Children of a router of a k-ary n-tree, and parents of one below the top: k^n nodes. Required, with `n`, or one of the other
-    /// two ways.
+    /// Children of a router of a k-ary n-tree, and parents of a router below the top: k^n nodes. Required, with `n`, or
+    /// one of the other two descriptions.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), extend("default" = null))]
     pub k: Option<u32>,
@@ -64,19 +64,19 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), extend("default" = null))]
     pub n: Option<u32>,
-    /// m: children of a router of each level, from the lowest: the first number is nodes per leaf router.
-    /// Required without `k` and `n`.
+    /// m: children of a router per level, from the lowest: the first number is nodes per leaf router. Required without
+    /// `k` and `n`.
     pub down: Filled<Vec<u32>>,
     /// w: parents of a member of each level below, from the nodes up, e.g. [1, 4, 4]. Nodes have one parent. Required
     /// with `down`.
     pub up: Filled<Vec<u32>>,
-    /// Parallel cables between a member of each level below and a parent, from the nodes up; those of nodes are 1.
-    /// Default: 1 everywhere.
+    /// Parallel cables between a member of each level below and a parent, from the nodes up; nodes have 1. Default: 1
+    /// everywhere.
     pub parallel: Filled<Vec<u32>>,
 }
 
 impl Settings {
-    /// A tree by its radix, or a k-ary n-tree, as the extended generalized fat tree that it is.
+    /// Converts a tree given by radix, or a k-ary n-tree, to the equivalent extended generalized fat tree.
     fn general(&mut self) -> Result<(), Problem> {
         let by_radix = (self.radix, self.levels);
         match (by_radix, (self.k, self.n), (self.down.given(), self.up.given())) {
@@ -126,21 +126,21 @@ impl Settings {
     }
 }
 
-/// The folded Clos network of routers with `radix` ports on `levels` levels, whose leaf routers have `oversubscription` nodes for
-/// each cable up: XGFT(h; d, r/2, ..., r/2, r; 1, u, r/2, ..., r/2) with d + u = r, d / u the oversubscription.
+/// The folded Clos network of routers with `radix` ports on `levels` levels, with `oversubscription` nodes per uplink
+/// of a leaf router: XGFT(h; d, r/2, ..., r/2, r; 1, u, r/2, ..., r/2) with d + u = r, d / u the oversubscription.
 fn by_radix_shape(radix: u32, levels: u32, oversubscription: f64) -> Result<FatTreeShape, Problem> {
     let radix = settings::size("radix", radix, 2)?;
     let ratio = Number(oversubscription);
     if !(oversubscription > 0.0 && oversubscription.is_finite()) {
         return Err(Problem::new(
             "oversubscription",
-            format!("{ratio} nodes for each cable up"),
+            format!("{ratio} nodes per uplink"),
             "above 0",
         ));
     }
     if levels == 1 {
         if oversubscription != 1.0 {
-            let problem = format!("{ratio} nodes for each cable up of one level, which has none");
+            let problem = format!("{ratio} nodes per uplink, but a single level has no uplinks");
             return Err(Problem::new("oversubscription", problem, "levels = 2 or more"));
         }
         return Ok(FatTreeShape {
@@ -155,7 +155,7 @@ fn by_radix_shape(radix: u32, levels: u32, oversubscription: f64) -> Result<FatT
     }
     let up = f64::from(radix) / (1.0 + oversubscription);
     if (up - up.round()).abs() > 1e-6 || up.round() < 1.0 || up.round() >= f64::from(radix) {
-        let problem = format!("{ratio} nodes for each cable up do not divide {radix} ports into whole numbers");
+        let problem = format!("{ratio} nodes per uplink do not divide {radix} ports into whole numbers");
         let possible = (1..radix).filter(|up| radix % up == 0).map(|up| radix / up - 1);
         let possible: Vec<String> = possible
             .filter(|ratio| *ratio > 0)
@@ -164,7 +164,7 @@ fn by_radix_shape(radix: u32, levels: u32, oversubscription: f64) -> Result<FatT
         let expected = match possible.is_empty() {
             true => "another radix".into(),
             false => format!(
-                "one of {}, or nodes / cables up that make {radix} ports",
+                "one of {}, or a ratio of nodes to uplinks that fits {radix} ports",
                 possible.join(", ")
             ),
         };
@@ -248,7 +248,7 @@ impl FamilySettings for Settings {
 /// The sizes of a fat tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FatTreeShape {
-    /// Children of a router of each level from the leaves up: m_1 (nodes per leaf router), …, m_h; 1 to 16 levels.
+    /// Children of a router per level from the leaves up: m_1 (nodes per leaf router), …, m_h; 1 to 16 levels.
     pub down: Vec<u32>,
     /// Parents: w_1 of a node, which is 1, then w_l of a router of level l - 1.
     pub up: Vec<u32>,
@@ -269,8 +269,8 @@ impl FatTreeShape {
         }
     }
 
-    /// Routers of each level and ports of each of them, from the leaves up; largest numbers where they are too large. The
-    /// three lists must have one length.
+    /// Routers of each level and ports of each, from the leaves up; saturating. The three lists must have equal
+    /// lengths.
     fn levels(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let (m, w, p) = (&self.down, &self.up, &self.parallel);
         let above = |level: usize| match level < m.len() {
@@ -284,8 +284,7 @@ impl FatTreeShape {
         })
     }
 
-    /// Routers and ports of the whole tree; largest numbers where they are too large. The three lists must have one
-    /// length.
+    /// Routers and ports of the whole tree; saturating. The three lists must have equal lengths.
     pub fn sizes(&self) -> (u64, u64) {
         self.levels().fold((0, 0), |(routers, ports), (more, each)| {
             let more_ports = more.saturating_mul(each);
@@ -297,24 +296,24 @@ impl FatTreeShape {
     }
 }
 
-/// Where a router is in the tree.
+/// The position of a router in the tree.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     /// 1 for leaves.
     level: u32,
-    /// The first of the routers on top of the same subtree.
+    /// The first router on top of the same subtree.
     first: u32,
-    /// First up port, and the number of parents.
+    /// First uplink port, and number of parents.
     up: u32,
     parents: u32,
 }
 
-/// What is known about a leaf router at a level: the way down to it.
+/// The way down to a leaf router from a level.
 #[derive(Clone, Copy, Debug)]
 struct Way {
-    /// The first of the routers on top of the subtree that it is in.
+    /// The first router on top of its subtree.
     first: u32,
-    /// Which child of the next higher level that subtree is.
+    /// The index of that subtree among the children of the next level.
     child: u32,
 }
 
@@ -324,9 +323,9 @@ pub struct FatTree {
     shape: FatTreeShape,
     topology: Topology,
     places: Vec<Place>,
-    /// `levels` ways to each leaf router.
+    /// `levels` entries per leaf router.
     ways: Vec<Way>,
-    /// The leaf router's place in `ways`; only of leaves.
+    /// The index of a leaf router in `ways`.
     leaf_number: Vec<u32>,
     /// W_l by level, from W_0 = 1.
     tops: Vec<u32>,
@@ -336,7 +335,7 @@ impl FatTree {
     /// Builds a fat tree.
     ///
     /// # Errors
-    /// A text saying which size is impossible and what the bound is.
+    /// The impossible size and its bound.
     pub fn new(shape: FatTreeShape) -> Result<Self, String> {
         let levels = shape.down.len();
         if levels == 0 || levels > MOST_LEVELS {
@@ -370,7 +369,7 @@ impl FatTree {
 
         let tops: Vec<u32> = (0..=levels).map(|level| w[..level].iter().product()).collect();
         let pods = m[levels - 1];
-        // First router of each level in its pod; the top level is behind all pods.
+        // First router of each level in its pod; the top level follows all pods.
         let subtrees_in_pod = |level: usize| m[level..levels - 1].iter().product::<u32>();
         let mut offset = vec![0; levels];
         let mut pod = 0;
@@ -400,7 +399,7 @@ impl FatTree {
         for (level, &tops_here) in tops.iter().enumerate().skip(1) {
             let subtrees: u32 = m[level..].iter().product();
             let down = m[level - 1] * p[level - 1];
-            // Parents, cables to each, and siblings below them.
+            // Parents, cables to each, and siblings that share them.
             let (parents, lanes, siblings) = if level < levels {
                 (w[level], p[level], m[level])
             } else {
@@ -470,16 +469,16 @@ impl FatTree {
         &self.topology
     }
 
-    /// The sizes it was built from.
+    /// The sizes of the tree.
     pub fn shape(&self) -> &FatTreeShape {
         &self.shape
     }
 
-    /// Whether every packet finds a way up and down whatever it chose before: no two routers of a level have lost so
-    /// many parents together that none might be left in common.
+    /// Checks that every packet finds a way up and down for all earlier choices: no two routers of a level may have
+    /// lost so many parents that they might have none in common.
     ///
     /// # Errors
-    /// A text naming what is missing.
+    /// The missing cables.
     pub fn check_ways(&self) -> Result<(), String> {
         let mut worst = vec![(0, 0); self.shape.down.len() + 1];
         for router in 0..self.topology.routers() {
@@ -498,8 +497,8 @@ impl FatTree {
             let (most, second) = worst[level];
             if most > 0 && most + second >= parents {
                 return Err(format!(
-                    "routers of level {level} lost all cables to {most} and {second} of their {parents} parents: \
-                     two of them may have none in common"
+                    "routers of level {level} lost all cables to {most} and {second} of their {parents} parents: two \
+                     of them may have no common parent"
                 ));
             }
         }
@@ -512,7 +511,7 @@ impl FatTree {
         self.shape.down.len() as u32
     }
 
-    /// The level of `router`: 1 for those with nodes.
+    /// The level of `router`: 1 for routers with nodes.
     #[inline]
     pub fn level(&self, router: u32) -> u32 {
         self.places[router as usize].level
@@ -548,8 +547,8 @@ impl FatTree {
         self.way(leaf, place.level).first == place.first
     }
 
-    /// The ports of `router`, of level 2 or higher, towards its child on the way to the leaf router `leaf` below it:
-    /// parallel cables, some of which may have [failed](Topology::live).
+    /// The ports of `router`, of level 2 or higher, to its child on the way down to the leaf router `leaf`: parallel
+    /// cables, some of which may have [failed](Topology::live).
     #[inline]
     pub fn down_ports(&self, router: u32, leaf: u32) -> Range<u32> {
         let level = self.places[router as usize].level;
@@ -558,8 +557,7 @@ impl FatTree {
         first..first + parallel
     }
 
-    /// The ports of `router` towards its parent `d`: parallel cables, some of which may have
-    /// [failed](Topology::live).
+    /// The ports of `router` to its parent `d`: parallel cables, some of which may have [failed](Topology::live).
     #[inline]
     pub fn up_ports(&self, router: u32, d: u32) -> Range<u32> {
         let place = self.places[router as usize];
@@ -568,9 +566,8 @@ impl FatTree {
         first..first + parallel
     }
 
-    /// Whether a packet for a node of the leaf router `leaf` may go up from `router` to its parent `d`: it gets there,
-    /// and on the way down it gets from the parent above `leaf` that this choice leads to, to the router of `router`'s
-    /// level that is above `leaf`.
+    /// Whether a packet for a node of the leaf router `leaf` may go up from `router` to its parent `d`: cables exist up
+    /// to the parent, and down from the corresponding parent above `leaf` to the router of this level above `leaf`.
     #[inline]
     pub fn is_way_up(&self, router: u32, d: u32, leaf: u32) -> bool {
         if self.topology.failed().is_empty() {
@@ -591,8 +588,8 @@ impl FamilyGraph for FatTree {
         self.topology.impair(faults)
     }
 
-    /// Cables between one half of the pods, and the top level: the bisection if all nodes of a half send to the other.
-    /// For a k-ary n-tree half the number of nodes.
+    /// Cables between half of the pods and the top level: the bisection if all nodes of a half send to the other. For a
+    /// k-ary n-tree half the number of nodes.
     fn bisection(&self) -> Option<u64> {
         let levels = self.shape.down.len();
         if levels == 1 {

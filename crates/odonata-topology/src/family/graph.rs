@@ -1,4 +1,4 @@
-//! Any graph, from a file: the settings; [`GraphFile`] reads it.
+//! Any graph from a file: the settings; [`GraphFile`] reads it.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use super::settings::{self, ReadFile, Size};
 use super::{FamilyGraph, FamilySettings};
 use crate::{Fault, GraphFile, LinkClass, Topology};
 
-/// Any graph, from a file: GraphML, or a list of edges with lines such as "r0 r1 cables=2 class=global" for a cable and
-/// "router r0 nodes=4" for a router. `odonata describe --export` writes the former.
+/// Any graph from a file: GraphML, or an edge list with lines such as "r0 r1 cables=2 class=global" for a cable and
+/// "router r0 nodes=4" for a router. `odonata describe --export` writes GraphML.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Graph")]
 pub struct Settings {
     /// The file that lists routers, nodes and cables; relative to the scenario's folder. Required.
     pub file: Filled<String>,
-    /// Nodes of each router that the file gives none.
+    /// Nodes of routers without a number in the file.
     pub nodes_per_router: u32,
-    /// Resolved: its text; with the path alone nobody could say later which graph it was.
+    /// Resolved: the text of the file, which identifies the graph later.
     #[serde(skip)]
     pub text: Arc<str>,
-    /// Resolved: a hash of the text (FNV-1a, 64 bits), which tells graphs apart.
+    /// Resolved: a hash of the text (FNV-1a, 64 bits), which identifies graphs.
     #[serde(skip_deserializing)]
     #[schemars(skip)]
     pub hash: String,
@@ -43,7 +43,7 @@ impl Default for Settings {
 impl FamilySettings for Settings {
     type Graph = GraphFile;
 
-    /// None: they are files.
+    /// None: examples would be files.
     const EXAMPLES: &'static [&'static str] = &[];
 
     fn resolve(&mut self, read: ReadFile<'_>) -> Result<Size, Problem> {
@@ -56,7 +56,7 @@ impl FamilySettings for Settings {
         self.file = found.into();
         self.hash = fnv(text.as_bytes());
         self.text = text.into();
-        // Its reader counts routers and ports, and refuses too many.
+        // The reader of the file checks the numbers of routers and ports.
         Ok(Size { routers: 0, ports: 0 })
     }
 
@@ -65,14 +65,14 @@ impl FamilySettings for Settings {
     }
 
     fn refusal(&self, problem: String) -> Problem {
-        // The reader begins with the line, where it knows one.
+        // Messages of the reader begin with the line, if known.
         let line = problem.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
         let line = line.and_then(|(number, rest)| Some((number.parse().ok()?, rest)));
         let (line, problem) = match line {
             Some((number, rest)) => (Some(number), rest),
             None => (None, problem.as_str()),
         };
-        let expected = "GraphML or a list of edges, as docs/networks.md has them";
+        let expected = "GraphML or an edge list (docs/networks.md)";
         Problem::new("file", problem, expected).within(self.file.as_str(), line)
     }
 

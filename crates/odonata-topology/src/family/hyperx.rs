@@ -2,9 +2,9 @@
 //!
 //! J. Ahn, N. Binkert, A. Davis, M. McLaren, R. Schreiber, "HyperX: topology, routing, and packaging of efficient
 //! large-scale networks", SC 2009; J. Kim, W. Dally, D. Abts, "Flattened butterfly: a cost-efficient topology for
-//! high-radix networks", ISCA 2007 (all extents alike, one cable per pair). Routers form a grid of `L` dimensions; the
-//! `S_k` routers of a line of dimension `k` are all linked with each other, by `K_k` parallel cables per pair. The
-//! diameter is the number of dimensions of more than one router.
+//! high-radix networks", ISCA 2007 (equal extents, one cable per pair). Routers form a grid of `L` dimensions. The
+//! `S_k` routers of a line of dimension `k` are fully connected, with `K_k` parallel cables per pair. The diameter is
+//! the number of dimensions with more than one router.
 //!
 //! The first dimension is the fastest; its cables are local, all others global. Ports of a router: its nodes, then for
 //! each dimension the other routers of its line in ascending order, parallel cables together.
@@ -20,7 +20,7 @@ use crate::sizes::{self, cable};
 use crate::{Fault, Grid, LinkClass, Topology};
 use std::ops::Range;
 
-/// A HyperX (J. Ahn et al., SC 2009) of 1 to 16 dimensions; with the same number of routers along each it is a flattened
+/// A HyperX (J. Ahn et al., SC 2009) of 1 to 16 dimensions; with equally many routers in each it is a flattened
 /// butterfly (J. Kim et al., ISCA 2007). The cables of the first dimension are of class local, all others global.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -28,7 +28,7 @@ use std::ops::Range;
 pub struct Settings {
     /// Routers along each dimension, the first fastest, e.g. [8, 8]. Required, here or in the preset.
     pub dims: Filled<Vec<u32>>,
-    /// Parallel cables between two routers of a line: a number, or a list of one for each dimension. Default: 1.
+    /// Parallel cables between two routers of a line: a number, or a list with one number per dimension. Default: 1.
     #[serde(skip_serializing_if = "OneOrMany::is_one")]
     pub cables: OneOrMany<u32>,
     /// Nodes per router: compute nodes and storage servers together.
@@ -106,7 +106,7 @@ impl FamilySettings for Settings {
 pub struct HyperXShape {
     /// Routers in each dimension, the first the fastest; 1 to 16 dimensions.
     pub extents: Vec<u32>,
-    /// Parallel cables per pair of routers of a line, for each dimension.
+    /// Parallel cables per pair of routers of a line, per dimension.
     pub cables: Vec<u32>,
     /// Nodes per router.
     pub nodes: u32,
@@ -118,7 +118,7 @@ pub struct HyperX {
     shape: HyperXShape,
     topology: Topology,
     grid: Grid,
-    /// For each dimension, its first port among the ports of a router.
+    /// Per dimension, its first port among the ports of a router.
     first: Vec<u32>,
 }
 
@@ -126,7 +126,7 @@ impl HyperX {
     /// Builds a HyperX.
     ///
     /// # Errors
-    /// A text saying which size is impossible and what the bound is.
+    /// The impossible size and its bound.
     pub fn new(shape: HyperXShape) -> Result<Self, String> {
         let dimensions = shape.extents.len();
         let routers = Grid::size(&shape.extents)?;
@@ -187,15 +187,15 @@ impl HyperX {
         &self.topology
     }
 
-    /// The sizes it was built from.
+    /// The sizes of the HyperX.
     pub fn shape(&self) -> &HyperXShape {
         &self.shape
     }
 
-    /// Whether of the parallel cables of every two routers of a line one is left.
+    /// Checks that each pair of routers of a line has a cable left.
     ///
     /// # Errors
-    /// A text naming the two routers without.
+    /// The two routers without a cable.
     pub fn check_ways(&self) -> Result<(), String> {
         let t = &self.topology;
         for &(port, far) in t.failed() {
@@ -204,21 +204,21 @@ impl HyperX {
             let dimension = (0..self.grid.dimensions()).find(differs).unwrap_or(0);
             if t.live(self.ports(a, dimension, self.grid.coordinate(b, dimension))) == 0 {
                 return Err(format!(
-                    "no cable is left between routers {a} and {b}: there is no other way by this routing"
+                    "no cable is left between routers {a} and {b}: this routing has no other path"
                 ));
             }
         }
         Ok(())
     }
 
-    /// Where the routers are.
+    /// The positions of the routers.
     #[inline]
     pub fn grid(&self) -> &Grid {
         &self.grid
     }
 
-    /// The ports of `router` towards the router at another place `to` of `dimension`: parallel cables, some of which
-    /// may have [failed](Topology::live).
+    /// The ports of `router` to the router at position `to` of `dimension`: parallel cables, some of which may have
+    /// [failed](Topology::live).
     #[inline]
     pub fn ports(&self, router: u32, dimension: u32, to: u32) -> Range<u32> {
         let parallel = self.shape.cables[dimension as usize];
@@ -237,8 +237,8 @@ impl FamilyGraph for HyperX {
         self.topology.impair(faults)
     }
 
-    /// Cables between the two halves of the dimension in which these are fewest: K_k floor(S_k/2) ceil(S_k/2) in each
-    /// of its lines (Ahn et al., section 3; exact for even extents).
+    /// Cables between the two halves of the dimension with the fewest: K_k floor(S_k/2) ceil(S_k/2) in each of its
+    /// lines (Ahn et al., section 3; exact for even extents).
     fn bisection(&self) -> Option<u64> {
         let routers = u64::from(self.topology.routers());
         let cut = |(&extent, &parallel): (&u32, &u32)| {
@@ -294,7 +294,8 @@ mod tests {
         }
     }
 
-    /// Σ_k N (S_k - 1)/2 K_k cables, none of them free; the diameter is the number of dimensions that are there.
+    /// Σ_k N (S_k - 1)/2 K_k cables, none of them free; the diameter is the number of dimensions with more than one
+    /// router.
     #[test]
     fn counts_and_diameter_are_the_closed_forms() {
         for x in all() {

@@ -1,4 +1,4 @@
-//! The mesh: a [torus](super::torus) whose lines are open.
+//! The mesh: a [torus](super::torus) without wrap-around cables.
 
 use odonata_units::Problem;
 use std::borrow::Cow;
@@ -11,12 +11,12 @@ use super::torus::{self, Torus};
 use super::{FamilySettings, WorstCase};
 use crate::LinkClass;
 
-/// A mesh: the settings of a torus.
+/// A mesh, with the settings of a torus.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Settings(pub torus::Settings);
 
-/// That of a torus.
+/// The schema of a torus.
 impl JsonSchema for Settings {
     fn schema_name() -> Cow<'static, str> {
         torus::Settings::schema_name()

@@ -3,24 +3,24 @@
 //! K. Lakhotia, M. Besta, L. Monroe, K. Isham, P. Iff, T. Hoefler, F. Petrini, "PolarFly: a cost-effective and flexible
 //! low-diameter topology", SC 2022; P. Erdős, A. Rényi, V. Sós, "On a problem of graph theory", Studia Scientiarum
 //! Mathematicarum Hungarica 1, 1966; W. Brown, "On graphs that do not contain a Thomsen graph", Canadian Mathematical
-//! Bulletin 9, 1966. For a prime power q the routers are the q² + q + 1 points of the projective plane over the field of q
-//! elements: vectors of three elements, not all 0, of which multiples are the same point; the first element that is not 0
-//! is 1. Two points are linked if their dot product is 0.
+//! Bulletin 9, 1966. For a prime power q, the routers are the q² + q + 1 points of the projective plane over the field
+//! of q elements: nonzero vectors of three elements up to multiples, normalized to a leading 1. Two points are linked
+//! if their dot product is 0.
 //!
-//! - q + 1 points are orthogonal to themselves (*quadrics*) and have q links; all others have q + 1. There are
-//!   q (q + 1)² / 2 links.
-//! - Two points have exactly one neighbor in common, their cross product, unless that is one of the two. So the diameter
-//!   is two, and the shortest path is the only one.
-//! - A quadric is in no triangle. Every point that is neither a quadric nor linked with a given quadric has one neighbor
-//!   among those that are.
+//! - q + 1 points are orthogonal to themselves (*quadrics*) and have q links; all others have q + 1. There are q (q +
+//!   1)² / 2 links.
+//! - Two points have exactly one common neighbor, their cross product, unless that is one of the two. So the diameter
+//!   is two, and the shortest path is unique.
+//! - A quadric is in no triangle. Every point that is neither a quadric nor linked with a given quadric has one
+//!   neighbor among the neighbors of that quadric.
 //!
-//! Routers are numbered by the layout in racks of section V of the paper: first the quadrics, then, for each neighbor of
-//! the first quadric (the *centre* of a rack), it and its neighbors that are not quadrics. With an even q one point is
-//! linked with all quadrics and with nobody else: it follows them, in their rack. Racks are the blocks; cables inside one
-//! are local, all others global.
+//! Routers are numbered by the layout in racks of section V of the paper: first the quadrics, then, for each neighbor
+//! of the first quadric (the *center* of a rack), the center and its neighbors that are not quadrics. With an even q,
+//! one point is linked with exactly the quadrics: it follows them, in their rack. Racks are the blocks; cables inside
+//! one are local, all others global.
 //!
-//! Ports of a router: its nodes, then one for each point of the line that is orthogonal to it, in the order of
-//! [`PolarFly::place_on_line`]; a quadric lies on its own line, and its port there is free.
+//! Ports of a router: its nodes, then one for each point of the line orthogonal to it, in the order of
+//! [`PolarFly::place_on_line`]; a quadric is on its own line, and its port there is free.
 
 use odonata_units::{Filled, Problem, within};
 use schemars::JsonSchema;
@@ -35,8 +35,8 @@ use crate::{Fault, LinkClass, Topology};
 /// Largest q: q^2 + q + 1 routers of 3 q / 2 ports stay below 2^28 ports.
 const LARGEST: u32 = 512;
 
-/// A PolarFly (K. Lakhotia et al., SC 2022): the polarity graph of q^2 + q + 1 routers, any two of which are at most two
-/// cables apart. q + 1 routers have q cables to others, the rest have q + 1.
+/// A PolarFly (K. Lakhotia et al., SC 2022): the polarity graph of q^2 + q + 1 routers, each pair at most two cables
+/// apart. q + 1 routers have q cables to others, the rest have q + 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "PolarFly")]
@@ -75,7 +75,7 @@ impl FamilySettings for Settings {
     }
 
     fn smaller(&self, _: bool) -> Option<(Self, String)> {
-        // Where the quadrics are and what they are linked with differs by the residue.
+        // The positions and links of the quadrics depend on the residue.
         let q = match *self.q % 4 {
             0 | 2 => 4,
             1 => 5,
@@ -95,7 +95,7 @@ fn points(q: u32) -> u64 {
     q * q + q + 1
 }
 
-/// A point of the plane, by the first of its multiples whose first element that is not 0 is 1.
+/// A point of the plane, normalized to a leading 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Point {
     x: u32,
@@ -117,10 +117,10 @@ pub struct PolarFly {
 }
 
 impl PolarFly {
-    /// Builds a PolarFly of `q`² + `q` + 1 routers with so many nodes each.
+    /// Builds a PolarFly of `q`² + `q` + 1 routers with `nodes` nodes each.
     ///
     /// # Errors
-    /// A text saying which size is impossible and what the bound is.
+    /// The impossible size and its bound.
     pub fn new(q: u32, nodes: u32) -> Result<Self, String> {
         let refused = || {
             let most = galois::MOST_ELEMENTS;
@@ -187,7 +187,7 @@ impl PolarFly {
         self.q
     }
 
-    /// The points, rack by rack.
+    /// The points, by rack.
     fn racks(&self) -> Vec<Vec<Point>> {
         let (all, even) = (points(self.q) as u32, self.q.is_multiple_of(2));
         let points: Vec<Point> = (0..all).map(|number| self.point(number)).collect();
@@ -195,7 +195,7 @@ impl PolarFly {
         let line = |point: Point| (0..=self.q).map(move |place| self.point_on_line(point, place));
         let mut quadrics: Vec<Point> = points.into_iter().filter(quadric).collect();
         let first = quadrics[0];
-        // With an even q, x² + y² + z² is (x + y + z)²: the quadrics are the line that is orthogonal to (1, 1, 1).
+        // With an even q, x² + y² + z² is (x + y + z)²: the quadrics are the line orthogonal to (1, 1, 1).
         let nucleus = Point { x: 1, y: 1, z: 1 };
         if even {
             quadrics.push(nucleus);
@@ -208,7 +208,7 @@ impl PolarFly {
         racks
     }
 
-    /// The number of a point: (0, 0, 1), then those (0, 1, z), then those (1, y, z).
+    /// The number of a point: (0, 0, 1), then the points (0, 1, z), then the points (1, y, z).
     #[inline]
     fn number(&self, point: Point) -> u32 {
         match (point.x, point.y) {
@@ -247,9 +247,9 @@ impl PolarFly {
         f.sum(xy, f.product(a.z, b.z)) == 0
     }
 
-    /// The place of `point` on the line that is orthogonal to `pole`, from 0 to q. The line meets the points (1, y, z) in
-    /// one for each y if the last element of `pole` is not 0, else in one for each z or in none; (0, 1, z) and (0, 0, 1)
-    /// are found alike, and the last of them has place q.
+    /// The index of `point` on the line orthogonal to `pole`, from 0 to q. If the last element of `pole` is not 0, the
+    /// line has one point (1, y, z) for each y; otherwise one for each z, or none. The points (0, 1, z) and (0, 0, 1)
+    /// follow the same rule; the last point has index q.
     #[inline]
     fn place_on_line(&self, pole: Point, point: Point) -> u32 {
         if pole.z != 0 {
@@ -261,7 +261,7 @@ impl PolarFly {
         }
     }
 
-    /// The point at a place of the line that is orthogonal to `pole`.
+    /// The point at an index of the line orthogonal to `pole`.
     fn point_on_line(&self, pole: Point, place: u32) -> Point {
         let f = &self.field;
         let minus = |a, b| f.quotient(f.difference(0, a), b);
@@ -295,7 +295,7 @@ impl PolarFly {
         self.orthogonal(self.points[a as usize], self.points[b as usize])
     }
 
-    /// The port of `router` on the shortest path to another router: to itself, or to the one neighbor in common.
+    /// The port of `router` on the shortest path to another router: directly, or by the common neighbor.
     #[inline]
     pub fn next_port(&self, router: u32, to: u32) -> u32 {
         let (here, goal) = (self.points[router as usize], self.points[to as usize]);
@@ -306,7 +306,7 @@ impl PolarFly {
         self.topology.first_port(router) + self.nodes + self.place_on_line(here, next)
     }
 
-    /// The point that is orthogonal to two different ones.
+    /// The point orthogonal to two different points.
     #[inline]
     fn cross(&self, a: Point, b: Point) -> Point {
         let f = &self.field;
@@ -393,9 +393,9 @@ mod tests {
         assert_eq!((fly.topology().routers(), fly.topology().nodes()), (993, 15_888));
     }
 
-    /// With an odd q the quadrics are a rack without cables, and q racks of q routers have q - 1 cables to their centre and
-    /// (q - 1) / 2 that make triangles with it (section V). With an even q the point that all quadrics are linked with is
-    /// in their rack, and q - 1 racks of q + 1 routers have q cables to their centre and q / 2 others.
+    /// With an odd q, the quadrics are a rack without cables, and q racks of q routers have q - 1 cables to their
+    /// center and (q - 1) / 2 that make triangles with it (section V). With an even q, the point linked with all
+    /// quadrics is in their rack, and q - 1 racks of q + 1 routers have q cables to their center and q / 2 others.
     #[test]
     fn racks_are_those_of_the_layout() {
         for fly in all() {
@@ -416,7 +416,7 @@ mod tests {
         }
     }
 
-    /// Two routers that are not linked have one neighbor in common, and the port found by arithmetic leads to it.
+    /// Two unlinked routers have one common neighbor, and the computed port leads to it.
     #[test]
     fn the_shortest_path_is_unique_and_found() {
         for fly in all().into_iter().take(7) {

@@ -1,9 +1,9 @@
-//! Rail-optimized clusters of GPU hosts: every GPU is a router of its own, with a link into its host and a NIC on its rail.
+//! Rail-optimized clusters of GPU hosts: every GPU is a router, with a link into its host and a NIC on its rail.
 //!
-//! GPU i of every host of a pod has its NIC on leaf switch i of that pod, its *rail*; all leaves are linked with all spines
-//! (NVIDIA, "DGX SuperPOD: reference architecture featuring DGX H100", RA-11333-001, 2023). Without spines, the GPUs of
-//! different rails reach each other through their hosts only (W. Wang, M. Ghobadi, K. Shakeri, Y. Zhang, N. Hasani, "Rail-only:
-//! a low-cost high-performance network for training LLMs with trillion parameters", 2023).
+//! GPU i of every host of a pod has its NIC on leaf switch i of that pod, its *rail*; every leaf is linked with every
+//! spine (NVIDIA, "DGX SuperPOD: reference architecture featuring DGX H100", RA-11333-001, 2023). Without spines, GPUs
+//! of different rails reach each other only through their hosts (W. Wang, M. Ghobadi, K. Shakeri, Y. Zhang, N. Hasani,
+//! "Rail-only: a low-cost high-performance network for training LLMs with trillion parameters", 2023).
 //!
 //! With P pods of H hosts of G GPUs, S spines, c cables between a leaf and a spine, and a switch in each host:
 //!
@@ -14,9 +14,9 @@
 //! | leaf | P G | the hosts of its pod, then c to each spine |
 //! | spine | S | c to each leaf |
 //!
-//! Routers are numbered pod by pod: in a pod host by host, in a host its GPUs and then its switch; behind the hosts the leaves of
-//! the pod by rail. The spines come last. Node n is GPU n mod G of host n / G. Links in a host are local, between NIC
-//! and leaf column, between leaf and spine global.
+//! Routers are numbered pod by pod: in a pod host by host, in a host its GPUs and then its switch; after the hosts the
+//! leaves of the pod by rail. The spines come last. Node n is GPU n mod G of host n / G. Links in a host are local,
+//! between NIC and leaf column, between leaf and spine global.
 
 use odonata_units::{Filled, Number, Problem};
 use schemars::JsonSchema;
@@ -28,37 +28,38 @@ use crate::sizes::{self, cable};
 use crate::{Fault, LinkClass, Topology};
 use std::ops::Range;
 
-/// What links the GPUs of a host.
+/// The links between the GPUs of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostLinks {
-    /// A switch with a link to each GPU, as NVSwitch. A `local` link is all that a GPU has into its host.
+    /// A switch with a link to each GPU, like NVSwitch. A `local` link has the whole bandwidth of a GPU into its host.
     #[default]
     Switch,
-    /// A link between any two GPUs. A `local` link is one of them.
+    /// A link between each pair of GPUs; each is a `local` link.
     AllToAll,
 }
 
-/// A rail-optimized cluster: hosts of several GPUs with a NIC each, which is on the leaf switch of the GPU's number; every GPU is a
-/// node. Links in a host are `local`, from NIC to leaf `column`, from leaf to spine `global`.
+/// A rail-optimized cluster: hosts of several GPUs with a NIC each, connected to the leaf switch of the GPU's number;
+/// every GPU is a node. Links in a host are `local`, from NIC to leaf `column`, from leaf to spine `global`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "RailOptimized")]
 pub struct Settings {
-    /// Pods: hosts that share their leaf switches, called scalable units as well. Default: 1.
+    /// Pods: hosts that share leaf switches, also called scalable units. Default: 1.
     #[schemars(range(min = 1))]
     pub pods: Filled<u32>,
     /// Hosts of a pod. Required, here or in the preset.
     #[schemars(range(min = 1))]
     pub hosts_per_pod: Filled<u32>,
-    /// GPUs of a host: as many rails, and leaf switches of a pod. Default: 8.
+    /// GPUs of a host: the number of rails, and of leaf switches of a pod. Default: 8.
     #[schemars(range(min = 1))]
     pub gpus_per_host: Filled<u32>,
-    /// What links the GPUs of a host.
+    /// The links between the GPUs of a host.
     pub host_links: HostLinks,
-    /// Spine switches. 0, only with one pod: rails meet in the hosts alone. Default: as many as a leaf has cables up, one to each.
+    /// Spine switches. With 0, for one pod only, rails meet only in the hosts. Default: the number of uplinks of a
+    /// leaf, one cable to each.
     pub spines: Filled<u32>,
-    /// Hosts of a leaf to its cables up, e.g. 2 for 2:1; whole numbers of cables must come of it. Default: 1.
+    /// Hosts per uplink of a leaf, e.g. 2 for 2:1; it must give a whole number of cables. Default: 1.
     pub oversubscription: Filled<f64>,
 }
 
@@ -77,16 +78,16 @@ impl Settings {
     }
 }
 
-/// Cables up of a leaf.
+/// Uplinks of a leaf.
 fn uplinks(hosts: u32, ratio: f64) -> Result<u32, Problem> {
     let shown = Number(ratio);
     if !(ratio > 0.0 && ratio.is_finite()) {
-        let problem = format!("{shown} hosts for each cable up");
+        let problem = format!("{shown} hosts per uplink");
         return Err(Problem::new("oversubscription", problem, "above 0"));
     }
     let up = f64::from(hosts) / ratio;
     if (up - up.round()).abs() > 1e-6 || up.round() < 1.0 || up > f64::from(settings::MOST) {
-        let problem = format!("{shown} hosts for each cable up do not divide {hosts} hosts into whole numbers");
+        let problem = format!("{shown} hosts per uplink do not divide {hosts} hosts evenly");
         return Err(Problem::new("oversubscription", problem, "a divisor of hosts_per_pod"));
     }
     Ok(up.round() as u32)
@@ -109,11 +110,11 @@ impl FamilySettings for Settings {
         let up = uplinks(hosts, ratio)?;
         let spines = settings::size("spines", *self.spines.fill(up), 0)?;
         if spines == 0 && pods > 1 {
-            let problem = format!("{pods} pods without spines are not linked");
+            let problem = format!("{pods} pods without spines are disconnected");
             return Err(Problem::new("spines", problem, "1 at least, or pods = 1"));
         }
         if spines > 0 && !up.is_multiple_of(spines) {
-            let problem = format!("{up} cables up of a leaf do not divide evenly over {spines} spines");
+            let problem = format!("{up} uplinks of a leaf do not divide evenly over {spines} spines");
             return Err(Problem::new("spines", problem, format!("a divisor of {up}")));
         }
         self.shape()?.size()
@@ -164,7 +165,7 @@ pub struct RailOptimizedShape {
     pub hosts: u32,
     /// GPUs of a host, and rails.
     pub gpus: u32,
-    /// What links the GPUs of a host.
+    /// The links between the GPUs of a host.
     pub links: HostLinks,
     /// Spines; 0 with one pod only.
     pub spines: u32,
@@ -173,7 +174,7 @@ pub struct RailOptimizedShape {
 }
 
 impl RailOptimizedShape {
-    /// Whether hosts have a switch: a single GPU has nobody to be linked with.
+    /// Whether hosts have a switch: a single GPU has no links.
     fn switched(&self) -> bool {
         self.gpus > 1 && self.links == HostLinks::Switch
     }
@@ -210,10 +211,10 @@ impl RailOptimizedShape {
     }
 }
 
-/// What a router of a rail-optimized cluster is.
+/// The role of a router in a rail-optimized cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Device {
-    /// GPU of a host, numbered over the machine, with its number in the host, which is its rail.
+    /// GPU of a host, with its number in the host, which is its rail.
     Gpu {
         /// Host, numbered over the machine.
         host: u32,
@@ -242,15 +243,15 @@ pub struct RailOptimized {
     shape: RailOptimizedShape,
     topology: Topology,
     devices: Vec<Device>,
-    /// Pod of each host, and its place in it.
+    /// Pod of each host, and its index there.
     places: Vec<(u32, u32)>,
 }
 
 impl RailOptimized {
-    /// Builds one.
+    /// Builds a cluster.
     ///
     /// # Errors
-    /// A text saying which size is impossible and what the bound is.
+    /// The impossible size and its bound.
     pub fn new(shape: RailOptimizedShape) -> Result<Self, String> {
         let RailOptimizedShape {
             pods,
@@ -265,7 +266,7 @@ impl RailOptimized {
         }
         if (spines == 0) != (cables == 0) || (spines == 0 && pods > 1) {
             return Err(format!(
-                "{pods} pods with {spines} spines and {cables} cables to each are not linked"
+                "{pods} pods with {spines} spines and {cables} cables to each are disconnected"
             ));
         }
         shape.size().map_err(|problem| problem.problem)?;
@@ -286,7 +287,7 @@ impl RailOptimized {
                     if switched {
                         list.push(cable((gpu, 1), (first + gpus, rail), LinkClass::Local));
                     } else {
-                        // The others in ascending order.
+                        // The other GPUs in ascending order.
                         list.extend((rail + 1..gpus).map(|other| {
                             let far = (first + other, 1 + rail);
                             cable((gpu, other), far, LinkClass::Local)
@@ -329,7 +330,7 @@ impl RailOptimized {
         &self.topology
     }
 
-    /// The sizes it was built from.
+    /// The sizes of the cluster.
     pub fn shape(&self) -> RailOptimizedShape {
         self.shape
     }
@@ -340,7 +341,7 @@ impl RailOptimized {
         self.devices[router as usize]
     }
 
-    /// The host and the number in it of the GPU at `router`; of anything else, none.
+    /// The host and the number of the GPU at `router`; `None` for other routers.
     #[inline]
     pub fn gpu(&self, router: u32) -> Option<(u32, u32)> {
         match self.device(router) {
@@ -355,7 +356,7 @@ impl RailOptimized {
         self.places[host as usize]
     }
 
-    /// The port of the GPU at `router`, number `rail` of its host, towards number `other` of the same host.
+    /// The port of the GPU at `router`, number `rail` of its host, to GPU `other` of the same host.
     #[inline]
     pub fn host_port(&self, router: u32, rail: u32, other: u32) -> u32 {
         let first = self.topology.first_port(router) + 1;
@@ -365,32 +366,32 @@ impl RailOptimized {
         }
     }
 
-    /// The port of a host's switch towards GPU `rail` of the host.
+    /// The port of a host's switch to GPU `rail` of the host.
     #[inline]
     pub fn switch_port(&self, router: u32, rail: u32) -> u32 {
         self.topology.first_port(router) + rail
     }
 
-    /// The port of the GPU at `router` towards its leaf.
+    /// The port of the GPU at `router` to its leaf.
     #[inline]
     pub fn nic_port(&self, router: u32) -> u32 {
         self.topology.first_port(router) + 1 + self.shape.inside()
     }
 
-    /// The port of a leaf towards the GPU of the host at `place` of its pod.
+    /// The port of a leaf to the GPU of the host at `place` of its pod.
     #[inline]
     pub fn down_port(&self, leaf: u32, place: u32) -> u32 {
         self.topology.first_port(leaf) + place
     }
 
-    /// The ports of a leaf towards `spine`: parallel cables.
+    /// The ports of a leaf to `spine`: parallel cables.
     #[inline]
     pub fn up_ports(&self, leaf: u32, spine: u32) -> Range<u32> {
         let first = self.topology.first_port(leaf) + self.shape.hosts + spine * self.shape.cables;
         first..first + self.shape.cables
     }
 
-    /// The ports of a spine towards the leaf of `rail` in `pod`.
+    /// The ports of a spine to the leaf of `rail` in `pod`.
     #[inline]
     pub fn leaf_ports(&self, spine: u32, pod: u32, rail: u32) -> Range<u32> {
         let leaf = pod * self.shape.gpus + rail;
@@ -398,7 +399,7 @@ impl RailOptimized {
         first..first + self.shape.cables
     }
 
-    /// The first spine, whose number follows those of all other routers.
+    /// The first spine, after all other routers.
     #[inline]
     pub fn first_spine(&self) -> u32 {
         self.topology.routers() - self.shape.spines
@@ -417,18 +418,19 @@ impl RailOptimized {
         self.topology.live(self.up_ports(from, spine)) > 0 && self.topology.live(down) > 0
     }
 
-    /// Whether every GPU still has its links into the host and to its leaf, and any two leaves a spine in common.
+    /// Checks that every GPU still has its links into the host and to its leaf, and that each pair of leaves has a
+    /// common spine.
     ///
     /// # Errors
-    /// A text naming what is missing.
+    /// The missing link.
     pub fn check_ways(&self) -> Result<(), String> {
         let t = &self.topology;
         for &(port, far) in t.failed() {
             let (a, b) = (t.router_of_port(port), t.router_of_port(far));
             if t.class(port) != LinkClass::Global {
                 return Err(format!(
-                    "the only cable between routers {a} and {b} failed: this routing on a rail-optimized cluster knows no way \
-                     around it, up*/down* does"
+                    "the only cable between routers {a} and {b} failed: rail-optimized routing has no path around it; \
+                     up*/down* does"
                 ));
             }
         }
@@ -444,7 +446,7 @@ impl RailOptimized {
                 .find(|&(pod, rail)| !(0..spines).any(|spine| self.is_way(from, spine, pod, rail)));
             if let Some((pod, rail)) = cut {
                 let to = self.leaf(pod, rail);
-                return Err(format!("no spine is left that links leaves {from} and {to}"));
+                return Err(format!("no spine is left between leaves {from} and {to}"));
             }
         }
         Ok(())
@@ -460,7 +462,8 @@ impl FamilyGraph for RailOptimized {
         self.topology.impair(faults)
     }
 
-    /// Between two halves of the pods, if their number is even: half of all cables up, as spines are as good as divided evenly.
+    /// Between two halves of the pods, for an even number of pods: half of all uplinks, since spines can be divided
+    /// evenly.
     fn bisection(&self) -> Option<u64> {
         let RailOptimizedShape {
             pods,

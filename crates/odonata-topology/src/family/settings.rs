@@ -1,12 +1,12 @@
-//! What the settings of families have in common: what is wrong with one, the bounds of sizes, and cables between groups.
+//! Common settings of families: errors, bounds of sizes, and cables between groups.
 
 use odonata_units::{Filled, Problem, within};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::sizes::{MOST_PORTS, MOST_PORTS_OF_A_ROUTER};
+use crate::sizes::{MOST_PORTS, MOST_PORTS_PER_ROUTER};
 
-/// Largest number that a size may be: products of two fit into 64 bits with room to spare.
+/// Largest size: products of two sizes fit into 64 bits with room to spare.
 pub(super) const MOST: u32 = 1 << 20;
 
 /// A problem of a family's table as a whole.
@@ -14,16 +14,16 @@ pub(super) fn whole(problem: impl Into<String>, expected: impl Into<String>) -> 
     Problem::new("", problem, expected)
 }
 
-/// How large the graph of a machine is.
+/// The size of a machine's graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Routers.
     pub routers: u64,
-    /// Ports of all routers, at most.
+    /// Upper bound of the ports of all routers.
     pub ports: u64,
 }
 
-/// Reads a file that a setting names: where it was found, and its text or why there is none.
+/// Reads a file named by a setting: its location, and its text or the error.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> (String, Result<String, String>);
 
 /// A size from `least` on.
@@ -31,7 +31,7 @@ pub(super) fn size(key: &str, value: u32, least: u32) -> Result<u32, Problem> {
     within(key, value, least, MOST)
 }
 
-/// A size that has no default.
+/// A size without a default.
 pub(super) fn required(key: &str, value: &Filled<u32>, least: u32) -> Result<u32, Problem> {
     match value.given() {
         None => Err(Problem::new(key, "the key is missing", "a whole number")),
@@ -60,16 +60,16 @@ pub(super) fn sizes(key: &str, list: &[u32]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The size of a machine of so many routers with `per_router` ports each at most.
+/// The size of a machine with this number of routers and at most `per_router` ports each.
 pub(super) fn ports(routers: u64, per_router: u64) -> Result<Size, Problem> {
-    if per_router > MOST_PORTS_OF_A_ROUTER {
+    if per_router > MOST_PORTS_PER_ROUTER {
         let problem = format!("a router would have {per_router} ports");
         return Err(whole(problem, "at most 4096 ports per router"));
     }
     all_ports(routers, routers.saturating_mul(per_router))
 }
 
-/// The size of a machine of so many routers and ports.
+/// The size of a machine with these numbers of routers and ports.
 pub(super) fn all_ports(routers: u64, ports: u64) -> Result<Size, Problem> {
     if ports > MOST_PORTS {
         let problem = format!("the machine would have {ports} ports");
@@ -78,16 +78,16 @@ pub(super) fn all_ports(routers: u64, ports: u64) -> Result<Size, Problem> {
     Ok(Size { routers, ports })
 }
 
-/// Checks that `g` groups with `ports` global ports each can reach `g - 1` others; `reach` says how many those are.
+/// Checks that `g` groups with `ports` global ports each can reach `g - 1` others; `reach` explains the number.
 pub(super) fn groups(g: u32, ports: u64, reach: String) -> Result<(), Problem> {
     if u64::from(g) <= ports + 1 {
         return Ok(());
     }
-    let problem = format!("{g} groups need more global ports than there are");
+    let problem = format!("{g} groups need more global ports than the machine has");
     Err(Problem::new("groups", problem, format!("at most {} groups", ports + 1)).hint(reach))
 }
 
-/// Cables between any two groups.
+/// Cables between each pair of groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cables {
     /// As many as the ports allow.
@@ -98,7 +98,7 @@ pub enum Cables {
 }
 
 impl Cables {
-    /// The number, if it was said.
+    /// The number, if given.
     pub fn count(self) -> Option<u32> {
         match self {
             Cables::All => None,
@@ -111,8 +111,8 @@ impl Cables {
         count.map_or(Cables::All, Cables::Count)
     }
 
-    /// Checks the number of cables between any two of `g` groups that have `ports` global ports each. A single group has
-    /// no others to have any to.
+    /// Checks the number of cables between each pair of `g` groups with `ports` global ports each. A single group has
+    /// no such cables.
     pub(super) fn resolve(&mut self, g: u32, ports: u64) -> Result<(), Problem> {
         let Cables::Count(count) = *self else {
             return Ok(());
@@ -123,7 +123,7 @@ impl Cables {
         }
         let fit = ports / u64::from(g - 1);
         if u64::from(count) > fit {
-            let problem = format!("{count} cables between any two of {g} groups need more global ports");
+            let problem = format!("{count} cables between each pair of {g} groups need more global ports");
             return Err(Problem::new("cables", problem, format!("at most {fit}, or \"all\"")));
         }
         Ok(())
@@ -156,7 +156,7 @@ impl<'de> Deserialize<'de> for Cables {
     }
 }
 
-/// Resolved: a number, or none where there are as many as fit.
+/// Resolved: a number, or none for as many as fit.
 impl Serialize for Cables {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.count().serialize(serializer)
@@ -172,27 +172,29 @@ impl JsonSchema for Cables {
     }
 }
 
-/// A cable between two routers that carries nothing.
+/// A cable between two routers that carries no traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table: { routers = [A, B] }")]
 pub struct FailedLink {
     /// The two routers, numbered over the machine.
     pub routers: [u32; 2],
-    /// Which cable between them, from 0, in the order of the first router's ports. Default: all of them.
+    /// The index of the cable among those between the routers, from 0, in the order of the first router's ports.
+    /// Default: all of them.
     #[serde(default)]
     pub index: Option<u32>,
 }
 
-/// A cable between two routers that carries less than others of its class.
+/// A cable between two routers with reduced bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table: { routers = [A, B], factor = 0.5 }")]
 pub struct DegradedLink {
     /// The two routers, numbered over the machine.
     pub routers: [u32; 2],
-    /// Which cable between them, from 0, in the order of the first router's ports. Default: all of them.
+    /// The index of the cable among those between the routers, from 0, in the order of the first router's ports.
+    /// Default: all of them.
     #[serde(default)]
     pub index: Option<u32>,
-    /// Its bandwidth, as a multiple of that of its class: above 0, at most 1.
+    /// Its bandwidth relative to its class: above 0, at most 1.
     #[schemars(range(min = 0, max = 1))]
     pub factor: f64,
 }

@@ -34,8 +34,8 @@ use crate::{Fault, LinkClass, Topology};
 /// Largest q: 2 q^2 routers of 3 q / 2 ports stay below 2^28 ports.
 const LARGEST: u32 = 400;
 
-/// A Slim Fly (M. Besta, T. Hoefler, SC 2014): the McKay-Miller-Širáň graph of 2 q^2 routers, any two of which are at most
-/// two cables apart.
+/// A Slim Fly (M. Besta, T. Hoefler, SC 2014): the McKay-Miller-Širáň graph of 2 q^2 routers, each pair at most two
+/// cables apart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "SlimFly")]
@@ -60,7 +60,7 @@ impl FamilySettings for Settings {
             return Err(Problem::new("q", "the key is missing", expected));
         };
         let q = within("q", q, 3, LARGEST)?;
-        // q = 4 w + d; a router has (3 q - d) / 2 ports towards others.
+        // q = 4 w + d; a router has (3 q - d) / 2 ports to others.
         let degree = match q % 4 {
             0 => 3 * q / 2,
             1 => (3 * q - 1) / 2,
@@ -84,7 +84,7 @@ impl FamilySettings for Settings {
     }
 
     fn smaller(&self, _: bool) -> Option<(Self, String)> {
-        // The sets of generators differ by the residue.
+        // The generator sets depend on the residue.
         let q = match *self.q % 4 {
             0 => 4,
             1 => 5,
@@ -107,7 +107,7 @@ pub struct SlimFlyShape {
     pub nodes: Option<u32>,
 }
 
-/// A place of a Slim Fly: s, x and y of a router.
+/// The position (s, x, y) of a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     side: u32,
@@ -124,9 +124,9 @@ pub struct SlimFly {
     field: Field,
     /// X and X', ascending.
     generators: [Vec<u32>; 2],
-    /// For each side and element, its place in the generators; `NONE` if it is not among them.
+    /// Per side and element, its index among the generators; `NONE` if it is not a generator.
     generator_number: [Vec<u32>; 2],
-    /// For each side and element `d`, the generators `a` with `d - a` a generator too.
+    /// Per side and element `d`, the generators `a` for which `d - a` is a generator, too.
     halves: [Vec<Vec<u32>>; 2],
     places: Vec<Place>,
 }
@@ -137,7 +137,7 @@ impl SlimFly {
     /// Builds a Slim Fly.
     ///
     /// # Errors
-    /// A text saying which size is impossible and what the bound is.
+    /// The impossible size and its bound.
     pub fn new(shape: SlimFlyShape) -> Result<Self, String> {
         let q = shape.q;
         if q > galois::MOST_ELEMENTS {
@@ -148,7 +148,7 @@ impl SlimFly {
                 "q = {q} is not a power of a prime, from 3 on, as a Slim Fly needs"
             ));
         }
-        // Every such q is 4 w + δ.
+        // Every prime power except 2 mod 4 is 4 w + δ.
         let delta = match q % 4 {
             1 => 1,
             3 => -1,
@@ -231,7 +231,7 @@ impl SlimFly {
         &self.topology
     }
 
-    /// The sizes it was built from.
+    /// The sizes of the Slim Fly.
     pub fn shape(&self) -> SlimFlyShape {
         self.shape
     }
@@ -254,7 +254,7 @@ impl SlimFly {
         self.topology.first_port(router) + self.nodes + cayley + far_x
     }
 
-    /// The port of `router` to another router that is its neighbor.
+    /// The port of `router` to a neighbor.
     #[inline]
     pub fn direct_port(&self, router: u32, to: u32) -> Option<u32> {
         let (from, goal) = (self.places[router as usize], self.places[to as usize]);
@@ -268,7 +268,7 @@ impl SlimFly {
         on.then(|| self.bipartite_port(router, from, goal.x))
     }
 
-    /// Number of shortest paths from `router` to another router that is not its neighbor: common neighbors, at
+    /// Number of shortest paths from `router` to a router that is not its neighbor: the number of common neighbors, at
     /// least one.
     #[inline]
     pub fn middles(&self, router: u32, to: u32) -> u32 {
@@ -291,8 +291,8 @@ impl SlimFly {
         self.generator_number[side as usize][difference as usize] != NONE
     }
 
-    /// For routers of different sides: by what `from` has to move in its row to be a neighbor of `goal`, and by what
-    /// `goal` would have to be reached from `from`'s neighbor in its row.
+    /// For routers of different sides: the difference by which `from` must move in its row to become a neighbor of
+    /// `goal`, and the difference for `goal` in its row.
     #[inline]
     fn excess(&self, from: Place, goal: Place) -> (u32, u32) {
         let f = &self.field;
@@ -307,7 +307,7 @@ impl SlimFly {
         }
     }
 
-    /// The port of `router` to the `n`-th of the [`middles`](Self::middles) on the way to `to`, `n` below their number.
+    /// The port of `router` to the `n`-th of the [`middles`](Self::middles) towards `to`; `n` is below their number.
     #[inline]
     pub fn middle_port(&self, router: u32, to: u32, n: u32) -> u32 {
         let (from, goal) = (self.places[router as usize], self.places[to as usize]);
@@ -415,7 +415,7 @@ mod tests {
         }
     }
 
-    /// Ports found by arithmetic are those of all neighbors, and of all neighbors in common.
+    /// Computed ports are those of all neighbors, and of all common neighbors.
     #[test]
     fn shortest_paths_are_all_found() {
         for fly in all().into_iter().take(6) {

@@ -1,13 +1,13 @@
 //! Torus and mesh of any number of dimensions (k-ary n-cube; W. Dally, C. Seitz 1986; W. Dally, B. Towles, "Principles
 //! and Practices of Interconnection Networks", 2004, chapter 5).
 //!
-//! Routers form a grid; the first dimension is the fastest: router = x + k_x (y + k_y (z + …)). In a torus the last
-//! router of a line is connected with the first (*wrap-around*); a mesh lacks these cables. A torus has the diameter
-//! Σ floor(k/2), a mesh Σ (k - 1).
+//! Routers form a grid; the first dimension is the fastest: router = x + k_x (y + k_y (z + …)). In a torus,
+//! *wrap-around* cables connect the last router of a line with the first; a mesh lacks them. A torus has the diameter Σ
+//! floor(k/2), a mesh Σ (k - 1).
 //!
-//! Ports of a router: its nodes, then for each dimension of more than one router a plus and a minus port. The plus
-//! port leads to the minus port of the router with the next higher coordinate. In a torus dimension of two routers both
-//! cables exist; at the border of a mesh ports stay free. All cables are local.
+//! Ports of a router: its nodes, then a plus and a minus port for each dimension of more than one router. The plus port
+//! leads to the minus port of the router with the next higher coordinate. In a torus dimension of two routers both
+//! cables exist; at the border of a mesh, ports stay free. All cables are local.
 
 use odonata_units::{Filled, Problem};
 use schemars::JsonSchema;
@@ -42,7 +42,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The grid, with closed lines or open ones.
+    /// The grid, with or without wrap-around cables.
     pub(super) fn grid(&self, wrap: bool) -> Result<Torus, String> {
         Torus::new(TorusShape {
             extents: self.dims.to_vec(),
@@ -51,7 +51,7 @@ impl Settings {
         })
     }
 
-    /// A smaller grid, and its routers in words.
+    /// A smaller grid, and a description of its routers.
     pub(super) fn smaller_grid(&self, few: bool) -> (Settings, String) {
         let (_, dims) = smaller::grid(&self.dims, few);
         let text = format!("of {} routers", smaller::shown(&dims));
@@ -101,7 +101,7 @@ impl FamilySettings for Settings {
 pub struct TorusShape {
     /// Routers in each dimension, the first the fastest; 1 to 16 dimensions.
     pub extents: Vec<u32>,
-    /// Whether lines are closed: a torus. If not, a mesh.
+    /// Whether lines have wrap-around cables: a torus; otherwise a mesh.
     pub wrap: bool,
     /// Nodes per router.
     pub nodes: u32,
@@ -113,7 +113,7 @@ pub struct Torus {
     shape: TorusShape,
     topology: Topology,
     grid: Grid,
-    /// For each dimension, its plus port among the ports of a router.
+    /// Per dimension, its plus port among the ports of a router.
     plus: Vec<u32>,
 }
 
@@ -121,7 +121,7 @@ impl Torus {
     /// Builds a torus or mesh.
     ///
     /// # Errors
-    /// A text saying which size is impossible and what the bound is.
+    /// The impossible size and its bound.
     pub fn new(shape: TorusShape) -> Result<Self, String> {
         let extents = &shape.extents;
         let routers = Grid::size(extents)?;
@@ -164,19 +164,19 @@ impl Torus {
         &self.topology
     }
 
-    /// The sizes it was built from.
+    /// The sizes of the grid.
     pub fn shape(&self) -> &TorusShape {
         &self.shape
     }
 
-    /// Where the routers are.
+    /// The positions of the routers.
     #[inline]
     pub fn grid(&self) -> &Grid {
         &self.grid
     }
 
-    /// The port of `router` in `dimension`, which has more than one router, towards the next higher coordinate
-    /// (`plus`) or the next lower one.
+    /// The port of `router` in `dimension`, which has more than one router, to the next higher coordinate (`plus`) or
+    /// the next lower one.
     #[inline]
     pub fn port(&self, router: u32, dimension: u32, plus: bool) -> u32 {
         self.topology.first_port(router) + self.plus[dimension as usize] + u32::from(!plus)

@@ -1,11 +1,11 @@
-//! A graph while it is read: what both forms of text say, and how it becomes a topology.
+//! A graph under construction: the common content of both file formats, and its conversion to a topology.
 
 use super::GraphFile;
 use crate::sizes;
 use crate::{Cable, LinkClass, Topology};
 use std::collections::HashMap;
 
-/// Settings of a router, as far as they are given.
+/// The given settings of a router.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RouterSettings {
     pub(super) nodes: Option<u32>,
@@ -14,7 +14,7 @@ pub(super) struct RouterSettings {
 }
 
 impl RouterSettings {
-    /// Whether `name` is a setting of routers.
+    /// Whether routers have a setting `name`.
     pub(super) fn has(name: &str) -> bool {
         matches!(name, "nodes" | "ports" | "block")
     }
@@ -39,7 +39,7 @@ impl RouterSettings {
     }
 }
 
-/// Settings of a cable, as far as they are given.
+/// The given settings of a cable.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CableSettings {
     pub(super) cables: Option<u32>,
@@ -48,7 +48,7 @@ pub(super) struct CableSettings {
 }
 
 impl CableSettings {
-    /// Whether `name` is a setting of cables.
+    /// Whether cables have a setting `name`.
     pub(super) fn has(name: &str) -> bool {
         matches!(name, "cables" | "class" | "bandwidth")
     }
@@ -99,18 +99,18 @@ struct DraftCable {
     line: u32,
 }
 
-/// A graph while it is read.
+/// A graph under construction.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     numbers: HashMap<String, u32>,
     names: Vec<String>,
     routers: Vec<RouterSettings>,
-    /// The line on which each router is named first.
+    /// The line of each router's first mention.
     lines: Vec<u32>,
     cables: Vec<DraftCable>,
-    /// Ports that are needed at least so far.
+    /// Lower bound of the number of ports so far.
     ports: u64,
-    /// Nodes of a router that is not given a number.
+    /// Nodes of routers without a number.
     pub(super) nodes: u32,
 }
 
@@ -126,7 +126,7 @@ impl Draft {
         self.numbers.get(name).copied()
     }
 
-    /// The router of that name, on `line`; it is made if there is none.
+    /// The router of that name, created on first mention on `line`.
     pub(super) fn router(&mut self, name: &str, line: u32) -> u32 {
         if let Some(router) = self.find(name) {
             return router;
@@ -139,7 +139,7 @@ impl Draft {
         router
     }
 
-    /// Gives a router its settings.
+    /// Sets the settings of a router.
     ///
     /// # Errors
     /// More ports than a machine may have.
@@ -158,7 +158,7 @@ impl Draft {
     /// Adds cables between two routers.
     ///
     /// # Errors
-    /// The routers are one, no or too many cables, or several cables at one port.
+    /// The two routers are the same, the number of cables is zero or too large, or several cables share one port.
     pub(super) fn connect(
         &mut self,
         routers: [u32; 2],
@@ -176,10 +176,10 @@ impl Draft {
         if count == 0 {
             return Err("cables 0: at least one is expected".into());
         }
-        if u64::from(count) > sizes::MOST_PORTS_OF_A_ROUTER {
+        if u64::from(count) > sizes::MOST_PORTS_PER_ROUTER {
             return Err(format!(
                 "cables {count}: a router has at most {} ports",
-                sizes::MOST_PORTS_OF_A_ROUTER
+                sizes::MOST_PORTS_PER_ROUTER
             ));
         }
         if count > 1 && ports != [None; 2] {
@@ -200,7 +200,8 @@ impl Draft {
     /// The topology.
     ///
     /// # Errors
-    /// There is no router, a port is used twice or is a node's, blocks fall or are not given for all.
+    /// There is no router, a port is used twice or belongs to a node, or blocks descend or are missing for some
+    /// routers.
     pub(super) fn finish(self) -> Result<GraphFile, String> {
         if self.names.is_empty() {
             return Err("there is no router".into());
@@ -274,7 +275,7 @@ impl Draft {
         })
     }
 
-    /// Ports of each router: as many as given, and enough.
+    /// Ports of each router: at least the given number.
     fn port_counts(&self, nodes: &[u32]) -> Result<Vec<u32>, String> {
         let mut needed: Vec<u64> = nodes.iter().map(|&count| u64::from(count)).collect();
         let mut least: Vec<u64> = self
@@ -291,10 +292,10 @@ impl Draft {
         }
         for (name, (&needed, &least)) in self.names.iter().zip(needed.iter().zip(&least)) {
             let count = needed.max(least);
-            if count > sizes::MOST_PORTS_OF_A_ROUTER {
+            if count > sizes::MOST_PORTS_PER_ROUTER {
                 return Err(format!(
                     "router {name} has {count} ports: at most {} are possible",
-                    sizes::MOST_PORTS_OF_A_ROUTER
+                    sizes::MOST_PORTS_PER_ROUTER
                 ));
             }
         }
@@ -319,7 +320,8 @@ impl Draft {
             if after < before {
                 let (name, line) = (&self.names[index as usize], self.lines[index as usize]);
                 return Err(format!(
-                    "line {line}: router {name} has block {after}, the one before it block {before}: blocks never fall"
+                    "line {line}: router {name} has block {after}, the one before it block {before}: block numbers \
+                     ascend"
                 ));
             }
             if after > before {

@@ -1,9 +1,9 @@
-//! Reads a list of edges; the grammar is in the [parent module](super).
+//! Reads an edge list; the grammar is in the [parent module](super).
 
 use super::draft::{CableSettings, Draft, RouterSettings, number};
 
 /// # Errors
-/// The line and what is wrong with it.
+/// The line and its problem.
 pub(super) fn read(text: &str, nodes: u32) -> Result<Draft, String> {
     let mut reader = Reader {
         draft: Draft::new(nodes),
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str, nodes: u32) -> Result<Draft, String> {
 
 struct Reader {
     draft: Draft,
-    /// Whether a router had a line of its own.
+    /// Whether a router had its own line.
     described: Vec<bool>,
     nodes_given: bool,
 }

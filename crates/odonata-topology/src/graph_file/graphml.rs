@@ -1,4 +1,4 @@
-//! Reads and writes GraphML; what of it is understood is in the [parent module](super).
+//! Reads and writes GraphML; the supported subset is in the [parent module](super).
 
 use super::draft::{CableSettings, Draft, RouterSettings};
 use crate::{LinkClass, Peer, Topology};
@@ -10,7 +10,7 @@ use std::fmt::Write;
 /// Deepest nesting of elements.
 const DEEPEST: usize = 64;
 
-/// A kind of data, as a `key` element declares it.
+/// A declared kind of data, by a `key` element.
 struct Key {
     of_nodes: bool,
     of_edges: bool,
@@ -18,13 +18,13 @@ struct Key {
     default: Option<String>,
 }
 
-/// What an element that is open is read for.
+/// The purpose of an open element.
 enum Open {
     Key(String),
     Default(String),
     Node(u32, RouterSettings),
     Edge(Ends, CableSettings),
-    /// Data of the node or edge around it, by the name of its key; `None` if it is of no interest.
+    /// Data of the enclosing node or edge, by the name of its key; `None` if irrelevant.
     Data(Option<String>),
     Graph,
     Other,
@@ -38,7 +38,7 @@ struct Ends {
 }
 
 /// # Errors
-/// The line and what is wrong with it.
+/// The line and its problem.
 pub(super) fn read(text: &str, nodes: u32) -> Result<Draft, String> {
     let mut reader = Reader::from_str(text);
     let mut parser = Parser {
@@ -53,7 +53,7 @@ pub(super) fn read(text: &str, nodes: u32) -> Result<Draft, String> {
     let mut counted = 0;
     loop {
         let event = reader.read_event();
-        // An event's line is where it begins; `counted` is how far lines have been counted.
+        // An event's line is where it begins; `counted` is the end of the counted lines.
         let end = match &event {
             Err(_) => reader.error_position(),
             Ok(_) => reader.buffer_position(),
@@ -93,12 +93,12 @@ struct Parser {
     draft: Draft,
     keys: HashMap<String, Key>,
     open: Vec<Open>,
-    /// Edges may name nodes that come later.
+    /// Edges may name later nodes.
     edges: Vec<(Ends, CableSettings)>,
-    /// The text of the data that is open.
+    /// The text of the open data element.
     value: String,
     line: u32,
-    /// The line on which the graph begins.
+    /// The first line of the graph.
     graph: Option<u32>,
 }
 
@@ -179,7 +179,7 @@ impl Parser {
             "node" if inside_graph => {
                 let id = required(element, "id")?;
                 if self.draft.find(&id).is_some() {
-                    return Err(format!("node \"{id}\" is there twice"));
+                    return Err(format!("node \"{id}\" occurs twice"));
                 }
                 Open::Node(self.draft.router(&id, line), RouterSettings::default())
             }
@@ -266,7 +266,7 @@ impl Parser {
         if given {
             return None;
         }
-        // At most one key of a name is expected; of several the least default counts, whatever their order.
+        // Usually one key has a name; of several, the smallest default wins in any order.
         let keys = self.keys.values().filter(|key| key.name == name && applies(key));
         keys.filter_map(|key| key.default.clone()).min()
     }
@@ -286,11 +286,11 @@ fn required(element: &BytesStart, name: &str) -> Result<String, String> {
     attribute(element, name)?.ok_or_else(|| format!("\"{}\" without \"{name}\"", element.local_name().as_ref()))
 }
 
-/// Writes a topology as GraphML that reads back as the same graph: routers, nodes, ports, classes, bandwidth factors and
-/// blocks. `names` are those of the routers; if there are none, their numbers are.
+/// Writes a topology as GraphML that reads back as the same graph: routers, nodes, ports, classes, bandwidth factors
+/// and blocks. `names` are the names of the routers, or empty for their numbers.
 ///
 /// # Errors
-/// The router whose nodes are not at its first ports, in the order of routers: GraphML does not say where nodes are.
+/// The router whose nodes are not at its first ports in router order: GraphML does not record the ports of nodes.
 pub fn to_graphml(topology: &Topology, names: &[String]) -> Result<String, String> {
     let mut next = 0;
     let mut nodes = vec![0u32; topology.routers() as usize];
@@ -300,7 +300,7 @@ pub fn to_graphml(topology: &Topology, names: &[String]) -> Result<String, Strin
                 let count = &mut nodes[router as usize];
                 if node != next || *count != offset {
                     return Err(format!(
-                        "the nodes of router {router} are not at its first ports in the order of routers"
+                        "the nodes of router {router} are not at its first ports in router order"
                     ));
                 }
                 (next, *count) = (next + 1, offset + 1);

@@ -1,8 +1,8 @@
-//! Traces of real programs, which are not part of the repository: `ODONATA_REFERENCE` names the folder that has them.
+//! Traces of real programs, which are not part of the repository: `ODONATA_REFERENCE` names their folder.
 //!
-//! `traces/KIND` in it holds a folder for each trace, with a `ground-truth.json`; kinds are `dumpi`, `darshan`, `chakra`,
-//! `otf2` and `goal`. Unset and empty mean that none are at hand. A path that is not absolute starts at the repository.
-//! `tests/traces/reference.py` is the same for Python.
+//! Its folder `traces/KIND` holds a folder per trace, with a `ground-truth.json`; kinds are `dumpi`, `darshan`,
+//! `chakra`, `otf2` and `goal`. Unset or empty means that no traces are available. A relative path starts at the
+//! repository. `tests/traces/reference.py` is the same for Python.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -11,28 +11,29 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-/// What names the folder.
+/// The environment variable.
 pub(crate) const VARIABLE: &str = "ODONATA_REFERENCE";
 
-/// The folders of all reference traces of a kind. Where there are none, standard error says so once.
+/// The folders of all reference traces of a kind. Without any, standard error says so once.
 ///
 /// # Panics
-/// The variable names a folder that is not there, or has no traces.
+/// The folder does not exist, or has no traces.
 #[allow(dead_code, reason = "the tests of this module call `find`")]
 pub(crate) fn sets(kind: &str) -> Vec<PathBuf> {
-    static TOLD: Once = Once::new();
+    static NOTE: Once = Once::new();
     match find(std::env::var_os(VARIABLE).as_deref(), kind) {
         Ok(Ok(sets)) => sets,
         Ok(Err(absence)) => {
-            // Past the capture of the test harness: a test that passes would say nothing.
-            TOLD.call_once(|| drop(writeln!(std::io::stderr(), "note: {absence}")));
+            // Written past the capture of the test harness, which hides the output of passing tests.
+            NOTE.call_once(|| drop(writeln!(std::io::stderr(), "note: {absence}")));
             Vec::new()
         }
         Err(error) => panic!("{error}"),
     }
 }
 
-/// The folders of all traces of a kind, or why none are looked at; an error where `named` is no reference folder.
+/// The folders of all traces of a kind, or the reason why there are none; an error if `named` is not a reference
+/// folder.
 pub(crate) fn find(named: Option<&OsStr>, kind: &str) -> Result<Result<Vec<PathBuf>, String>, String> {
     let Some(named) = named.filter(|named| !named.is_empty()) else {
         return Ok(Err(format!(

@@ -1,30 +1,30 @@
-//! Algorithms by name, and what each carries out.
+//! Algorithms by name, and the collectives that each supports.
 
 use super::choice::AlgorithmSizes;
 use super::{Collective, Kind};
 
-/// How a collective is carried out. A `segment` is the most bytes of a message of a pipeline; 0 cuts nothing.
+/// The algorithm of a collective. A `segment` is the maximum message size of a pipeline in bytes; 0 means unsegmented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Algorithm {
-    /// Barrier: in round `k` everybody signals rank + 2^k and hears from rank - 2^k.
+    /// Barrier: in round `k` each rank signals rank + 2^k and receives from rank - 2^k.
     Dissemination,
     /// Barrier: a signal goes around the ring twice.
     DoubleRing,
     /// Barrier: up a binomial tree to rank 0, and down again.
     Tree,
-    /// All-reduce, scan: whole vectors are exchanged over distances 1, 2, 4, ...; barrier: signals; all-gather
-    /// and reduce-scatter (powers of two only): what has been gathered, or is yet to be summed up.
+    /// All-reduce, scan: whole vectors are exchanged over distances 1, 2, 4, ...; barrier: signals; all-gather and
+    /// reduce-scatter (powers of two only): gathered blocks, or blocks still to be summed.
     RecursiveDoubling,
     /// All-reduce (Rabenseifner): halves, quarters, ... are exchanged and reduced, then gathered back.
     ReduceScatterAllgather,
     /// All-reduce by binomial trees: reduce to rank 0, then broadcast.
     ReduceBroadcast,
-    /// All-reduce: one block per rank goes around a ring twice, first to be summed up; at least as many elements
-    /// as ranks. All-gather and reduce-scatter: one of the two rounds.
+    /// All-reduce: one block per rank travels a ring twice, first to be summed; needs at least as many elements as
+    /// ranks. All-gather and reduce-scatter: one of the two rounds.
     Ring,
-    /// All-reduce: a ring that sums blocks up segment by segment; at least as many elements as ranks.
+    /// All-reduce: a ring that sums blocks segment by segment; needs at least as many elements as ranks.
     SegmentedRing {
-        /// Most bytes of a message of the first rounds.
+        /// Maximum message size of the first rounds, in bytes.
         segment: u32,
     },
     /// Broadcast, reduce, gather, scatter along a binomial tree.
@@ -33,37 +33,37 @@ pub enum Algorithm {
     ScatterRecursiveDoubling,
     /// Broadcast: binomial scatter, then all-gather around a ring.
     ScatterRing,
-    /// Root to all or all to root directly; scan: from rank to rank; all-to-all: everything posted at once.
+    /// Root to all or all to root directly; scan: from rank to rank; all-to-all: all messages posted at once.
     Linear,
     /// Broadcast, reduce: segments along a chain of all ranks (Open MPI's "pipeline").
     Chain {
-        /// Most bytes of a message.
+        /// Maximum message size, in bytes.
         segment: u32,
     },
     /// Broadcast, reduce: segments along a binary tree.
     Binary {
-        /// Most bytes of a message.
+        /// Maximum message size, in bytes.
         segment: u32,
     },
-    /// Broadcast: one half of the data down each half of a binary tree, then pairs swap.
+    /// Broadcast: one half of the data down each half of a binary tree, then pairs swap halves.
     SplitBinary {
-        /// Most bytes of a message on the tree.
+        /// Maximum message size on the tree, in bytes.
         segment: u32,
     },
     /// Reduce: segments along a binomial tree.
     SegmentedBinomial {
-        /// Most bytes of a message.
+        /// Maximum message size, in bytes.
         segment: u32,
     },
     /// Reduce (Rabenseifner): halves, quarters, ... are exchanged and reduced, then gathered to the root.
     ReduceScatterGather,
-    /// Gather: the root asks one rank after the other, each gives a first segment and then the rest.
+    /// Gather: the root requests one rank after the other; each sends a first segment and then the rest.
     LinearSync {
         /// Size of the first segment in bytes.
         segment: u32,
     },
-    /// All-gather: as many blocks again in each round, from the ranks that follow. All-to-all: blocks move on by the
-    /// powers of two in their distance.
+    /// All-gather: each round doubles the blocks, from the following ranks. All-to-all: blocks move by the powers of
+    /// two in their distance.
     Bruck,
     /// All-gather on an even number of ranks: neighbors swap two blocks at a time.
     NeighborExchange,
@@ -71,11 +71,11 @@ pub enum Algorithm {
     RecursiveHalving,
     /// Reduce-scatter by binomial reduce to rank 0, then scatter.
     ReduceThenScatter,
-    /// Reduce-scatter, all-to-all: in step `i` everybody gives to rank + i and gets from rank - i.
+    /// Reduce-scatter, all-to-all: in step `i` each rank sends to rank + i and receives from rank - i.
     Pairwise,
-    /// All-to-all on a power of two: in step `i` everybody swaps with rank xor i.
+    /// All-to-all on a power of two: in step `i` each rank swaps with rank xor i.
     PairwiseExchange,
-    /// All-to-all: so many sends and receives are posted at once and waited for (MPICH's throttle).
+    /// All-to-all: a window of sends and receives is posted at once and waited for (MPICH's throttle).
     Scattered {
         /// How many.
         window: u32,
@@ -83,7 +83,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All of them; segments and windows are 0.
+    /// All algorithms; segments and windows are 0.
     pub const ALL: [Algorithm; 25] = [
         Algorithm::Dissemination,
         Algorithm::DoubleRing,
@@ -112,7 +112,7 @@ impl Algorithm {
         Algorithm::Scattered { window: 0 },
     ];
 
-    /// Its place in [`Algorithm::ALL`].
+    /// Its index in [`Algorithm::ALL`].
     const fn number(self) -> u32 {
         match self {
             Algorithm::Dissemination => 0,
@@ -143,7 +143,7 @@ impl Algorithm {
         }
     }
 
-    /// Its name, as scenarios write it.
+    /// Its name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Algorithm::Dissemination => "dissemination",
@@ -174,7 +174,7 @@ impl Algorithm {
         }
     }
 
-    /// The same with these sizes, where it has one.
+    /// The same algorithm with these sizes, as far as it has them.
     #[must_use]
     pub const fn sized(self, AlgorithmSizes { segment, window }: AlgorithmSizes) -> Algorithm {
         match self {
@@ -189,7 +189,7 @@ impl Algorithm {
         }
     }
 
-    /// Whether it carries out collectives of this kind, at least of some sizes on some numbers of ranks.
+    /// Whether it implements collectives of this kind, at least for some sizes and numbers of ranks.
     pub const fn serves(self, kind: Kind) -> bool {
         use Algorithm as A;
         match kind {
@@ -243,10 +243,10 @@ impl Algorithm {
         }
     }
 
-    /// Whether it carries out `collective` on `ranks` ranks.
+    /// Whether it implements `collective` on `ranks` ranks.
     #[inline]
     pub const fn supports(self, collective: &Collective, ranks: u32) -> bool {
-        // Asked at every step of a collective, so the answer to most is looked up.
+        // Called at every step of a collective, so most answers come from a table.
         if SERVES[collective.kind() as usize] >> self.number() & 1 == 0 {
             return false;
         }
@@ -269,7 +269,7 @@ impl Algorithm {
     }
 }
 
-/// [`Algorithm::serves`] as a bit per algorithm for every kind of collective.
+/// [`Algorithm::serves`] as a bit per algorithm, for every kind of collective.
 const SERVES: [u32; Kind::ALL.len()] = {
     let mut serves = [0; Kind::ALL.len()];
     let mut kind = 0;

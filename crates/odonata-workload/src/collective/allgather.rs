@@ -1,4 +1,4 @@
-//! All-gather: everybody's block to everybody. Also the second half of a scattered broadcast.
+//! All-gather: every rank gets the blocks of all. Also the second half of a scattered broadcast.
 
 use super::blocks::Blocks;
 use super::{Algorithm, Step, back, forward, rounds};
@@ -13,7 +13,7 @@ pub(super) fn step(algorithm: Algorithm, blocks: &Blocks, rank: u32, ranks: u32,
     }
 }
 
-/// On a power of two: what has been gathered is swapped over distances 1, 2, 4, ...
+/// On a power of two: gathered blocks are swapped over distances 1, 2, 4, ...
 #[inline]
 pub(super) fn doubling(blocks: &Blocks, number: u32, ranks: u32, index: u32) -> Option<Step> {
     if index >= rounds(ranks) {
@@ -28,7 +28,7 @@ pub(super) fn doubling(blocks: &Blocks, number: u32, ranks: u32, index: u32) -> 
     Some(Step::both((partner, gathered(number)), (partner, gathered(partner))))
 }
 
-/// Around a ring: everybody passes on to the right what came from the left, starting with the own block.
+/// Ring: each rank passes to the right the block it received from the left, starting with its own.
 #[inline]
 pub(super) fn ring(blocks: &Blocks, number: u32, ranks: u32, index: u32) -> Option<Step> {
     if index >= ranks - 1 {
@@ -41,8 +41,8 @@ pub(super) fn ring(blocks: &Blocks, number: u32, ranks: u32, index: u32) -> Opti
     ))
 }
 
-/// Everybody has the blocks from its own one on, and gets as many again, or all that are left, from the
-/// rank whose blocks follow.
+/// Each rank holds consecutive blocks from its own on, and gets as many again, or the rest, from the rank whose blocks
+/// follow.
 fn bruck(blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     if index >= rounds(ranks) {
         return None;
@@ -56,8 +56,8 @@ fn bruck(blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     ))
 }
 
-/// On an even number of ranks: pairs swap their blocks, then everybody swaps with its neighbors in turn what came
-/// last, two blocks at a time (`ompi_coll_base_allgather_intra_neighborexchange`).
+/// On an even number of ranks: pairs swap their blocks, then each rank alternates between its neighbors, swapping the
+/// last two received blocks (`ompi_coll_base_allgather_intra_neighborexchange`).
 fn neighbors(blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     if index >= ranks / 2 {
         return None;
@@ -74,10 +74,10 @@ fn neighbors(blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step>
             (neighbor, blocks.one(neighbor)),
         ));
     }
-    // Which two blocks a rank gets in a step; in step 0 the pair's own.
+    // The two blocks that a rank gets in a step; in step 0 those of its pair.
     let got = |step: u32| {
         let pair = rank & !1;
-        // Each of the two neighbors is asked in every other step, and what it has moves on by two.
+        // Each neighbor's turn comes every other step, and its blocks advance by two.
         let by = 2 * step.div_ceil(2);
         match (even, step.is_multiple_of(2)) {
             (true, true) | (false, false) => forward(pair, by, ranks),

@@ -22,9 +22,9 @@ pub(super) fn step(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, rank
     }
 }
 
-/// Both algorithms run on a power of two `p` of ranks. The `r = ranks - p` left over are folded in:
-/// of the first `2 r` ranks each even one gives its vector to the odd one after it, which takes part
-/// as number `rank / 2`, and gets the result back at the end; the others are number `rank - r`.
+/// Both algorithms run on a power of two `p` of ranks. The other `r = ranks - p` ranks are folded in: of the first `2
+/// r` ranks, each even one sends its vector to the next odd one, which takes part as number `rank / 2` and returns the
+/// result at the end; the others are number `rank - r`.
 #[inline]
 fn folded(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     let p = power_of_two_within(ranks);
@@ -58,8 +58,8 @@ fn folded(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, ranks: u32, i
         return Some(Step::both((peer, bytes), (peer, bytes)));
     }
 
-    // Bit `level` of the number decides which half of what is left after `level` halvings a rank
-    // keeps. Going down it gives the other half away; coming up it gives its own and gets the other.
+    // Bit `level` of the number selects the half that a rank keeps at that halving. On the way down it sends the other
+    // half; on the way up it sends its own and receives the other.
     let vector = Vector {
         bytes,
         count,
@@ -75,7 +75,7 @@ fn folded(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, ranks: u32, i
     Some(Step::both((peer, given), (peer, got)))
 }
 
-/// Into how many parts a segmented ring cuts its blocks, so that none is longer than `segment` (or one element).
+/// Number of parts into which a segmented ring cuts its blocks, so that none exceeds `segment` (or one element).
 #[inline(never)]
 fn ring_parts(bytes: u64, count: u64, segment: u32, ranks: u32) -> u32 {
     let element = bytes.checked_div(count).unwrap_or(1).max(1);
@@ -88,8 +88,8 @@ fn ring_parts(bytes: u64, count: u64, segment: u32, ranks: u32) -> u32 {
     longest.div_ceil(most).clamp(1, u64::from(u32::MAX)) as u32
 }
 
-/// One block per rank goes around and is summed up, its `parts` one after the other; then the finished blocks go
-/// around once more, in one piece.
+/// One block per rank travels the ring and is summed, its `parts` one after the other; then the finished blocks travel
+/// once more, unsegmented.
 #[inline(never)]
 fn ring(bytes: u64, count: u64, parts: u32, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     let vector = Vector {

@@ -1,4 +1,4 @@
-//! All-to-all: everybody has a block for everybody.
+//! All-to-all: every rank has a block for every rank.
 
 use super::{Algorithm, Step, Transfer, back, forward, rounds};
 
@@ -7,7 +7,7 @@ pub(super) fn equal(algorithm: Algorithm, bytes: u64, rank: u32, ranks: u32, ind
     if algorithm != Algorithm::Bruck {
         return step(algorithm, rank, ranks, index, |_, _| bytes);
     }
-    // In step k all blocks that have bit k of the distance that they have to go move on by 2^k.
+    // In step k all blocks whose remaining distance has bit k move by 2^k.
     if index >= rounds(ranks) {
         return None;
     }
@@ -21,7 +21,7 @@ pub(super) fn equal(algorithm: Algorithm, bytes: u64, rank: u32, ranks: u32, ind
     ))
 }
 
-/// Step `index` of an all-to-all in which `size(from, to)` bytes go from one to the other.
+/// Step `index` of an all-to-all with `size(from, to)` bytes per pair.
 pub(super) fn step(
     algorithm: Algorithm,
     rank: u32,
@@ -36,18 +36,18 @@ pub(super) fn step(
     let (to, from) = match algorithm {
         Algorithm::Pairwise => (forward(rank, distance, ranks), back(rank, distance, ranks)),
         Algorithm::PairwiseExchange => (rank ^ distance, rank ^ distance),
-        // Both libraries post receives from the right and send to the left.
+        // Both libraries post receives from the right and sends to the left.
         _ => (back(rank, distance, ranks), forward(rank, distance, ranks)),
     };
     let more = match algorithm {
         Algorithm::Linear => distance < ranks - 1,
-        // The own block takes a place in the first window.
+        // The own block takes a slot of the first window.
         Algorithm::Scattered { window } => {
             distance < ranks - 1 && !(u64::from(distance) + 1).is_multiple_of(u64::from(window.max(1)))
         }
         _ => return Some(Step::both((to, size(rank, to)), (from, size(from, rank)))),
     };
-    // Nothing is posted where there is nothing to give.
+    // Empty blocks are not posted.
     let filled = |peer: u32, bytes: u64| (bytes > 0).then_some(Transfer { peer, bytes });
     Some(Step {
         send: filled(to, size(rank, to)),

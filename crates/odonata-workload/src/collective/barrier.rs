@@ -26,7 +26,7 @@ fn dissemination(rank: u32, ranks: u32, index: u32) -> Option<Step> {
     ))
 }
 
-/// The ranks beyond the largest power of two report to those at the beginning, which release them at the end
+/// Ranks beyond the largest power of two report to the first ranks, which release them at the end
 /// (`ompi_coll_base_barrier_intra_recursivedoubling`).
 #[inline(never)]
 fn doubling(rank: u32, ranks: u32, index: u32) -> Option<Step> {
@@ -47,7 +47,7 @@ fn doubling(rank: u32, ranks: u32, index: u32) -> Option<Step> {
     (represents && index == p.ilog2()).then(|| Step::send(rank + p, 0))
 }
 
-/// A signal goes around twice (`ompi_coll_base_barrier_intra_doublering`).
+/// A signal travels the ring twice (`ompi_coll_base_barrier_intra_doublering`).
 #[inline(never)]
 fn double_ring(rank: u32, ranks: u32, index: u32) -> Option<Step> {
     let sends = index.is_multiple_of(2) == (rank == 0);

@@ -1,32 +1,32 @@
-//! How data are cut: into one block per rank, and into segments of a pipeline.
+//! Division of data into one block per rank, and into segments of a pipeline.
 
 use super::Sizes;
 use crate::Counts;
 
-/// Data cut into one block per rank.
+/// Data divided into one block per rank.
 #[derive(Clone, Copy)]
 pub(super) enum Blocks<'a> {
-    /// All of so many bytes.
+    /// Blocks of equal size in bytes.
     Equal(u64),
-    /// All of the same size but for the end of the data: the last blocks are shorter or empty.
+    /// Blocks of equal size except at the end of the data: the last ones are shorter or empty.
     Filled {
         /// Size of the data.
         bytes: u64,
         /// Size of a full block.
         each: u64,
     },
-    /// As the list says.
+    /// Sizes from a list.
     Listed {
         /// Which list.
         counts: Counts,
-        /// Who knows it.
+        /// Source of its values.
         sizes: &'a dyn Sizes,
     },
 }
 
 impl Blocks<'_> {
-    /// Bytes of the blocks `first .. end`. Of listed blocks each is asked for; an algorithm that moves all
-    /// blocks in ever larger runs asks for each about once.
+    /// Bytes of the blocks `first .. end`. Listed blocks are queried one by one; an algorithm that moves ever larger
+    /// runs queries each about once.
     #[inline]
     pub(super) fn size(&self, first: u32, end: u32) -> u64 {
         match *self {
@@ -48,7 +48,7 @@ impl Blocks<'_> {
         self.size(block, block + 1)
     }
 
-    /// Bytes of `length` blocks from `first` on, where block 0 follows the last one.
+    /// Bytes of `length` blocks from `first` on, wrapping around after the last.
     pub(super) fn around(&self, first: u32, length: u32, ranks: u32) -> u64 {
         let left = ranks - first;
         if length <= left {
@@ -59,8 +59,7 @@ impl Blocks<'_> {
     }
 }
 
-/// A vector cut into blocks of whole elements, as evenly as possible: the first
-/// `count mod blocks` of them have one element more.
+/// A vector divided evenly into blocks of whole elements: the first `count mod blocks` blocks have one element more.
 #[derive(Clone, Copy)]
 pub(super) struct Vector {
     pub(super) bytes: u64,
@@ -69,7 +68,7 @@ pub(super) struct Vector {
 }
 
 impl Vector {
-    /// Size of the run of blocks that `number` still works on after `levels` halvings.
+    /// Size of the run of blocks that `number` still holds after `levels` halvings.
     pub(super) fn bytes_kept(&self, number: u32, levels: u32) -> u64 {
         let mut first = 0;
         let mut length = self.blocks;
@@ -91,7 +90,7 @@ impl Vector {
         block * (self.count / blocks) + block.min(self.count % blocks)
     }
 
-    /// The block `block` as a vector of its own, cut into `parts`.
+    /// Block `block` as a vector, divided into `parts`.
     pub(super) fn within(&self, block: u32, parts: u32) -> Vector {
         Vector {
             bytes: self.one(block),
@@ -106,14 +105,13 @@ impl Vector {
             return if block == self.blocks { self.bytes } else { 0 };
         }
         let elements = self.elements_before(block);
-        // Wide, as a vector of 2^40 bytes with 2^38 elements overflows the product; and divided
-        // last, so that a size that is no multiple of the count still adds up.
+        // In 128 bits: the product overflows for a vector of 2^40 bytes with 2^38 elements. Dividing last keeps the sum
+        // exact if the size is not a multiple of the count.
         (u128::from(elements) * u128::from(self.bytes) / u128::from(self.count)) as u64
     }
 }
 
-/// Data cut into the segments of a pipeline, all of the same size but for the last. There is always
-/// one, which may be empty.
+/// Data divided into the segments of a pipeline, equal except the last. There is at least one, which may be empty.
 #[derive(Clone, Copy)]
 pub(super) struct Segments {
     bytes: u64,
@@ -121,8 +119,8 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// `bytes` in segments of at most `segment` bytes (0: in one piece) that are whole elements of `element` bytes,
-    /// at least one of them.
+    /// `bytes` in segments of at most `segment` bytes (0: unsegmented), each a positive number of whole elements of
+    /// `element` bytes.
     pub(super) fn new(bytes: u64, element: u64, segment: u32) -> Segments {
         let element = element.max(1);
         let each = if segment == 0 {
@@ -136,7 +134,7 @@ impl Segments {
         }
     }
 
-    /// How many there are.
+    /// Number of segments.
     pub(super) fn count(&self) -> u64 {
         self.bytes.div_ceil(self.each).max(1)
     }

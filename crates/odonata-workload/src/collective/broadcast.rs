@@ -7,7 +7,7 @@ use super::{Algorithm, Step, allgather};
 /// Step `index` of a broadcast; `rank < ranks`, `root < ranks`, `ranks >= 2`.
 #[inline]
 pub(super) fn step(algorithm: Algorithm, root: u32, bytes: u64, rank: u32, ranks: u32, index: u32) -> Option<Step> {
-    // Everything runs on numbers counted from the root.
+    // Ranks are renumbered from the root.
     let number = from_root(rank, root, ranks);
     let tree = Tree { number, ranks };
     let pipeline = |shape: Shape, segment| {
@@ -25,7 +25,7 @@ pub(super) fn step(algorithm: Algorithm, root: u32, bytes: u64, rank: u32, ranks
                 bytes,
                 each: bytes.div_ceil(u64::from(ranks)),
             };
-            // Empty parts of the scatter are not sent; the all-gather sends its own, as MPICH does.
+            // Empty parts of the scatter are not sent; the all-gather sends them, like MPICH.
             let scattered = tree.down(index, |first, end| {
                 Some(blocks.size(first, end)).filter(|&size| size > 0)
             });
@@ -39,7 +39,7 @@ pub(super) fn step(algorithm: Algorithm, root: u32, bytes: u64, rank: u32, ranks
     Some(named(step, root, ranks))
 }
 
-/// The root sends to all at once.
+/// The root sends to all ranks at once.
 fn linear(bytes: u64, number: u32, ranks: u32, index: u32) -> Option<Step> {
     match number {
         0 => (index < ranks - 1).then(|| Step::send(index + 1, bytes).and_more(index + 2 < ranks)),
@@ -47,10 +47,10 @@ fn linear(bytes: u64, number: u32, ranks: u32, index: u32) -> Option<Step> {
     }
 }
 
-/// One half of the data goes down each half of a binary tree, in segments; then every odd number swaps with the
-/// even one after it. Where the last number is odd, it gets its other half from the root
-/// (`ompi_coll_base_bcast_intra_split_bintree`, which cuts between elements where this cuts between
-/// bytes, and sends to one child after the other where this sends to both at once).
+/// One half of the data goes down each half of a binary tree, in segments; then every odd number swaps with the next
+/// even one. An odd last number gets its other half from the root (`ompi_coll_base_bcast_intra_split_bintree`, which
+/// cuts between elements, and sends to one child after the other; here cuts are between bytes, and both children are
+/// sent to at once).
 #[inline(never)]
 fn split_binary(bytes: u64, segment: u32, number: u32, ranks: u32, index: u32) -> Option<Step> {
     let halves = [bytes.div_ceil(2), bytes / 2];

@@ -1,19 +1,16 @@
-//! Collective calls: what a program can ask all ranks of a communicator to do together.
+//! Collective calls: joint operations of all ranks of a communicator.
 //!
-//! Semantics are those of MPI 4.1, chapter 6. All that the rest of the system has to know about a call
-//! (its name, its arguments in words and as numbers) is here, so that a further collective is one
-//! variant here and its algorithms beside it.
+//! Semantics follow MPI 4.1, chapter 6. Everything about a call (name, arguments as text and as numbers) is here: a new
+//! collective is one variant here and its algorithms.
 
 use std::fmt;
 
 use super::Kind;
 use crate::{Comm, Counts};
 
-/// A collective operation; which messages it becomes is the choice of
-/// [`choose`](super::choose).
+/// A collective operation; [`choose`](super::choose) decides on its messages.
 ///
-/// Reductions are by a commutative operation. What a rank keeps of its own is copied within its
-/// memory and costs nothing.
+/// Reductions use a commutative operation. Local copies cost nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Collective {
     /// `MPI_Barrier`.
@@ -25,9 +22,9 @@ pub enum Collective {
     Broadcast {
         /// The communicator.
         comm: Comm,
-        /// Who has the data, a rank of `comm`.
+        /// The rank of `comm` with the data.
         root: u32,
-        /// How much, in bytes.
+        /// Size in bytes.
         bytes: u64,
     },
     /// `MPI_Allreduce` with a commutative operation.
@@ -36,83 +33,82 @@ pub enum Collective {
         comm: Comm,
         /// Size of the whole vector in bytes.
         bytes: u64,
-        /// Number of its elements: one is never cut.
+        /// Number of its elements, which are never split.
         count: u64,
     },
     /// `MPI_Reduce`.
     Reduce {
         /// The communicator.
         comm: Comm,
-        /// Who gets the result, a rank of `comm`.
+        /// The rank of `comm` that gets the result.
         root: u32,
         /// Size of the whole vector in bytes.
         bytes: u64,
-        /// Number of its elements: one is never cut.
+        /// Number of its elements, which are never split.
         count: u64,
     },
     /// `MPI_Gather`.
     Gather {
         /// The communicator.
         comm: Comm,
-        /// Who gets the data, a rank of `comm`.
+        /// The rank of `comm` that gets the data.
         root: u32,
-        /// What each rank gives, in bytes.
+        /// Bytes given by each rank.
         bytes: u64,
     },
     /// `MPI_Gatherv`.
     Gatherv {
         /// The communicator.
         comm: Comm,
-        /// Who gets the data, a rank of `comm`.
+        /// The rank of `comm` that gets the data.
         root: u32,
-        /// What each rank gives: asked from it to the root.
+        /// Bytes given by each rank: queried from the rank to the root.
         counts: Counts,
     },
     /// `MPI_Scatter`.
     Scatter {
         /// The communicator.
         comm: Comm,
-        /// Who has the data, a rank of `comm`.
+        /// The rank of `comm` with the data.
         root: u32,
-        /// What each rank gets, in bytes.
+        /// Bytes received by each rank.
         bytes: u64,
     },
     /// `MPI_Scatterv`.
     Scatterv {
         /// The communicator.
         comm: Comm,
-        /// Who has the data, a rank of `comm`.
+        /// The rank of `comm` with the data.
         root: u32,
-        /// What each rank gets: asked from the root to it.
+        /// Bytes received by each rank: queried from the root to the rank.
         counts: Counts,
     },
     /// `MPI_Allgather`.
     Allgather {
         /// The communicator.
         comm: Comm,
-        /// What each rank gives, in bytes; each ends with as many times that as there are ranks.
+        /// Bytes given by each rank; the result has this size times the number of ranks.
         bytes: u64,
     },
     /// `MPI_Allgatherv`.
     Allgatherv {
         /// The communicator.
         comm: Comm,
-        /// What each rank gives; every rank knows the whole list.
+        /// Bytes given by each rank; every rank knows the whole list.
         counts: Counts,
     },
     /// `MPI_Reduce_scatter`.
     ReduceScatter {
         /// The communicator.
         comm: Comm,
-        /// Which share of the result each rank gets; every rank knows the whole list.
+        /// Each rank's share of the result; every rank knows the whole list.
         counts: Counts,
     },
     /// `MPI_Reduce_scatter_block`.
     ReduceScatterBlock {
         /// The communicator.
         comm: Comm,
-        /// The share of the result that each rank gets, in bytes; the vector is as many times that as
-        /// there are ranks.
+        /// Each rank's share of the result, in bytes; the vector has this size times the number of ranks.
         bytes: u64,
         /// Number of elements of a share.
         count: u64,
@@ -139,14 +135,14 @@ pub enum Collective {
     Alltoall {
         /// The communicator.
         comm: Comm,
-        /// What each rank gives to each, in bytes.
+        /// Bytes given by each rank to each rank.
         bytes: u64,
     },
     /// `MPI_Alltoallv` and, as all sizes are in bytes, `MPI_Alltoallw`.
     Alltoallv {
         /// The communicator.
         comm: Comm,
-        /// What each rank gives to each; a rank knows what it gives and gets itself.
+        /// Bytes given by each rank to each rank; a rank knows its own sends and receives.
         counts: Counts,
     },
 }
@@ -158,7 +154,7 @@ impl Collective {
         *copy.comm_mut()
     }
 
-    /// The communicator it runs on, to be renamed.
+    /// The communicator, for renaming.
     pub(crate) const fn comm_mut(&mut self) -> &mut Comm {
         match self {
             Collective::Barrier { comm }
@@ -180,7 +176,7 @@ impl Collective {
         }
     }
 
-    /// The list of sizes of a v-variant, to be renamed.
+    /// The size list of a v-variant, for renaming.
     pub const fn counts_mut(&mut self) -> Option<&mut Counts> {
         match self {
             Collective::Gatherv { counts, .. }
@@ -192,7 +188,7 @@ impl Collective {
         }
     }
 
-    /// Who gives to all or gets from all, where there is such a rank.
+    /// The root, for rooted collectives.
     pub const fn root(&self) -> Option<u32> {
         match *self {
             Collective::Broadcast { root, .. }
@@ -208,7 +204,7 @@ impl Collective {
     /// Checks that it can run on a communicator of `ranks` ranks.
     ///
     /// # Errors
-    /// Says what is wrong: a root outside the communicator, or elements that are not whole bytes.
+    /// The root is outside the communicator, or elements are not whole bytes.
     pub fn check(&self, ranks: u32) -> Result<(), String> {
         let name = self.which().name();
         if let Some(root) = self.root()
@@ -236,7 +232,7 @@ impl Collective {
         }
     }
 
-    /// Which collective it is.
+    /// Its kind.
     pub const fn which(&self) -> Kind {
         match self {
             Collective::Barrier { .. } => Kind::Barrier,
@@ -263,7 +259,7 @@ impl Collective {
         self.which() as u32
     }
 
-    /// How many kinds there are.
+    /// Number of kinds.
     pub const KINDS: u32 = Kind::ALL.len() as u32;
 
     /// The name of kind `kind`.
@@ -275,8 +271,8 @@ impl Collective {
         }
     }
 
-    /// The arguments that MPI obliges all ranks to agree on, as numbers. Where the sizes differ from rank to
-    /// rank it is the root only: a list of counts is a name private to the rank.
+    /// The arguments on which all ranks must agree by the MPI standard, as numbers. With sizes that differ between
+    /// ranks only the root counts: a list of counts has a rank-local number.
     pub const fn agreed(&self) -> [u64; 2] {
         match *self {
             Collective::Barrier { .. }
@@ -287,7 +283,7 @@ impl Collective {
             | Collective::Gather { root, bytes, .. }
             | Collective::Scatter { root, bytes, .. } => [root as u64, bytes],
             Collective::Gatherv { root, .. } | Collective::Scatterv { root, .. } => [root as u64, 0],
-            // The root below, the count above it in one word: different for all counts below 2^32.
+            // Root in the lower, count in the upper half: unique for counts below 2^32.
             Collective::Reduce { root, bytes, count, .. } => [root as u64 ^ count.rotate_left(32), bytes],
             Collective::Allreduce { bytes, count, .. }
             | Collective::ReduceScatterBlock { bytes, count, .. }
@@ -298,7 +294,7 @@ impl Collective {
     }
 }
 
-/// The call in words, such as `Broadcast of 8 B from 3`, without its communicator.
+/// The call as text, such as `Broadcast of 8 B from 3`, without its communicator.
 impl fmt::Display for Collective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -385,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_agree_tells_roots_and_sizes_apart() {
+    fn arguments_that_must_agree_distinguish_roots_and_sizes() {
         let reduce = |root, bytes, count| {
             Collective::Reduce {
                 comm: COMM,
@@ -399,7 +395,7 @@ mod tests {
         for (i, a) in all.iter().enumerate() {
             assert!(all[..i].iter().all(|b| a != b));
         }
-        // Each rank may give its list whatever number it likes.
+        // Each rank may number its list freely.
         let allgatherv = |list| Collective::Allgatherv {
             comm: COMM,
             counts: Counts(list),

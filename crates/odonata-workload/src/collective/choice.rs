@@ -4,12 +4,12 @@ use super::Algorithm;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Sizes that an algorithm which is named needs.
+/// Sizes for explicitly chosen algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AlgorithmSizes {
-    /// Of the messages of a pipeline, in bytes.
+    /// Segment size of a pipeline, in bytes.
     pub segment: u32,
-    /// How many messages are posted at once.
+    /// Number of messages posted at once.
     pub window: u32,
 }
 
@@ -26,14 +26,14 @@ impl Default for AlgorithmSizes {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Barrier {
-    /// As the library chooses.
+    /// The library's choice.
     #[default]
     Auto,
     /// In round k every rank signals rank + 2^k.
     Dissemination,
     /// Signals over distances 1, 2, 4, ...
     RecursiveDoubling,
-    /// A signal goes around a ring twice.
+    /// A signal travels a ring twice.
     DoubleRing,
     /// Up a binomial tree and down again.
     Tree,
@@ -56,12 +56,13 @@ impl Barrier {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Broadcast {
-    /// As the library chooses.
+    /// The library's choice.
     #[default]
     Auto,
     /// A binomial tree.
     Binomial,
-    /// Binomial scatter, then all-gather by recursive doubling; where the ranks are no power of two: as `auto`.
+    /// Binomial scatter, then all-gather by recursive doubling; like `auto` if the number of ranks is not a power of
+    /// two.
     ScatterRecursiveDoubling,
     /// Binomial scatter, then all-gather around a ring.
     ScatterRing,
@@ -71,7 +72,7 @@ pub enum Broadcast {
     Chain,
     /// In segments along a binary tree.
     Binary,
-    /// One half of the data in segments down each half of a binary tree, then pairs swap.
+    /// One half of the data in segments down each half of a binary tree, then pairs swap halves.
     SplitBinary,
 }
 
@@ -95,7 +96,7 @@ impl Broadcast {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reduce {
-    /// As the library chooses.
+    /// The library's choice.
     #[default]
     Auto,
     /// A binomial tree.
@@ -131,16 +132,16 @@ impl Reduce {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allreduce {
-    /// As the library chooses.
+    /// The library's choice.
     #[default]
     Auto,
     /// Whole vectors over distances 1, 2, 4, ...
     RecursiveDoubling,
     /// Halves, quarters, ... reduced, then gathered back (Rabenseifner).
     ReduceScatterAllgather,
-    /// One block per rank twice around a ring; with fewer elements than ranks: as `auto`.
+    /// One block per rank twice around a ring; like `auto` with fewer elements than ranks.
     Ring,
-    /// The same, summed up segment by segment.
+    /// Like `ring`, summed segment by segment.
     SegmentedRing,
     /// Reduce to rank 0 and broadcast, along binomial trees.
     ReduceBroadcast,
@@ -164,14 +165,14 @@ impl Allreduce {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gather {
-    /// As the library chooses.
+    /// The library's choice.
     #[default]
     Auto,
     /// A binomial tree.
     Binomial,
     /// From all to the root directly, one after the other.
     Linear,
-    /// The root asks one after the other for a first segment and the rest.
+    /// The root requests a first segment and the rest from one rank after the other.
     LinearSync,
 }
 
@@ -191,7 +192,7 @@ impl Gather {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scatter {
-    /// As the library chooses.
+    /// The library's choice.
     #[default]
     Auto,
     /// A binomial tree.
@@ -215,16 +216,16 @@ impl Scatter {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allgather {
-    /// As the library chooses.
+    /// The library's choice.
     #[default]
     Auto,
-    /// Over distances 1, 2, 4, ...; where the ranks are no power of two: as `auto`.
+    /// Over distances 1, 2, 4, ...; like `auto` if the number of ranks is not a power of two.
     RecursiveDoubling,
-    /// As much again in each round from the ranks that follow.
+    /// Each round doubles the blocks, from the following ranks.
     Bruck,
     /// Block by block around a ring.
     Ring,
-    /// Neighbors swap two blocks at a time; where the ranks are odd: as `auto`.
+    /// Neighbors swap two blocks at a time; like `auto` for an odd number of ranks.
     NeighborExchange,
 }
 
@@ -245,7 +246,7 @@ impl Allgather {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReduceScatter {
-    /// As the library chooses.
+    /// The library's choice.
     #[default]
     Auto,
     /// Halves, quarters, ... are exchanged and reduced.
@@ -254,7 +255,7 @@ pub enum ReduceScatter {
     Pairwise,
     /// Block by block around a ring.
     Ring,
-    /// All blocks that are still needed over distances 1, 2, 4, ...; where the ranks are no power of two: as `auto`.
+    /// All blocks still needed over distances 1, 2, 4, ...; like `auto` if the number of ranks is not a power of two.
     RecursiveDoubling,
     /// Reduce to rank 0, then scatter.
     ReduceThenScatter,
@@ -278,7 +279,7 @@ impl ReduceScatter {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scan {
-    /// As the library chooses.
+    /// The library's choice.
     #[default]
     Auto,
     /// Whole vectors over distances 1, 2, 4, ...
@@ -302,16 +303,16 @@ impl Scan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Alltoall {
-    /// As the library chooses.
+    /// The library's choice.
     #[default]
     Auto,
-    /// Blocks move on by the powers of two in their distance.
+    /// Blocks move by the powers of two in their distance.
     Bruck,
     /// To rank + i and from rank - i, one i after the other.
     Pairwise,
-    /// With rank xor i, one i after the other; where the ranks are no power of two: as `auto`.
+    /// With rank xor i, one i after the other; like `auto` if the number of ranks is not a power of two.
     PairwiseExchange,
-    /// Everything posted at once.
+    /// All messages posted at once.
     Linear,
     /// `window` sends and receives posted at once and waited for.
     Scattered,
@@ -335,14 +336,14 @@ impl Alltoall {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Alltoallv {
-    /// As the library chooses.
+    /// The library's choice.
     #[default]
     Auto,
     /// To rank + i and from rank - i, one i after the other.
     Pairwise,
-    /// With rank xor i, one i after the other; where the ranks are no power of two: as `auto`.
+    /// With rank xor i, one i after the other; like `auto` if the number of ranks is not a power of two.
     PairwiseExchange,
-    /// Everything posted at once.
+    /// All messages posted at once.
     Linear,
     /// `window` sends and receives posted at once and waited for.
     Scattered,

@@ -1,4 +1,4 @@
-//! Gather and scatter, of equal and of listed blocks.
+//! Gather and scatter, of equal and listed blocks.
 
 use super::tree::{Tree, from_root, named};
 use super::{Algorithm, Step, Transfer};
@@ -33,8 +33,8 @@ pub(super) fn scatter(algorithm: Algorithm, root: u32, bytes: u64, rank: u32, ra
     }
 }
 
-/// Step `index` of a gather in which rank `r` gives `size(r)` bytes: the root posts all receives at once,
-/// and nothing goes where there is nothing to give.
+/// Step `index` of a gather in which rank `r` gives `size(r)` bytes: the root posts all receives at once; empty blocks
+/// are not sent.
 pub(super) fn gatherv(root: u32, rank: u32, ranks: u32, index: u32, size: impl Fn(u32) -> u64) -> Option<Step> {
     spread(root, rank, ranks, index, size).map(|step| Step {
         send: step.recv,
@@ -64,8 +64,8 @@ fn spread(root: u32, rank: u32, ranks: u32, index: u32, size: impl Fn(u32) -> u6
     Some(Step::recv(recv.peer, recv.bytes))
 }
 
-/// The root asks one rank after the other; each gives a first segment, and then the rest while the next one
-/// is asked (`ompi_coll_base_gather_intra_linear_sync`, whose root waits for the rests at the very end only).
+/// The root requests one rank after the other; each sends a first segment, and then the rest during the next request
+/// (`ompi_coll_base_gather_intra_linear_sync`, whose root waits for the rests only at the end).
 fn linear_sync(root: u32, bytes: u64, segment: u64, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     let first = bytes.min(segment);
     let rest = bytes - first;
@@ -82,12 +82,12 @@ fn linear_sync(root: u32, bytes: u64, segment: u64, rank: u32, ranks: u32, index
     match (rest, index % 2) {
         (0, _) => ask(index),
         (_, 0) => ask(index / 2),
-        // The rest of the last one that was asked, together with the next question.
+        // The rest of the previous rank, together with the next request.
         _ => (index / 2 < ranks - 1).then(|| Step::recv(other(root, index / 2), rest).and_more(index / 2 + 2 < ranks)),
     }
 }
 
-/// Rank number `index` of those that are not the root.
+/// The `index`-th rank other than the root.
 pub(super) fn other(root: u32, index: u32) -> u32 {
     index + u32::from(index >= root)
 }

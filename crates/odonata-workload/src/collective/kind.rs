@@ -1,6 +1,6 @@
-//! Which collectives there are.
+//! The kinds of collectives.
 
-/// Which collective a call is, without its arguments.
+/// The kind of a collective call, without arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -39,7 +39,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, each at the place of its number.
+    /// All kinds, by number.
     pub const ALL: [Kind; 16] = [
         Kind::Barrier,
         Kind::Broadcast,

@@ -29,7 +29,7 @@ impl Reduce {
             Algorithm::Binary { segment } => pipeline(Shape::Binary, segment)?,
             Algorithm::SegmentedBinomial { segment } => pipeline(Shape::Binomial, segment)?,
             Algorithm::ReduceScatterGather => return self.scattered(rank, ranks, index),
-            // The root takes one after the other, the last rank first, as Open MPI does.
+            // The root receives one rank after the other, the last rank first, like Open MPI.
             _ if rank == root => {
                 return (index < ranks - 1).then(|| Step::recv(other(root, ranks - 2 - index), bytes));
             }
@@ -38,12 +38,12 @@ impl Reduce {
         Some(named(step, root, ranks))
     }
 
-    /// Halves, quarters, ... are exchanged and reduced over distances 1, 2, 4, ..., then gathered to the root over
-    /// the same distances backwards.
+    /// Halves, quarters, ... are exchanged and reduced over distances 1, 2, 4, ..., then gathered to the root over the
+    /// same distances in reverse.
     ///
-    /// It runs on a power of two `p` of ranks. Of the first `2 r = 2 (ranks - p)` each odd one gives its vector
-    /// to the even one before it, which takes part as number `rank / 2`; the others are number `rank - r`. A root
-    /// that is left out that way takes the place of rank 0 between the two halves of the algorithm.
+    /// It runs on a power of two `p` of ranks. Of the first `2 r = 2 (ranks - p)`, each odd rank sends its vector to
+    /// the even one before it, which takes part as number `rank / 2`; the others are number `rank - r`. A root left out
+    /// in this way takes the place of rank 0 between the two halves of the algorithm.
     fn scattered(&self, rank: u32, ranks: u32, index: u32) -> Option<Step> {
         let Reduce { root, bytes, count } = *self;
         let p = power_of_two_within(ranks);
@@ -89,7 +89,7 @@ impl Reduce {
         self.gathered(&vector, number, target, index, rank_of)
     }
 
-    /// Step `index` of the way to number `target`: whoever differs from it at the level sends and is done.
+    /// Step `index` of the gather to number `target`: a rank that differs from it at the level sends and is done.
     fn gathered(
         &self,
         vector: &Vector,

@@ -1,4 +1,4 @@
-//! Reduce-scatter: everybody ends with its block of the sum.
+//! Reduce-scatter: every rank gets its block of the sum.
 
 use super::blocks::Blocks;
 use super::tree::Tree;
@@ -19,7 +19,7 @@ pub(super) fn step(algorithm: Algorithm, blocks: &Blocks, rank: u32, ranks: u32,
                 )
             })
         }
-        // Pairwise: everybody gives each its block.
+        // Pairwise: every rank sends every other rank its block.
         _ => (index < ranks - 1).then(|| {
             let to = forward(rank, index + 1, ranks);
             Step::both((to, blocks.one(to)), (back(rank, index + 1, ranks), blocks.one(rank)))
@@ -27,9 +27,9 @@ pub(super) fn step(algorithm: Algorithm, blocks: &Blocks, rank: u32, ranks: u32,
     }
 }
 
-/// What is left is halved over distances p/2, p/4, ..., 1. Of the first `2 r = 2 (ranks - p)` ranks each even one
-/// gives its vector to the odd one after it, which takes part as number `rank / 2`, works on both blocks and gives
-/// one back at the end; the others are number `rank - r`. Nothing is sent where a part is empty.
+/// The remaining blocks are halved over distances p/2, p/4, ..., 1. Of the first `2 r = 2 (ranks - p)` ranks, each even
+/// one sends its vector to the next odd one, which takes part as number `rank / 2`, works on both blocks and returns
+/// one at the end; the others are number `rank - r`. Empty parts are not sent.
 fn halving(blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     let p = power_of_two_within(ranks);
     let rest = ranks - p;
@@ -71,8 +71,8 @@ fn halving(blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     step(filled(peer, kept(partner)), filled(peer, kept(number)))
 }
 
-/// On a power of two: over distances 1, 2, 4, ... everybody gives all blocks but those of the ranks that it has
-/// already exchanged with, and its own.
+/// On a power of two: over distances 1, 2, 4, ... each rank sends all blocks except its own and those of its earlier
+/// partners.
 fn doubling(blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     if index >= ranks.ilog2() {
         return None;
@@ -88,11 +88,11 @@ fn doubling(blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> 
     Some(Step::both((partner, others(rank)), (partner, others(partner))))
 }
 
-/// The whole sum goes up a binomial tree to rank 0, which scatters it: equal blocks along the same tree, listed
-/// ones directly.
+/// The whole sum goes up a binomial tree to rank 0, which scatters it: equal blocks along the same tree, listed ones
+/// directly.
 fn reduce_then_scatter(blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     let tree = Tree { number: rank, ranks };
-    // The vector is measured only where it moves.
+    // The vector size is computed only if the vector moves.
     match (tree.up(index, |_, _| blocks.size(0, ranks)), blocks) {
         (Ok(step), _) => Some(step),
         (Err(left), Blocks::Listed { .. }) => gather::scatterv(0, rank, ranks, left, |rank| blocks.one(rank)),

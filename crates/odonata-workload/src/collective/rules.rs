@@ -1,8 +1,9 @@
-//! Decisions: which algorithm is taken when.
+//! Decision rules between algorithms.
 //!
-//! MPICH: those of 3.2.1, `src/mpi/coll/*.c`, with the defaults of its `MPIR_CVAR_*_MSG_SIZE` (bytes). 3.4 to 4.3 decide by
-//! `maint/tuning/coll/mpir/generic.json`, which has the same bounds but for all-reduces (8 B). Open MPI: those of 4.0.7,
-//! `ompi/mca/coll/tuned/coll_tuned_decision_fixed.c`; scans and lists of sizes that it leaves to `basic` are linear.
+//! MPICH: the rules of 3.2.1, `src/mpi/coll/*.c`, with the defaults of its `MPIR_CVAR_*_MSG_SIZE` (bytes). 3.4 to 4.3
+//! decide by `maint/tuning/coll/mpir/generic.json`, which has the same bounds except for all-reduces (8 B). Open MPI:
+//! the rules of 4.0.7, `ompi/mca/coll/tuned/coll_tuned_decision_fixed.c`; scans and size lists, which it leaves to
+//! `basic`, are linear.
 
 use super::choice::AlgorithmSizes;
 use super::{Algorithm, Collective, Kind, Sizes, power_of_two_within};
@@ -10,35 +11,36 @@ use crate::{Counts, Program};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whose decisions between algorithms are taken.
+/// The library whose decision rules apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Library {
-    /// Those of MPICH 3.2, with the thresholds of this table.
+    /// Rules of MPICH 3.2, with the thresholds of this table.
     #[default]
     Mpich,
-    /// Those of Open MPI 4.0; the thresholds of this table do not count.
+    /// Rules of Open MPI 4.0; the thresholds of this table have no effect.
     OpenMpi,
 }
 
-/// When which algorithm is taken. The default is MPICH's choice.
+/// The decision rules between algorithms. The default is MPICH's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Whose decisions are taken.
+    /// The library whose decision rules apply.
     pub library: Library,
-    /// MPICH: all-reduces of at most so many bytes double recursively (`MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE`), longer ones
-    /// reduce-scatter. Those with fewer elements than the largest power of two of ranks, which cannot be scattered, double, too.
+    /// MPICH: all-reduces of at most this size use recursive doubling (`MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE`), longer
+    /// ones reduce-scatter. All-reduces with fewer elements than the largest power of two of ranks, which cannot be
+    /// scattered, use recursive doubling, too.
     pub allreduce_recursive_doubling_up_to: u64,
-    /// MPICH: broadcasts of fewer bytes take the binomial tree (`MPIR_CVAR_BCAST_SHORT_MSG_SIZE`).
+    /// MPICH: broadcasts below this size use the binomial tree (`MPIR_CVAR_BCAST_SHORT_MSG_SIZE`).
     pub broadcast_binomial_below: u64,
-    /// MPICH: on fewer ranks every broadcast takes the binomial tree (`MPIR_CVAR_BCAST_MIN_PROCS`).
+    /// MPICH: on fewer ranks, every broadcast uses the binomial tree (`MPIR_CVAR_BCAST_MIN_PROCS`).
     pub broadcast_min_ranks: u32,
-    /// MPICH: longer broadcasts on a power of two of ranks gather by recursive doubling below so many
-    /// bytes (`MPIR_CVAR_BCAST_LONG_MSG_SIZE`); all others gather around a ring.
+    /// MPICH: longer broadcasts on a power of two of ranks gather by recursive doubling below this size
+    /// (`MPIR_CVAR_BCAST_LONG_MSG_SIZE`); all others gather around a ring.
     pub broadcast_recursive_doubling_below: u64,
-    /// Of algorithms that are named.
+    /// Sizes for explicitly chosen algorithms.
     pub sizes: AlgorithmSizes,
-    /// Always this one for collectives of this kind, wherever it supports them.
+    /// A fixed algorithm per kind, used wherever it supports the collective.
     pub forced: [Option<Algorithm>; Kind::ALL.len()],
 }
 
@@ -57,17 +59,17 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The same rules with `algorithm` always for collectives of this kind, wherever it supports them.
+    /// The same rules with `algorithm` fixed for collectives of this kind, wherever it supports them.
     #[must_use]
     pub const fn with(mut self, kind: Kind, algorithm: Algorithm) -> Rules {
         self.forced[kind as usize] = Some(algorithm);
         self
     }
 
-    /// Checks that forced algorithms belong to the collective that they are forced upon.
+    /// Checks that fixed algorithms belong to their kind of collective.
     ///
     /// # Errors
-    /// Names the algorithm that does not, and those that do.
+    /// The wrong algorithm, and the possible ones.
     pub fn check(&self) -> Result<(), String> {
         for kind in Kind::ALL {
             let Some(algorithm) = self.forced[kind as usize] else {
@@ -77,7 +79,7 @@ impl Rules {
                 let valid = Algorithm::ALL.into_iter().filter(|other| other.serves(kind));
                 let valid: Vec<&str> = valid.map(Algorithm::name).collect();
                 return Err(format!(
-                    "{} is no algorithm of {}: take one of {}",
+                    "{} is not an algorithm of {}; expected one of {}",
                     algorithm.name(),
                     kind.name(),
                     valid.join(", ")
@@ -88,10 +90,10 @@ impl Rules {
     }
 }
 
-/// The algorithm that `rules` name for `collective` on `ranks` ranks; it always
-/// [supports](Algorithm::supports) the two, as a forced one that does not is passed over.
+/// The algorithm that `rules` select for `collective` on `ranks` ranks. It always [supports](Algorithm::supports) the
+/// collective: an unsupported fixed algorithm is ignored.
 ///
-/// All ranks get the same answer. Of all-gatherv and reduce-scatter the whole list is summed up.
+/// All ranks get the same answer. For all-gatherv and reduce-scatter, the whole list is summed.
 pub fn choose(collective: &Collective, ranks: u32, rules: &Rules, sizes: &dyn Sizes) -> Algorithm {
     let forced = rules.forced[collective.which() as usize];
     if let Some(algorithm) = forced.filter(|a| a.supports(collective, ranks)) {
@@ -103,7 +105,7 @@ pub fn choose(collective: &Collective, ranks: u32, rules: &Rules, sizes: &dyn Si
     }
 }
 
-/// The algorithm of `collective` in `program`: the one that the program names, if that supports the two, else that of `rules`
+/// The algorithm of `collective` in `program`: the program's own choice if supported, otherwise the choice of `rules`
 /// ([`choose`]).
 #[inline]
 pub fn choose_in(
@@ -279,7 +281,7 @@ fn open_mpi(collective: &Collective, ranks: u32, sizes: &dyn Sizes) -> Algorithm
     }
 }
 
-/// `ompi_coll_tuned_bcast_intra_dec_fixed`, whose lines in size and number of ranks were fitted to measurements.
+/// `ompi_coll_tuned_bcast_intra_dec_fixed`, whose boundaries in size and number of ranks were fitted to measurements.
 fn open_mpi_broadcast(bytes: u64, ranks: u32) -> Algorithm {
     let below = |slope: f64, offset: f64| f64::from(ranks) < slope * bytes as f64 + offset;
     if bytes < 2_048 {

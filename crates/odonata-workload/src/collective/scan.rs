@@ -1,11 +1,11 @@
-//! Scan and exclusive scan: the same messages, and a different sum at the end.
+//! Scan and exclusive scan: the same messages, with different sums at the end.
 
 use super::{Algorithm, Step, rounds};
 
 /// Step `index` of a scan; `rank < ranks`, `ranks >= 2`.
 pub(super) fn step(algorithm: Algorithm, bytes: u64, rank: u32, ranks: u32, index: u32) -> Option<Step> {
     if algorithm == Algorithm::RecursiveDoubling {
-        // Whole vectors over distances 1, 2, 4, ..., where there is such a rank.
+        // Whole vectors over distances 1, 2, 4, ..., as far as the ranks exist.
         let partner = (0..rounds(ranks))
             .map(|level| rank ^ (1 << level))
             .filter(|&partner| partner < ranks)

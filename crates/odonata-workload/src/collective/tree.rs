@@ -1,6 +1,6 @@
-//! Trees: who is whose parent, and the order in which a message or a sum passes through.
+//! Trees: parents, and the order in which a message or a sum passes through.
 //!
-//! All run on numbers counted from the root, which is number 0.
+//! Ranks are renumbered from the root, which is number 0.
 
 use super::blocks::Segments;
 use super::{Step, rounds};
@@ -15,7 +15,7 @@ pub(super) fn from_root(rank: u32, root: u32, ranks: u32) -> u32 {
     }
 }
 
-/// The same step with peers as ranks instead of numbers from the root.
+/// The same step with ranks instead of numbers from the root.
 #[inline]
 pub(super) fn named(step: Step, root: u32, ranks: u32) -> Step {
     let rank = |t: super::Transfer| super::Transfer {
@@ -46,7 +46,7 @@ impl Tree {
         (u64::from(first) + width).min(u64::from(self.ranks)) as u32
     }
 
-    /// How many numbers the tree below this one would have if there were enough.
+    /// Number of nodes of the full subtree below this number.
     fn width(&self) -> u64 {
         match self.number {
             0 => 1 << rounds(self.ranks),
@@ -54,9 +54,8 @@ impl Tree {
         }
     }
 
-    /// Step `index` on the way from parent to children, the largest subtree first, or else how far
-    /// `index` lies beyond the last one. `size(first, end)` is how much goes to the subtree of the
-    /// numbers `first .. end`; with `None` no message goes there.
+    /// Step `index` of the way from parent to children, the largest subtree first, or the excess of `index` over the
+    /// last step. `size(first, end)` is the size for the subtree `first .. end`; `None` sends no message.
     #[inline]
     pub(super) fn down(&self, index: u32, size: impl Fn(u32, u32) -> Option<u64>) -> Result<Step, u32> {
         let mut left = index;
@@ -85,9 +84,8 @@ impl Tree {
         Err(left)
     }
 
-    /// Step `index` on the way from children to parent, the smallest subtree first, or else how far
-    /// `index` lies beyond the last one. `size(first, end)` is how much comes from the subtree of the
-    /// numbers `first .. end`.
+    /// Step `index` of the way from children to parent, the smallest subtree first, or the excess of `index` over the
+    /// last step. `size(first, end)` is the size from the subtree `first .. end`.
     pub(super) fn up(&self, index: u32, size: impl Fn(u32, u32) -> u64) -> Result<Step, u32> {
         let children = Shape::Binomial.children(self.number, self.ranks);
         if index < children {
@@ -105,7 +103,7 @@ impl Tree {
         }
     }
 
-    /// Step `index` of a sum of `bytes` bytes that goes up to number 0 and down again.
+    /// Step `index` of a sum of `bytes` bytes up to number 0 and down again.
     #[inline(never)]
     pub(super) fn up_and_down(&self, bytes: u64, index: u32) -> Option<Step> {
         self.up(index, |_, _| bytes)
@@ -114,16 +112,16 @@ impl Tree {
     }
 }
 
-/// The form of a tree that segments pass through one after the other.
+/// The shape of a tree for pipelined segments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Everybody after number 0 has one child: the next number.
+    /// Each number has one child: the next number.
     Chain,
-    /// A level of `2^l` numbers follows the other, and number `i` of a level is the parent of
-    /// numbers `i` and `i + 2^l` of the next one, so that all below number 1 are odd and all below 2 are even
-    /// (`ompi_coll_base_topo_build_tree` with fan-out 2).
+    /// A level of `2^l` numbers follows the other, and number `i` of a level is the parent of numbers `i` and `i + 2^l`
+    /// of the next. So all numbers below 1 are odd, and all below 2 even (`ompi_coll_base_topo_build_tree` with fan-out
+    /// 2).
     Binary,
-    /// The tree of [`Tree`].
+    /// The binomial tree of [`Tree`].
     Binomial,
 }
 
@@ -140,7 +138,7 @@ impl Shape {
         }
     }
 
-    /// Child `index` of a number; it may lie beyond the last rank.
+    /// Child `index` of a number; it may exceed the last rank.
     fn child(self, number: u32, index: u32) -> u64 {
         u64::from(number)
             + match self {
@@ -150,13 +148,13 @@ impl Shape {
             }
     }
 
-    /// How many children a number has.
+    /// Number of children.
     fn children(self, number: u32, ranks: u32) -> u32 {
         let within = |index| self.child(number, index) < u64::from(ranks);
         match self {
             Shape::Chain => u32::from(within(0)),
             Shape::Binary => u32::from(within(0)) + u32::from(within(1)),
-            // As many as there are powers of two below the lowest bit and within the communicator.
+            // The number of powers of two below the lowest bit and within the communicator.
             Shape::Binomial => {
                 let below = if number == 0 { 32 } else { number.trailing_zeros() };
                 below.min(rounds(ranks - number))
@@ -164,8 +162,8 @@ impl Shape {
         }
     }
 
-    /// Step `index` of segments that go from parent to children, or else how far `index` lies beyond the
-    /// last one. A segment goes to all children at once, while the next one comes in.
+    /// Step `index` of segments from parent to children, or the excess of `index` over the last step. A segment goes to
+    /// all children at once, while the next one arrives.
     #[inline(never)]
     pub(super) fn down(self, number: u32, ranks: u32, segments: &Segments, index: u32) -> Result<Step, u32> {
         let (count, children) = (segments.count(), u64::from(self.children(number, ranks)));
@@ -188,8 +186,8 @@ impl Shape {
         Ok(step)
     }
 
-    /// Step `index` of segments that are summed up from children to parent. They come from one child after
-    /// the other; a sum goes up while the next one begins.
+    /// Step `index` of segments summed from children to parent. They come from one child after the other; a sum goes up
+    /// while the next one begins.
     pub(super) fn up(self, number: u32, ranks: u32, segments: &Segments, index: u32) -> Option<Step> {
         let (count, children) = (segments.count(), u64::from(self.children(number, ranks)));
         let at = u64::from(index);

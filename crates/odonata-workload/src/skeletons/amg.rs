@@ -1,16 +1,18 @@
 //! AMG: V-cycles of an algebraic multigrid solver.
 //!
-//! The workload "AMG" of the Design Forward programme of the DOE is hypre's BoomerAMG on a 3-D grid with the 7-point stencil of 40^3 points per rank. Its
-//! trace on 27 ranks (3 x 3 x 3, x fastest) has two V-cycles of 30 exchanges each. On a level `l` of the six that are
-//! spread over ranks: the matrix `A_l` twice, restriction `R_l`; on the way up interpolation, which is restriction backwards, and `A_l` once. The seventh level is on
-//! one rank.
+//! The workload "AMG" of the DOE's Design Forward program is hypre's BoomerAMG on a 3-D grid with the 7-point stencil
+//! of 40^3 points per rank. Its trace on 27 ranks (3 x 3 x 3, x fastest) has two V-cycles of 30 exchanges each. On each
+//! level `l` of the six distributed ones: the matrix `A_l` twice, restriction `R_l`; on the way up interpolation, which
+//! is reversed restriction, and `A_l` once. The seventh level is on one rank.
 //!
-//! On the finest level every rank gives 40^2 points of 8 B to each of its 6 neighbors. On coarser ones, whose points the solver chooses, the neighborhood grows: across edges,
-//! corners, two ranks away. What was measured of the trace is in [`MATRIX`] and [`RESTRICTION`]: for each class of neighbors (by how far away they are in each
-//! dimension) how many of the pairs there are have a message, and its bytes. Here that share of the pairs has messages of this mean size, spread evenly over the grid:
-//! on 27 ranks the messages and bytes of each of the 60 exchanges are exactly those of the trace; which pair has which message is not.
-//! On 13,824 ranks the two cycles send 10 GiB, as Mubarak et al. (IEEE TPDS 28(1), 2017) say of the largest trace. Neighbors that are more than two ranks
-//! away on coarse levels of large machines, and levels beyond the seventh, were not measured and are not here.
+//! On the finest level every rank sends 40^2 points of 8 B to each of its 6 neighbors. On coarser levels, whose points
+//! the solver chooses, the neighborhood grows: across edges, corners, two ranks away. [`MATRIX`] and [`RESTRICTION`]
+//! hold measurements of the trace: for each class of neighbors (by distance per dimension), the number of pairs with a
+//! message, and its bytes. The model gives the same share of pairs messages of this mean size, spread evenly over the
+//! grid. On 27 ranks, messages and bytes of each of the 60 exchanges equal the trace; the assignment to pairs does not.
+//! On 13,824 ranks the two cycles send 10 GiB, as reported by Mubarak et al. (IEEE TPDS 28(1), 2017) for the largest
+//! trace. Neighbors more than two ranks away on coarse levels of large machines, and levels beyond the seventh, were
+//! not measured and are not modeled.
 
 use odonata_units::{Bytes, Problem, Time};
 use schemars::JsonSchema;
@@ -26,19 +28,21 @@ use crate::{Comm, Cursor, Op, OpKind, Program, Request, Source, Tag};
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Amg")]
 pub struct AmgParams {
-    /// Ranks along x, y, z, the first fastest; their product is `ranks`. Default: balanced (13,824 ranks: 24 x 24 x 24).
+    /// Ranks along x, y, z, the first fastest; their product is `ranks`. Default: balanced (13,824 ranks: 24 x 24 x
+    /// 24).
     pub dims: Option<[u32; 3]>,
     /// Levels of a cycle, 2 to 7. The last one is on one rank and sends nothing.
     pub levels: u32,
     /// V-cycles.
     pub cycles: u32,
-    /// Size of the message to a neighbor on the finest level, e.g. "12800 B"; 8 n^2 bytes for n^3 points per rank. Messages of coarser levels
-    /// are in proportion.
+    /// Size of the message to a neighbor on the finest level, e.g. "12800 B"; 8 n^2 bytes for n^3 points per rank.
+    /// Messages of coarser levels are in proportion.
     pub message: Bytes,
-    /// Computation before the first cycle, in which the solver sets up its levels. Default: 91.4 %, as measured on 27 ranks, of the
-    /// computation of 60.34 % of 7.5 s that was measured on 13,824 ranks.
+    /// Computation before the first cycle, in which the solver sets up its levels. Default: 91.4 %, as measured on 27
+    /// ranks, of the computation of 60.34 % of 7.5 s that was measured on 13,824 ranks.
     pub setup: Time,
-    /// Computation in all cycles together, most of it on the finest level, as measured on 27 ranks. Default: the rest of that.
+    /// Computation in all cycles together, most of it on the finest level, as measured on 27 ranks. Default: the rest
+    /// of that time.
     pub compute: Time,
 }
 
@@ -71,11 +75,12 @@ impl Parameters for AmgParams {
     }
 }
 
-/// Neighbors of one class, as measured on 3 x 3 x 3 ranks: how far away they are in each dimension, ascending; messages in
-/// one exchange; their 8-byte words together.
+/// Neighbors of one class, measured on 3 x 3 x 3 ranks: distance per dimension, ascending; messages in one exchange;
+/// total of their 8-byte words.
 type Measured = ([u8; 3], u64, u64);
 
-/// Exchanges of the matrix of each level, the finest first. From the trace `df_AMG_n27_dumpi` of the Design Forward programme.
+/// Exchanges of the matrix of each level, the finest first. From the trace `df_AMG_n27_dumpi` of the Design Forward
+/// program.
 const MATRIX: [&[Measured]; 6] = [
     &[([0, 0, 1], 108, 172_800)],
     &[([0, 0, 1], 108, 46_654), ([0, 1, 1], 144, 2_091), ([1, 1, 1], 20, 23)],
@@ -124,38 +129,39 @@ const RESTRICTION: [&[Measured]; 6] = [
     ],
 ];
 
-/// Shares of the computation of a cycle on each level, in parts of their sum, as measured on 27 ranks.
+/// Computation of a cycle per level, as parts of their sum, measured on 27 ranks.
 const COMPUTATION: [u64; 6] = [8_555, 684, 339, 142, 164, 115];
 
 /// Exchanges of a cycle on a level: the matrix three times, restriction, interpolation.
 const EXCHANGES_PER_LEVEL: u64 = 5;
 
-/// The most neighbors: all that are at most two ranks away in each dimension.
+/// Maximum number of neighbors: at most two ranks away in each dimension.
 const MOST_NEIGHBOURS: u64 = 5 * 5 * 5 - 1;
 
 /// A message of the finest level in the trace.
 const MEASURED_MESSAGE: u64 = 12_800;
 
-/// A step to a rank.
+/// An offset to a rank.
 type Step = [i8; 3];
 
-/// The neighbors at one step, and which of them have messages.
+/// The neighbors at one offset, and which of them have messages.
 ///
-/// The pairs of a class, in the order of steps and places, have numbers; of `pairs` pairs on 27 ranks `messages` have one, and so
-/// number `i` has message number `floor(i messages / pairs)` if that is another than the one of `i + 1`. Of message number `k` the words are
-/// `floor((k + 1) words / messages) - floor(k words / messages)`. Sums over 27 ranks are exact, and nearly so elsewhere.
+/// The pairs of a class are numbered in order of offsets and places. Of `pairs` pairs on 27 ranks, `messages` have one:
+/// pair `i` has message `floor(i messages / pairs)` if that differs from the value for `i + 1`. Message `k` has
+/// `floor((k + 1) words / messages) - floor(k words / messages)` words. Sums are exact over 27 ranks, and nearly exact
+/// elsewhere.
 #[derive(Clone, Copy, Debug)]
 struct Neighbours {
     step: Step,
-    /// Number of the first pair at this step; of a symmetric exchange, where both ranks have a message or neither, that of the
-    /// step or its opposite.
+    /// Number of the first pair at this offset; in a symmetric exchange, where both ranks of a pair have a message or
+    /// neither, of the offset or its opposite.
     first: u64,
     pairs: u64,
     messages: u64,
     words: u64,
 }
 
-/// Which messages there are in an exchange: steps and their opposites side by side (2 k and 2 k + 1).
+/// The messages of an exchange: offsets and their opposites side by side (2 k and 2 k + 1).
 #[derive(Clone, Debug)]
 struct Exchange {
     neighbours: Vec<Neighbours>,
@@ -166,13 +172,13 @@ struct Exchange {
 type Extents = [u32; 3];
 
 impl Exchange {
-    /// The messages that were `measured`, on a mesh of these extents; words are those of messages of `message` bytes on the finest level.
+    /// The `measured` messages on a mesh of these extents, scaled to messages of `message` bytes on the finest level.
     fn new(measured: &[Measured], symmetric: bool, extents: Extents, message: u64) -> Exchange {
         let mut neighbours = Vec::new();
         for &(class, messages, words) in measured {
             let steps = steps(class);
             let count = |extents: Extents| -> u64 { steps.iter().map(|step| places(extents, *step)).sum() };
-            // One of two pairs stands for both directions where they go together.
+            // In a symmetric exchange, one pair stands for both directions.
             let fold = if symmetric { 2 } else { 1 };
             let scaled = u128::from(words) * u128::from(message) / u128::from(MEASURED_MESSAGE);
             let words = u64::try_from(scaled).unwrap_or(u64::MAX).max(messages);
@@ -194,7 +200,8 @@ impl Exchange {
         Exchange { neighbours, symmetric }
     }
 
-    /// What the rank at `from` gives at step number `number`, in bytes; 0 is no message. The step stays within the mesh.
+    /// Bytes that the rank at `from` sends at offset number `number`; 0 means no message. The target is within the
+    /// mesh.
     fn bytes(&self, extents: Extents, from: [u32; 3], number: usize) -> u64 {
         let backwards = self.symmetric && number % 2 == 1;
         let Neighbours {
@@ -204,7 +211,7 @@ impl Exchange {
             words,
             ..
         } = self.neighbours[number];
-        // Of two directions the first one names the pair, by the rank that gives.
+        // The first of two directions names the pair, by the sending rank.
         let step = self.neighbours[number & !usize::from(self.symmetric)].step;
         let from = match backwards {
             true => moved(extents, from, self.neighbours[number].step).unwrap_or(from),
@@ -222,7 +229,7 @@ impl Exchange {
     }
 }
 
-/// The steps of a class: opposite ones side by side.
+/// The offsets of a class: opposite ones side by side.
 fn steps(class: [u8; 3]) -> Vec<Step> {
     let mut steps = Vec::new();
     for z in -2i8..=2 {
@@ -231,7 +238,7 @@ fn steps(class: [u8; 3]) -> Vec<Step> {
                 let step = [x, y, z];
                 let mut far = step.map(i8::unsigned_abs);
                 far.sort_unstable();
-                // One of two opposites: its last dimension that is not 0 goes up.
+                // Of two opposites, the one whose last nonzero dimension is positive.
                 let up = step.iter().rev().find(|way| **way != 0).is_some_and(|way| *way > 0);
                 if far == class && up {
                     steps.extend([step, step.map(|way| -way)]);
@@ -242,13 +249,13 @@ fn steps(class: [u8; 3]) -> Vec<Step> {
     steps
 }
 
-/// How many ranks have a neighbor at `step`.
+/// Number of ranks with a neighbor at `step`.
 fn places(extents: Extents, step: Step) -> u64 {
     let along = |d: usize| u64::from(extents[d].saturating_sub(u32::from(step[d].unsigned_abs())));
     along(0) * along(1) * along(2)
 }
 
-/// Number of the rank at `at` among those that have a neighbor at `step`, x fastest.
+/// Index of the rank at `at` among the ranks with a neighbor at `step`, x fastest.
 fn place(extents: Extents, at: [u32; 3], step: Step) -> u64 {
     let along = |d: usize| u64::from(extents[d].saturating_sub(u32::from(step[d].unsigned_abs())));
     let within = |d: usize| {
@@ -262,7 +269,7 @@ fn place(extents: Extents, at: [u32; 3], step: Step) -> u64 {
     within(0) + along(0) * (within(1) + along(1) * within(2))
 }
 
-/// Where `step` leads; `None` where the mesh ends.
+/// The target of `step`; `None` outside the mesh.
 fn moved(extents: Extents, at: [u32; 3], step: Step) -> Option<[u32; 3]> {
     let mut to = at;
     for d in 0..3 {
@@ -273,19 +280,20 @@ fn moved(extents: Extents, at: [u32; 3], step: Step) -> Option<[u32; 3]> {
     Some(to)
 }
 
-/// What a rank does at one place of a cycle.
+/// The action of a rank at one place of a cycle.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
     level: u8,
-    /// Number of the exchange, and whether it goes backwards.
+    /// Number of the exchange, and whether it is reversed.
     exchange: u8,
     backwards: bool,
 }
 
 /// V-cycles of an algebraic multigrid solver.
 ///
-/// Setup; then per cycle, on each level down: matrix, matrix, restriction; on each level up: interpolation, matrix; a mark. Before each
-/// exchange is computation. An exchange receives from all neighbors and sends to them, without blocking, and waits for both; who has none goes on.
+/// Setup; then per cycle, on each level down: matrix, matrix, restriction; on each level up: interpolation, matrix; a
+/// mark. Computation precedes each exchange. An exchange receives from all neighbors and sends to them, without
+/// blocking, and waits for both; a rank without neighbors continues at once.
 #[derive(Clone, Debug)]
 pub struct Amg {
     extents: Extents,
@@ -301,7 +309,7 @@ impl Amg {
     /// The program on `ranks` ranks.
     ///
     /// # Errors
-    /// `dims` do not multiply to `ranks`, there are no cycles or other than 2 to 7 levels, or too many operations to number.
+    /// The product of `dims` is not `ranks`, there are no cycles or not 2 to 7 levels, or too many operations.
     pub fn new(ranks: u32, params: AmgParams) -> Result<Self, String> {
         let mut checked = params;
         checked.resolve("amg", ranks).map_err(|problem| problem.problem)?;
@@ -354,7 +362,7 @@ impl Amg {
         [rank % x, rank / x % y, rank / x / y]
     }
 
-    /// The next operation of the exchange of `stage`; `None` when it is done, with `progress` as before it.
+    /// The next operation of the exchange of `stage`; `None` when it is done, with `progress` reset.
     fn exchange(&self, rank: u32, stage: Stage, progress: &mut [u32; 2]) -> Option<OpKind> {
         let exchange = &self.exchanges[usize::from(stage.exchange)];
         let (at, count) = (self.at(rank), exchange.neighbours.len() as u32);
@@ -366,7 +374,7 @@ impl Amg {
             let Some(there) = moved(self.extents, at, exchange.neighbours[number].step) else {
                 continue;
             };
-            // Backwards, what is sent is what was received.
+            // A reversed exchange sends what the forward one received.
             let bytes = if sending == stage.backwards {
                 exchange.bytes(self.extents, there, number ^ 1)
             } else {

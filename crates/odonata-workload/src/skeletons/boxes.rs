@@ -1,17 +1,17 @@
-//! Boxes of a block-structured grid, one per rank, dealt out along a space-filling curve.
+//! Boxes of a block-structured grid, one per rank, assigned along a space-filling curve.
 //!
-//! BoxLib gives the boxes of a grid to the ranks along a Z-order (Morton) curve. In the traces of the Design Forward programme
-//! (1,000 ranks, 10 x 10 x 10 boxes) rank `n - 1 - i` has the `i`-th box of the curve that starts at the far corner; that
-//! order is kept here for any extents.
+//! BoxLib assigns the boxes of a grid to ranks along a Z-order (Morton) curve. In the traces of the Design Forward
+//! program (1,000 ranks, 10 x 10 x 10 boxes) rank `n - 1 - i` has the `i`-th box of the curve that starts at the far
+//! corner; the model keeps that order for any extents.
 
 use std::sync::Arc;
 
 use crate::grid::balanced;
 
-/// A step to a neighbor: -1, 0 or 1 per dimension.
+/// An offset to a neighbor: -1, 0 or 1 per dimension.
 pub(super) type Step = [i8; 3];
 
-/// The 26 steps: opposite ones side by side (2 k and 2 k + 1), faces first, then edges, then corners.
+/// The 26 offsets: opposite ones side by side (2 k and 2 k + 1), faces first, then edges, then corners.
 pub(super) const STEPS: [Step; 26] = [
     [-1, 0, 0],
     [1, 0, 0],
@@ -41,7 +41,7 @@ pub(super) const STEPS: [Step; 26] = [
     [1, -1, -1],
 ];
 
-/// In how many dimensions step number `step` leads away: 1 across a face, 2 across an edge, 3 across a corner.
+/// Number of nonzero dimensions of offset number `step`: 1 across a face, 2 across an edge, 3 across a corner.
 pub(super) const fn reach(step: u32) -> u32 {
     match step {
         0..6 => 1,
@@ -53,17 +53,17 @@ pub(super) const fn reach(step: u32) -> u32 {
 /// A neighbor of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Neighbour {
-    /// Whose box it is.
+    /// The rank of the box.
     pub(super) rank: u32,
-    /// Whether the step leads out of the domain, and in again at its other side.
+    /// Whether the offset crosses the periodic boundary.
     pub(super) wraps: bool,
 }
 
-/// Which rank has which box of a 3-D grid of boxes.
+/// The assignment of the boxes of a 3-D grid to ranks.
 #[derive(Clone, Debug)]
 pub(super) struct Boxes {
     extents: [u32; 3],
-    /// By place in the grid, x fastest.
+    /// Ranks by place in the grid, x fastest.
     ranks: Arc<[u32]>,
     /// By rank, the place in the grid.
     places: Arc<[u32]>,
@@ -73,7 +73,7 @@ impl Boxes {
     /// `ranks` boxes, with these extents or balanced ones.
     ///
     /// # Errors
-    /// There are no ranks, or the extents do not multiply to them.
+    /// There are no ranks, or the extents do not match.
     pub(super) fn new(ranks: u32, dims: Option<[u32; 3]>) -> Result<Self, String> {
         let extents = match dims {
             Some(dims) => dims,
@@ -82,7 +82,7 @@ impl Boxes {
                 _ => return Err(format!("{ranks} ranks have no 3-D layout")),
             },
         };
-        // Says what is wrong with extents that were given.
+        // Reports invalid extents.
         crate::grid::Grid::new(ranks, &extents, true)?;
         let mut places: Vec<u32> = (0..ranks).collect();
         let from_the_end = |place| {
@@ -106,8 +106,8 @@ impl Boxes {
         self.places.len() as u32
     }
 
-    /// The neighbor of the box of `rank` at `step`, in a domain that is periodic in all dimensions or ends; `None` where it ends, and
-    /// where the step leads back to the box itself.
+    /// The neighbor of the box of `rank` at `step`, in a domain that is periodic in all dimensions or bounded; `None`
+    /// outside a bounded domain, or if the step leads back to the same box.
     pub(super) fn neighbour(&self, rank: u32, step: Step, periodic: bool) -> Option<Neighbour> {
         let at = split(self.places[rank as usize], self.extents);
         let mut there = [0; 3];
@@ -150,8 +150,8 @@ fn split(place: u32, extents: [u32; 3]) -> [u32; 3] {
     ]
 }
 
-/// Which of two points comes first on the Z-order curve, on which the bits of the coordinates take turns, those of x lowest: the
-/// dimension decides in which the highest bit differs (T. M. Chan, "Closest-point problems simplified on the RAM", SODA 2002).
+/// The order of two points on the Z-order curve, which interleaves the bits of the coordinates, x lowest: the dimension
+/// with the highest differing bit decides (T. M. Chan, "Closest-point problems simplified on the RAM", SODA 2002).
 fn z_order(a: [u32; 3], b: [u32; 3]) -> std::cmp::Ordering {
     let differs = |d: usize| a[d] ^ b[d];
     let mut decides = 2;
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_thousand_boxes_are_dealt_out_as_in_the_traces() {
         let boxes = Boxes::new(1_000, None).unwrap();
-        // (rank, its coordinates), read off the neighbors of the matrix df-fillboundary-1000.
+        // (rank, its coordinates), derived from the neighbors in the matrix df-fillboundary-1000.
         for (rank, at) in [
             (0, [0, 0, 0]),
             (7, [1, 1, 1]),

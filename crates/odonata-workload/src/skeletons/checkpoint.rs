@@ -1,4 +1,4 @@
-//! Checkpointing: all ranks write to one file, or each to its own, again and again.
+//! Checkpointing: all ranks write to one file, or each to its own, repeatedly.
 
 use odonata_units::{Bytes, Time};
 
@@ -9,26 +9,26 @@ use crate::{Cursor, Op, OpKind, Program};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How ranks share files.
+/// Sharing of files between ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckpointFile {
-    /// All ranks to one file per checkpoint (N-1).
+    /// All ranks write to one file per checkpoint (N-1).
     #[default]
     Shared,
-    /// Every rank to a file of its own per checkpoint (N-N): number `i ranks + r` of rank `r`, checkpoint `i`.
+    /// Every rank writes to its own file per checkpoint (N-N): number `i ranks + r` for rank `r`, checkpoint `i`.
     PerRank,
 }
 
-/// Where the ranks write in a checkpoint file.
+/// The offsets of the ranks in a checkpoint file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckpointOffset {
-    /// Rank `r` at `r` times the bytes of a rank: the parts lie side by side (N-1 segmented). In a file of its own from
-    /// offset 0.
+    /// Rank `r` at `r` times the bytes of a rank: the parts are contiguous (N-1 segmented). In its own file from offset
+    /// 0.
     #[default]
     ByRank,
-    /// Record `k` of rank `r` at `(k ranks + r)` times the size of a record: the ranks take turns (N-1 strided).
+    /// Record `k` of rank `r` at `(k ranks + r)` times the size of a record: the ranks alternate (N-1 strided).
     Strided,
     /// Every rank at offset 0, as in the MFNetSim runs.
     Zero,
@@ -41,23 +41,23 @@ pub enum CheckpointOffset {
 pub struct CheckpointParams {
     /// Number of checkpoints.
     pub iterations: u32,
-    /// Size of one checkpoint of the whole job, e.g. "50 GB"; every rank writes the same share, rounded down.
+    /// Size of one checkpoint of the whole job, e.g. "50 GB"; every rank writes an equal share, rounded down.
     pub total: Bytes,
     /// Computation before each checkpoint, e.g. "100 ms".
     pub interval: Time,
     /// Whether all ranks write to one file, or each to its own.
     pub file: CheckpointFile,
-    /// Where in the file a rank writes.
+    /// Offset of each rank in the file.
     pub offset: CheckpointOffset,
-    /// Size of one write, at least 1 B; the last one of a rank may be shorter. Default: all that a rank has to write.
+    /// Size of one write, at least 1 B; the last one of a rank may be shorter. Default: the whole share of a rank.
     pub record: Option<Bytes>,
-    /// The ranks write together, in two phases as in MPI-IO, e.g. { aggregators = 4, buffer = "16 MiB" }: they send their
-    /// data to few of them, which write. Of a shared file without holes: records are of equal size. Default: each rank
-    /// writes what it has.
+    /// Two-phase collective writes as in MPI-IO, e.g. { aggregators = 4, buffer = "16 MiB" }: all ranks send their data
+    /// to a few aggregators, which write. Only for a shared file without holes: records have equal size. Default: each
+    /// rank writes its own data.
     pub collective: Option<CollectiveIo>,
     /// Whether there is a barrier before and after the writes (the MFNetSim runs have none).
     pub coordinated: bool,
-    /// Whether every rank synchronizes its file (`fsync`) after its writes, and goes on when that is committed
+    /// Whether every rank synchronizes its file (`fsync`) after its writes, and continues when the data is committed
     /// (`storage.sync`). Default: false.
     pub fsync: bool,
 }
@@ -88,10 +88,10 @@ impl Parameters for CheckpointParams {
     }
 }
 
-/// Writes of a parallel job's state.
+/// Checkpoint writes of a parallel job.
 ///
 /// Iteration `i`: compute; rank 0 opens file `i`; barrier; every rank writes its share, record by record, and may
-/// synchronize the file; barrier; rank 0 closes the file. Files of their own are opened and closed by their ranks.
+/// synchronize the file; barrier; rank 0 closes the file. Per-rank files are opened and closed by their ranks.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     ranks: u32,
@@ -102,8 +102,8 @@ impl Checkpoint {
     /// The program on `ranks` ranks.
     ///
     /// # Errors
-    /// There are no ranks or no iterations, or too many of them to number the operations; records of no bytes, ranks that
-    /// take turns in files of their own, or a collective write of what has holes.
+    /// There are no ranks or no iterations, or too many operations; records are empty, strided in per-rank files, or
+    /// leave holes in a collective write.
     pub fn new(ranks: u32, params: CheckpointParams) -> Result<Self, String> {
         if ranks == 0 {
             return Err("the job has no ranks".into());
@@ -161,7 +161,7 @@ impl Checkpoint {
         })
     }
 
-    /// Bytes of a write but the last one, at least 1.
+    /// Bytes of each write except the last, at least 1.
     fn record(&self) -> u64 {
         let share = self.bytes_per_rank();
         self.params.record.map_or(share, |record| record.0.min(share)).max(1)
@@ -180,7 +180,7 @@ impl Checkpoint {
         (OpKind::Write { file, offset, bytes }, done + bytes >= share)
     }
 
-    /// What each rank writes per checkpoint, in bytes.
+    /// Bytes that each rank writes per checkpoint.
     pub fn bytes_per_rank(&self) -> u64 {
         self.params.total.0 / u64::from(self.ranks)
     }

@@ -1,4 +1,4 @@
-//! Checkpoint and restart under failures: how long a job takes to its solution (J. T. Daly, "A higher order estimate of the
+//! Checkpoint and restart under failures: the time to solution of a job (J. T. Daly, "A higher order estimate of the
 //! optimum checkpoint interval for restart dumps", Future Generation Computer Systems 22(3), 2006).
 //!
 //! ```text
@@ -10,13 +10,14 @@
 //!                  └────┘ some of it is lost: the one before it, or the beginning
 //! ```
 //!
-//! Failures are a Poisson process of mean gap M over simulated time, drawn from the seed: they strike the job whatever it does, restarts
-//! included. Rank 0 decides what happens next and tells the others, in tags of messages along a binomial tree: all ranks
-//! agree on whether a checkpoint is complete, which it is if rank 0 has passed the barrier behind it before the failure. A
-//! failure in a computation strikes at once; one in a write or a read at the end of the record under way.
+//! Failures are a Poisson process of mean gap M over simulated time, drawn from the seed: they strike the job in any
+//! state, restarts included. Rank 0 decides what happens next and broadcasts it in tags of messages along a binomial
+//! tree, so all ranks agree on whether a checkpoint is complete: it is if rank 0 has passed the barrier after it before
+//! the failure. A failure during computation strikes at once; during a write or a read it strikes at the end of the
+//! current record.
 //!
-//! Where storage servers fail, a restart reads what survived: if any rank is told that some of its part is lost, which rank 0 gathers
-//! along the tree, all go back to the checkpoint before, if it is there still, or else to the beginning.
+//! If storage servers fail, a restart reads the surviving data. Rank 0 gathers along the tree whether any rank has lost
+//! data; if so, all ranks go back to the previous checkpoint, or to the beginning.
 
 mod failures;
 mod optimum;
@@ -34,7 +35,7 @@ pub use optimum::{Optimum, expected_time, first_order, higher_order};
 pub use program::CheckpointRestart;
 pub use state::reports;
 
-/// Longest of its times: 2^62 ps, as long as a run.
+/// Longest of its times: 2^62 ps, the longest run.
 const LONGEST: Time = Time(1 << 62);
 /// Shortest mean time between failures.
 const SHORTEST_MTTI: Time = Time(1_000_000);
@@ -48,8 +49,8 @@ pub struct CheckpointRestartParams {
     pub work: Time,
     /// Mean time to interrupt of the whole job, at least "1 us": gaps between failures are exponential.
     pub mtti: Time,
-    /// Size of one checkpoint of the whole job; every rank has the same share, rounded down. Two are kept in turn: where storage
-    /// servers fail, a restart that finds the last one lost reads the one before.
+    /// Size of one checkpoint of the whole job; every rank has an equal share, rounded down. Two checkpoints are kept:
+    /// if storage servers fail and the last one is lost, a restart reads the previous one.
     pub total: Bytes,
     /// Whether all ranks write to one file, or each to its own.
     pub file: CheckpointFile,
@@ -57,15 +58,16 @@ pub struct CheckpointRestartParams {
     pub record: Bytes,
     /// Computation between two checkpoints. Default: the optimum.
     pub interval: Option<Time>,
-    /// By which of Daly's formulas, where there is no interval.
+    /// Daly's formula for the interval, if no interval is given.
     pub optimum: Optimum,
-    /// Time of a checkpoint in that formula. Default: measured, of a checkpoint that the job writes before it begins to compute.
+    /// Time of a checkpoint in that formula. Default: measured on a checkpoint that the job writes before it begins to
+    /// compute.
     pub checkpoint_time: Option<Time>,
-    /// From a failure to the reading of the checkpoint: the job is started again.
+    /// Time from a failure to the reading of the checkpoint: the restart of the job.
     pub restart: Time,
-    /// What failures follow from. Default: the seed of the scenario.
+    /// Seed of the failures. Default: the seed of the scenario.
     pub seed: Filled<u64>,
-    /// Failures after which the job gives up, which is an error of the run.
+    /// Number of failures after which the job gives up, which is an error of the run.
     pub most_failures: u32,
     /// Whether a checkpoint is complete only when every rank has synchronized its file (`fsync`), and it is committed
     /// (`storage.sync`). Default: false.
@@ -92,7 +94,7 @@ impl Default for CheckpointRestartParams {
 }
 
 impl CheckpointRestartParams {
-    /// The interval by the formula for checkpoints that take `checkpoint`.
+    /// The interval by the formula for a checkpoint time of `checkpoint`.
     fn optimum_of(&self, checkpoint: Time) -> Time {
         let (delta, mtti) = (checkpoint.seconds(), self.mtti.seconds());
         let seconds = match self.optimum {
@@ -102,7 +104,7 @@ impl CheckpointRestartParams {
         Time::from_seconds(seconds).max(Time(1))
     }
 
-    /// The interval, if it is known before the first checkpoint.
+    /// The interval, if known before the first checkpoint.
     fn known_interval(&self) -> Option<Time> {
         self.interval
             .or_else(|| self.checkpoint_time.map(|time| self.optimum_of(time)))
@@ -131,7 +133,7 @@ impl Parameters for CheckpointRestartParams {
             return Err(Problem::new(key("record"), "records of 0 B", "at least 1 B"));
         }
         if self.interval.is_some() && self.checkpoint_time.is_some() {
-            let problem = "the time of a checkpoint says what the optimum is, and an interval is given";
+            let problem = "both an interval and the checkpoint time, which gives the optimal interval";
             return Err(Problem::new(key("checkpoint_time"), problem, "one of them"));
         }
         Ok(())

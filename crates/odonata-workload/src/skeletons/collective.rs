@@ -1,7 +1,7 @@
-//! One collective again and again, as benchmarks call it: the OSU micro-benchmarks, the Intel MPI benchmarks, a training loop.
+//! One collective repeated, as in benchmarks: the OSU micro-benchmarks, the Intel MPI benchmarks, a training loop.
 //!
-//! An iteration is: compute; the collective; mark. With `overlap` it is: begin the collective; compute; wait for it; mark. The
-//! ranks are kept together by nothing but the collective itself.
+//! An iteration is: compute; the collective; mark. With `overlap` it is: begin the collective; compute; wait for it;
+//! mark. Only the collective itself synchronizes the ranks.
 
 use odonata_units::{Bytes, Filled, Problem, Time};
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use crate::collective::choice::{self, AlgorithmSizes};
 use crate::program::check_length;
 use crate::{Collective, Comm, Cursor, Op, OpKind, Program, Request};
 
-/// The parameters of the workloads of one collective. `$call` makes the call of the table `$this`.
+/// The parameters of the workloads with one collective. `$call` builds the call from the table `$this`.
 macro_rules! collectives {
     ($($(#[$doc:meta])* $name:ident $schema:literal $algorithm:ty
         { $($(#[$key_doc:meta])* $key:ident: $type:ty,)* } $this:ident => $call:expr;)*) => {$(
@@ -23,13 +23,13 @@ macro_rules! collectives {
         #[schemars(rename = $schema)]
         pub struct $name {
             $($(#[$key_doc])* pub $key: $type,)*
-            /// Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm.
+            /// Algorithm. "auto": the choice of `mpi.collectives`, whose segment and window apply to every algorithm.
             pub algorithm: $algorithm,
             /// How often.
             pub iterations: u32,
             /// Computation of each rank before each call, e.g. "50 ms".
             pub compute: Time,
-            /// Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it.
+            /// Whether the call is non-blocking and the ranks compute before they wait for it.
             pub overlap: bool,
         }
 
@@ -77,13 +77,13 @@ macro_rules! collectives {
     (@element $self:ident $at:ident $($key:ident)*) => {};
 }
 
-/// A key that only some collectives have.
+/// A key of some collectives only.
 trait Own {
     /// Checks the key `name` of the table at `at`.
     fn resolve(&mut self, at: &str, name: &str, ranks: u32) -> Result<(), Problem>;
 }
 
-/// A size that has to be given. That of an element has a default, which is filled in afterwards.
+/// A required size. The size of an element has a default, filled in later.
 impl Own for Filled<Bytes> {
     fn resolve(&mut self, at: &str, name: &str, _: u32) -> Result<(), Problem> {
         if self.is_empty() && name == "bytes" {
@@ -106,8 +106,8 @@ impl Own for u32 {
     }
 }
 
-/// The size of an element of a vector of `bytes`, which is cut nowhere else: 8 B, a double, if nothing was given and it divides
-/// the vector, else a byte.
+/// The element size of a vector of `bytes`, which is cut only between elements. Default: 8 B (a double) if it divides
+/// the vector, otherwise 1 B.
 fn element(at: &str, bytes: u64, given: Option<Bytes>) -> Result<Bytes, Problem> {
     let Some(element) = given else {
         return Ok(Bytes(if bytes.is_multiple_of(8) { 8 } else { 1 }));
@@ -128,10 +128,10 @@ collectives! {
 
     /// Broadcasts: `iterations` times computation and a broadcast.
     BroadcastParams "BroadcastWorkload" choice::Broadcast {
-        /// How much, e.g. "1 MB". Required.
+        /// Size, e.g. "1 MB". Required.
         #[schemars(with = "Option<Bytes>")]
         bytes: Filled<Bytes>,
-        /// The rank that has the data.
+        /// The rank with the data.
         root: u32,
     } this => Collective::Broadcast { comm: Comm::WORLD, root: this.root, bytes: this.bytes.0 };
 
@@ -142,19 +142,19 @@ collectives! {
         bytes: Filled<Bytes>,
         /// The rank that gets the result.
         root: u32,
-        /// Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides the vector, else "1 B".
+        /// Size of an element, which is never split, e.g. "4 B". Default: "8 B" if that divides the vector, else "1 B".
         #[schemars(with = "Option<Bytes>")]
         element: Filled<Bytes>,
     } this => Collective::Reduce {
         comm: Comm::WORLD, root: this.root, bytes: this.bytes.0, count: this.bytes.0 / this.element.0,
     };
 
-    /// All-reduces: `iterations` times computation and an all-reduce, as data-parallel training does.
+    /// All-reduces: `iterations` times computation and an all-reduce, as in data-parallel training.
     AllreduceParams "AllreduceWorkload" choice::Allreduce {
         /// Size of the whole vector, e.g. "1 GB". Required.
         #[schemars(with = "Option<Bytes>")]
         bytes: Filled<Bytes>,
-        /// Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides the vector, else "1 B".
+        /// Size of an element, which is never split, e.g. "4 B". Default: "8 B" if that divides the vector, else "1 B".
         #[schemars(with = "Option<Bytes>")]
         element: Filled<Bytes>,
     } this => Collective::Allreduce {
@@ -163,7 +163,7 @@ collectives! {
 
     /// Gathers: `iterations` times computation and a gather.
     GatherParams "GatherWorkload" choice::Gather {
-        /// What each rank gives, e.g. "64 KiB". Required.
+        /// Size given by each rank, e.g. "64 KiB". Required.
         #[schemars(with = "Option<Bytes>")]
         bytes: Filled<Bytes>,
         /// The rank that gets the data.
@@ -172,26 +172,27 @@ collectives! {
 
     /// Scatters: `iterations` times computation and a scatter.
     ScatterParams "ScatterWorkload" choice::Scatter {
-        /// What each rank gets, e.g. "64 KiB". Required.
+        /// Size received by each rank, e.g. "64 KiB". Required.
         #[schemars(with = "Option<Bytes>")]
         bytes: Filled<Bytes>,
-        /// The rank that has the data.
+        /// The rank with the data.
         root: u32,
     } this => Collective::Scatter { comm: Comm::WORLD, root: this.root, bytes: this.bytes.0 };
 
     /// All-gathers: `iterations` times computation and an all-gather.
     AllgatherParams "AllgatherWorkload" choice::Allgather {
-        /// What each rank gives, e.g. "64 KiB"; each ends with as many times that as there are ranks. Required.
+        /// Size given by each rank, e.g. "64 KiB"; the result has this size times the number of ranks. Required.
         #[schemars(with = "Option<Bytes>")]
         bytes: Filled<Bytes>,
     } this => Collective::Allgather { comm: Comm::WORLD, bytes: this.bytes.0 };
 
     /// Reduce-scatters: `iterations` times computation and a reduce-scatter of equal blocks.
     ReduceScatterParams "ReduceScatterWorkload" choice::ReduceScatter {
-        /// The share of the result that each rank gets, e.g. "64 KiB"; the vector is as many times that as there are ranks. Required.
+        /// Share of the result for each rank, e.g. "64 KiB"; the vector has this size times the number of ranks.
+        /// Required.
         #[schemars(with = "Option<Bytes>")]
         bytes: Filled<Bytes>,
-        /// Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides a share, else "1 B".
+        /// Size of an element, which is never split, e.g. "4 B". Default: "8 B" if that divides a share, else "1 B".
         #[schemars(with = "Option<Bytes>")]
         element: Filled<Bytes>,
     } this => Collective::ReduceScatterBlock {
@@ -203,7 +204,7 @@ collectives! {
         /// Size of the whole vector, e.g. "1 KiB". Required.
         #[schemars(with = "Option<Bytes>")]
         bytes: Filled<Bytes>,
-        /// Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides the vector, else "1 B".
+        /// Size of an element, which is never split, e.g. "4 B". Default: "8 B" if that divides the vector, else "1 B".
         #[schemars(with = "Option<Bytes>")]
         element: Filled<Bytes>,
     } this => Collective::Scan { comm: Comm::WORLD, bytes: this.bytes.0, count: this.bytes.0 / this.element.0 };
@@ -213,37 +214,37 @@ collectives! {
         /// Size of the whole vector, e.g. "1 KiB". Required.
         #[schemars(with = "Option<Bytes>")]
         bytes: Filled<Bytes>,
-        /// Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides the vector, else "1 B".
+        /// Size of an element, which is never split, e.g. "4 B". Default: "8 B" if that divides the vector, else "1 B".
         #[schemars(with = "Option<Bytes>")]
         element: Filled<Bytes>,
     } this => Collective::Exscan { comm: Comm::WORLD, bytes: this.bytes.0, count: this.bytes.0 / this.element.0 };
 
-    /// All-to-alls of equal blocks: `iterations` times computation and an all-to-all. Ranks wait for their messages, unlike those of
-    /// the synthetic traffic `all-to-all`.
+    /// All-to-alls of equal blocks: `iterations` times computation and an all-to-all. Ranks wait for their messages,
+    /// unlike the synthetic traffic `all-to-all`.
     AlltoallParams "AlltoallWorkload" choice::Alltoall {
-        /// What each rank gives to each, e.g. "4 KiB". Required.
+        /// Size given by each rank to each rank, e.g. "4 KiB". Required.
         #[schemars(with = "Option<Bytes>")]
         bytes: Filled<Bytes>,
     } this => Collective::Alltoall { comm: Comm::WORLD, bytes: this.bytes.0 };
 }
 
-/// One collective of all ranks of the job, again and again.
+/// One collective of all ranks of the job, repeated.
 #[derive(Clone, Debug)]
 pub struct CollectiveLoop {
     ranks: u32,
     collective: Collective,
-    /// As named, without sizes; `None`: as the scenario says.
+    /// The named algorithm, without sizes; `None` for the scenario's choice.
     algorithm: Option<Algorithm>,
     iterations: u32,
     compute: Time,
     overlap: bool,
 }
 
-/// The collective under way; one at a time.
+/// The request of the collective in progress; one at a time.
 const CALL: Request = Request(0);
 
 impl CollectiveLoop {
-    /// Itself, if it can run.
+    /// Checks the program.
     fn checked(self) -> Result<Self, String> {
         if self.ranks == 0 {
             return Err("the job has no ranks".into());
@@ -259,7 +260,7 @@ impl CollectiveLoop {
     }
 }
 
-/// Why `algorithm`, which serves this kind of collective, cannot carry it out on `ranks` ranks.
+/// The reason why `algorithm`, which serves this kind of collective, does not support it on `ranks` ranks.
 fn unsupported(algorithm: Algorithm, collective: &Collective, ranks: u32) -> String {
     let needs = match (algorithm, collective) {
         (Algorithm::Ring | Algorithm::SegmentedRing { .. }, Collective::Allreduce { count, .. }) => {

@@ -1,35 +1,35 @@
-//! Command lines of benchmarks: words, quotes that hold blanks together, and short flags as `getopt` reads them: several switches
-//! may stand in one word, the last of which may have its argument behind it, with or without `=`.
+//! Command lines of benchmarks: words, quotes, and short flags parsed like `getopt`. Several switches may share a word,
+//! and the last may be followed by its argument, with or without `=`.
 //!
-//! A benchmark says its flags in a [`Grammar`]. What of a command line changes nothing here is kept with the reason, what is not
-//! modeled or unknown is an error that names it. Input is hostile: a line has a longest length, and what is quoted from it too.
+//! A benchmark describes its flags in a [`Grammar`]. Flags without effect here are kept with the reason; unmodeled or
+//! unknown flags are errors that name them. Input is hostile: lines and quoted excerpts have a maximum length.
 
 use odonata_units::Bytes;
 
 /// Longest command line, in bytes.
 const LONGEST: usize = 1 << 16;
-/// Most of a word that an error repeats, in characters.
+/// Maximum length of an excerpt in errors, in characters.
 const SHOWN: usize = 40;
-/// From this likeness on (Jaro-Winkler) a name is taken for a misspelt one.
+/// Minimum similarity (Jaro-Winkler) of a misspelled name.
 const NEAR: f64 = 0.8;
 
-/// Sets something of the parameters `P` to an argument; a switch is handed "1".
+/// Sets a parameter of `P` from an argument; a switch gets "1".
 pub(super) type Set<P> = fn(&mut P, &str) -> Result<(), String>;
 
-/// What a flag does here.
+/// The effect of a flag here.
 pub(super) enum Meaning<P> {
     /// It sets something.
     Sets(Set<P>),
-    /// It changes nothing that a simulation has, for this reason.
+    /// It has no effect in a simulation, for this reason.
     Nothing(&'static str),
-    /// It would change what is done, and that is not modeled, for this reason.
+    /// It would change the behavior, but is not modeled, for this reason.
     Refused(&'static str),
 }
 
 /// A flag of a benchmark.
 pub(super) struct Flag<P> {
     letter: char,
-    /// What the benchmark calls it.
+    /// Its name in the benchmark.
     name: &'static str,
     argument: bool,
     meaning: Meaning<P>,
@@ -71,44 +71,44 @@ pub(super) const fn refused<P>(letter: char, name: &'static str, argument: bool,
     }
 }
 
-/// What is set by name, and what each name means.
+/// Parameters set by name, with their meanings.
 type Names<P> = &'static [(&'static str, Meaning<P>)];
 
 /// An option `--name` or `--name=value`.
 pub(super) struct Long<P> {
     pub(super) name: &'static str,
-    /// Whether it has an argument, behind `=` or in the next word.
+    /// Whether it has an argument, after `=` or in the next word.
     pub(super) argument: bool,
     pub(super) meaning: Meaning<P>,
 }
 
 /// The command line of a benchmark.
 pub(super) struct Grammar<P: 'static> {
-    /// What may stand before the flags, as the last part of a path.
+    /// The command name that may precede the flags, as the last part of a path.
     pub(super) command: &'static str,
-    /// Flags that it might have, for people.
+    /// Example flags for error messages.
     pub(super) example: &'static str,
     pub(super) flags: &'static [Flag<P>],
     pub(super) long: &'static [Long<P>],
-    /// Beginnings of long options that the benchmark has and that are not supported, with the reason.
+    /// Prefixes of long options of the benchmark that are not supported, with the reason.
     pub(super) unsupported: &'static [(&'static str, &'static str)],
-    /// The flag after which names of flags are set, `name=value,...`, and names that are no flags.
+    /// The flag followed by `name=value,...`, and names that are not flags.
     pub(super) directives: Option<(char, Names<P>)>,
 }
 
-/// A command line, read.
+/// A parsed command line.
 #[derive(Debug)]
 pub(super) struct CommandLine<P> {
     pub(super) params: P,
-    /// What changes nothing here: the flag and why.
+    /// Flags without effect, with reasons.
     pub(super) without_effect: Vec<String>,
 }
 
 impl<P: Default> Grammar<P> {
-    /// Reads the arguments, with or without the command itself before them.
+    /// Parses the arguments, with or without the command before them.
     ///
     /// # Errors
-    /// A flag that the benchmark does not have, an argument that is missing or wrong, or what is not modeled; the text says which.
+    /// An unknown flag, a missing or wrong argument, or a flag that is not modeled.
     pub(super) fn parse(&self, text: &str) -> Result<CommandLine<P>, String> {
         if text.len() > LONGEST {
             return Err(format!("the command line is longer than {LONGEST} bytes"));
@@ -119,7 +119,7 @@ impl<P: Default> Grammar<P> {
             let command = first.rsplit('/').next().unwrap_or(first);
             if !command.eq_ignore_ascii_case(self.command) {
                 let expected = format!("expected the flags of {}, such as {}", self.command, self.example);
-                return Err(format!("{:?} is no flag: {expected}", shown(first)));
+                return Err(format!("{:?} is not a flag: {expected}", shown(first)));
             }
         }
         let mut line = CommandLine {
@@ -132,7 +132,7 @@ impl<P: Default> Grammar<P> {
                 continue;
             }
             let Some(mut letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-                let problem = "is no flag, and the flag before it takes no argument";
+                let problem = "is not a flag, and the flag before it takes no argument";
                 return Err(format!("{:?} {problem}", shown(word)));
             };
             while let Some(letter) = letters.chars().next() {
@@ -145,7 +145,7 @@ impl<P: Default> Grammar<P> {
                     (false, _) => "1",
                     (true, "") => words
                         .next()
-                        .ok_or_else(|| format!("{at} has no argument, and ends the command line"))?,
+                        .ok_or_else(|| format!("{at} has no argument: the command line ends"))?,
                     (true, rest) => rest.strip_prefix('=').unwrap_or(rest),
                 };
                 match (names, flag) {
@@ -181,9 +181,7 @@ impl<P: Default> Grammar<P> {
             (false, None) => "1",
             (false, Some(_)) => return Err(format!("--{name} takes no argument")),
             (true, Some(value)) => value,
-            (true, None) => {
-                (words.next()).ok_or_else(|| format!("--{name} has no argument, and ends the command line"))?
-            }
+            (true, None) => (words.next()).ok_or_else(|| format!("--{name} has no argument: the command line ends"))?,
         };
         line.apply(&long.meaning, &format!("--{name}"), name, argument)
     }
@@ -205,17 +203,20 @@ impl<P: Default> Grammar<P> {
                     None => String::new(),
                 };
                 let command = self.command;
-                return Err(format!("{at} {:?}: {command} has no such name{hint}", shown(name)));
+                return Err(format!(
+                    "{at} {:?}: {command} has no parameter of this name{hint}",
+                    shown(name)
+                ));
             };
             line.apply(meaning, at, name, value.trim())?;
         }
         Ok(())
     }
 
-    /// That `letter` of `word`, or the whole of a long option, is no flag.
+    /// The error for an unknown flag: `letter` of `word`, or a whole long option.
     fn unknown(&self, word: &str, letter: Option<char>) -> String {
         let letters: String = self.flags.iter().map(|flag| flag.letter).collect();
-        // Whoever writes a long option means a name.
+        // A long option is a name.
         let long = word.trim_start_matches('-');
         let long = long.split('=').next().unwrap_or(long);
         let found = match letter {
@@ -235,7 +236,7 @@ impl<P: Default> Grammar<P> {
             Some(letter) => format!("\"-{letter}\""),
         };
         let command = self.command;
-        format!("{what} is no flag of {command}: expected one of -{letters}{hint}")
+        format!("{what} is not a flag of {command}: expected one of -{letters}{hint}")
     }
 }
 
@@ -250,7 +251,7 @@ impl<P> CommandLine<P> {
     }
 }
 
-/// The name that is most like `name`, if it is near enough.
+/// The most similar name, if it is similar enough.
 fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > 64 {
         return None;
@@ -264,12 +265,12 @@ fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a s
         .map(|(_, known)| known)
 }
 
-/// As much of a word as an error repeats.
+/// The excerpt of a word for errors.
 fn shown(word: &str) -> String {
     word.chars().take(SHOWN).collect()
 }
 
-/// The words of a command line; quotes hold blanks together.
+/// The words of a command line; quotes group words.
 fn words(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -295,8 +296,8 @@ fn words(text: &str) -> Result<Vec<String>, String> {
 
 /// A size: bytes, or with a suffix for a power of two.
 pub(super) fn size(text: &str) -> Result<Bytes, String> {
-    let expected = "expected a number with k, m, g, t (powers of two) or without";
-    let wrong = || format!("{:?} is no size: {expected}", shown(text));
+    let expected = "expected a number, optionally with k, m, g or t (powers of two)";
+    let wrong = || format!("{:?} is not a size: {expected}", shown(text));
     let (digits, shift) = match text.char_indices().next_back() {
         Some((at, 'k' | 'K')) => (&text[..at], 10),
         Some((at, 'm' | 'M')) => (&text[..at], 20),
@@ -308,8 +309,8 @@ pub(super) fn size(text: &str) -> Result<Bytes, String> {
     number.checked_mul(1 << shift).map(Bytes).ok_or_else(wrong)
 }
 
-/// A number of things.
+/// A count.
 pub(super) fn count(text: &str) -> Result<u32, String> {
     text.parse()
-        .map_err(|_| format!("{:?} is no number: expected 0 to {}", shown(text), u32::MAX))
+        .map_err(|_| format!("{:?} is not a number: expected 0 to {}", shown(text), u32::MAX))
 }

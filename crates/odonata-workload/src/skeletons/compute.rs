@@ -1,4 +1,4 @@
-//! Computation alone: a job that occupies its nodes and sends nothing.
+//! Computation only: a job that occupies its nodes and sends nothing.
 
 use odonata_units::Time;
 use schemars::JsonSchema;
@@ -8,12 +8,12 @@ use super::Parameters;
 use crate::program::check_length;
 use crate::{Cursor, Op, OpKind, Program};
 
-/// Computation alone. In a list of workloads: a pause, a start at a later time, a phase of an application.
+/// Computation only. In a list of workloads: a pause, a delayed start, a phase of an application.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "ComputeWorkload")]
 pub struct ComputeParams {
-    /// How long, each time.
+    /// Duration of each computation.
     pub time: Time,
     /// How often.
     pub iterations: u32,
@@ -45,7 +45,7 @@ impl Compute {
     /// The program on `ranks` ranks.
     ///
     /// # Errors
-    /// There are no ranks or no iterations, or too many of them to number the operations.
+    /// There are no ranks or no iterations, or too many operations.
     pub fn new(ranks: u32, params: ComputeParams) -> Result<Self, String> {
         if ranks == 0 {
             return Err("the job has no ranks".into());

@@ -1,4 +1,4 @@
-//! CosmoFlow: training of a neural network on data that are read while it runs.
+//! CosmoFlow: training of a neural network on data read during the run.
 
 use odonata_units::{Bytes, Time};
 
@@ -8,20 +8,20 @@ use crate::{Cursor, Op, OpKind, Program, Request};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which way the data of a CosmoFlow step go.
+/// Direction of the data of a CosmoFlow step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "CosmoflowIo")]
 pub enum CosmoFlowIo {
-    /// Samples are read, as the MFNetSim paper says.
+    /// Samples are read, as in the MFNetSim paper.
     #[default]
     Read,
-    /// They are written, as the MFNetSim runs do.
+    /// Samples are written, as in the MFNetSim runs.
     Write,
 }
 
-/// Data-parallel training of CosmoFlow: per step a transfer of the rank's own file, computation, and an all-reduce
-/// of the gradient. The defaults are the MFNetSim paper.
+/// Data-parallel training of CosmoFlow: each step transfers the rank's own file, computes, and all-reduces the
+/// gradient. The defaults are those of the MFNetSim paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Cosmoflow")]
@@ -32,11 +32,11 @@ pub struct CosmoFlowParams {
     pub elements: u64,
     /// Size of an element, e.g. "4 B".
     pub element: Bytes,
-    /// What each rank transfers per step, e.g. "8 MiB".
+    /// Size transferred by each rank per step, e.g. "8 MiB".
     pub sample: Bytes,
     /// Computation per step, e.g. "129 ms".
     pub compute: Time,
-    /// Which way the samples go.
+    /// Direction of the samples.
     pub io: CosmoFlowIo,
     /// Whether the transfer of the next step overlaps with the computation of this one (the MFNetSim runs: no).
     pub pipelined: bool,
@@ -68,23 +68,22 @@ impl Parameters for CosmoFlowParams {
 
 /// Data-parallel training.
 ///
-/// Step `i`: transfer of the rank's own file number `i`, compute, all-reduce of the gradient, mark.
-/// Rank `r` calls its files `1000 r + i` (a greater distance where there are more than 1,000 steps).
+/// Step `i`: transfer of the rank's own file number `i`, compute, all-reduce of the gradient, mark. Rank `r` numbers
+/// its files `1000 r + i` (with a larger stride for more than 1,000 steps).
 #[derive(Clone, Debug)]
 pub struct CosmoFlow {
     ranks: u32,
     params: CosmoFlowParams,
 }
 
-/// The transfer under way; one at a time.
+/// The request of the transfer in progress; one at a time.
 const SAMPLE: Request = Request(0);
 
 impl CosmoFlow {
     /// The program on `ranks` ranks.
     ///
     /// # Errors
-    /// There are no ranks or no iterations, or too many of them to number the operations, or a
-    /// gradient of more than 2^64 bytes.
+    /// There are no ranks or no iterations, or too many operations, or a gradient of more than 2^64 bytes.
     pub fn new(ranks: u32, params: CosmoFlowParams) -> Result<Self, String> {
         if ranks == 0 {
             return Err("the job has no ranks".into());
@@ -133,7 +132,7 @@ impl CosmoFlow {
         }
     }
 
-    /// Part `step` of an iteration's input; `None` where the iteration has no such part.
+    /// Part `step` of an iteration's input; `None` if it does not exist.
     fn input(&self, rank: u32, iteration: u32, step: u32) -> Option<OpKind> {
         let this = self.file(rank, iteration);
         if !self.params.pipelined {

@@ -1,13 +1,16 @@
 //! Crystal router: many-to-many messages in a logarithmic number of exchanges.
 //!
-//! The kernel "Crystal Router" of the Design Forward programme of the DOE is the communication of Nek5000. Everybody has data for
-//! everybody; they move by recursive halving (Fox et al., "Solving Problems on Concurrent Processors", 1988, chapter 22; `crystal.c` of the
-//! library gslib of Nek5000): a group of n ranks is split into a lower half of `ceil(n / 2)` and an upper one; each rank gives its mirror in the group (rank `i` of the group: `n - 1 - i`) all that it
-//! holds for the other half. If n is odd, the rank in the middle gives to the first of the upper half, which so gets twice, and gets nothing.
+//! The kernel "Crystal Router" of the DOE's Design Forward program is the communication of Nek5000. Every rank has data
+//! for every rank, moved by recursive halving (Fox et al., "Solving Problems on Concurrent Processors", 1988, chapter
+//! 22; `crystal.c` of the library gslib of Nek5000). A group of n ranks is split into a lower half of `ceil(n / 2)` and
+//! an upper one; each rank sends its mirror in the group (rank `i` of the group: `n - 1 - i`) all its data for the
+//! other half. If n is odd, the middle rank sends to the first rank of the upper half, which thus receives twice, and
+//! receives nothing.
 //!
-//! Held against the byte matrix of the kernel's trace on 1,000 ranks: all 9,976 pairs are these. If what everybody has is for all others alike, each
-//! exchange moves half of it, a little more or less where groups are odd; 9,967 of the pairs are then within 1 % of the matrix (standard
-//! deviation 0.11 %; those that are not are in the neighborhood of rank 999, at most 3.8 % off). The matrix does not say in how many rounds.
+//! Compared with the byte matrix of the kernel's trace on 1,000 ranks, all 9,976 pairs match. With equal data for all
+//! other ranks, each exchange moves half of it, slightly more or less in odd groups; then 9,967 of the pairs are within
+//! 1 % of the matrix (standard deviation 0.11 %; the others are near rank 999, at most 3.8 % off). The matrix does not
+//! show the number of rounds.
 
 use odonata_units::{Bytes, Problem, Time};
 use schemars::JsonSchema;
@@ -18,21 +21,21 @@ use super::Parameters;
 use crate::program::check_length;
 use crate::{Comm, Cursor, Op, OpKind, Program, Request, Source, Tag};
 
-/// Crystal router: each rank has data for all others alike, which move by recursive halving. The defaults are the trace of Nek5000's kernel
-/// of the Design Forward programme on 1,000 ranks.
+/// Crystal router: each rank has equal data for all others, moved by recursive halving. The defaults are the trace of
+/// Nek5000's kernel of the Design Forward program on 1,000 ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "CrystalRouter")]
 pub struct CrystalRouterParams {
-    /// What each rank has for all others together, in all rounds. On n ranks it is sent about log2(n) / 2 times: 10,000 ranks with
-    /// "33 MB" send 2 TiB in all.
+    /// Data of each rank for all others together, in all rounds. On n ranks it is sent about log2(n) / 2 times: 10,000
+    /// ranks with "33 MB" send 2 TiB in total.
     pub payload: Bytes,
-    /// Rounds in which it is sent. The trace's matrix does not tell how many.
+    /// Number of rounds. The trace's matrix does not show it.
     pub rounds: u32,
-    /// Size of the message that comes before each, with the size of that one; "0 B": none.
+    /// Size of the message before each data message, with the size of that one; "0 B": none.
     pub header: Bytes,
-    /// Computation of each rank in all rounds together; each exchange follows on an equal part of it. Default: 11 % of 1.37 s, as
-    /// measured on 10,000 ranks.
+    /// Computation of each rank in all rounds together; an equal part precedes each exchange. Default: 11 % of 1.37 s,
+    /// as measured on 10,000 ranks.
     pub compute: Time,
 }
 
@@ -63,19 +66,19 @@ impl Parameters for CrystalRouterParams {
 
 /// Rounds of a crystal router.
 ///
-/// A round: for each group that the rank is in, from all ranks down to itself: compute; the sizes (receive, send, without blocking, wait for all); the
-/// data likewise; after the last group a mark.
+/// A round: for each group of the rank, from all ranks down to itself: compute; the sizes (receive, send, without
+/// blocking, wait for all); the data likewise; after the last group a mark.
 #[derive(Clone, Debug)]
 pub struct CrystalRouter {
     ranks: u32,
     params: CrystalRouterParams,
-    /// Exchanges of the rank that is in most groups.
+    /// Exchanges of the rank in the most groups.
     depth: u32,
-    /// What each rank gives in each exchange of a round, by rank, then exchange.
+    /// Bytes sent by each rank in each exchange of a round, by rank, then exchange.
     sent: Arc<[u64]>,
 }
 
-/// A group of ranks that is about to be split.
+/// A group of ranks to be split.
 #[derive(Clone, Copy, Debug)]
 struct Group {
     first: u32,
@@ -93,14 +96,14 @@ impl Group {
         self.first + self.lower()
     }
 
-    /// Whom `rank` gives to.
+    /// The rank to which `rank` sends.
     fn target(self, rank: u32) -> u32 {
         // Sums of ranks of a job stay below 2^32.
         let mirror = 2 * self.first + (self.ranks - 1) - rank;
         if mirror == rank { self.middle() } else { mirror }
     }
 
-    /// Whom `rank` gets from.
+    /// The ranks from which `rank` receives.
     fn sources(self, rank: u32) -> [Option<u32>; 2] {
         let odd = self.ranks % 2 == 1;
         let mirror = 2 * self.first + (self.ranks - 1) - rank;
@@ -111,7 +114,7 @@ impl Group {
         }
     }
 
-    /// The half that `rank` is in.
+    /// The half with `rank`.
     fn half(self, rank: u32) -> Group {
         if rank < self.middle() {
             Group {
@@ -126,7 +129,7 @@ impl Group {
         }
     }
 
-    /// Ranks of the half that `rank` is not in.
+    /// Number of ranks in the other half.
     fn others(self, rank: u32) -> u32 {
         if rank < self.middle() {
             self.ranks - self.lower()
@@ -140,12 +143,12 @@ impl CrystalRouter {
     /// The program on `ranks` ranks.
     ///
     /// # Errors
-    /// There are no ranks or no rounds, or too many of them to number the operations.
+    /// There are no ranks or no rounds, or too many operations.
     pub fn new(ranks: u32, params: CrystalRouterParams) -> Result<Self, String> {
         if ranks == 0 {
             return Err("the job has no ranks".into());
         }
-        // What each rank sends is kept in a table: 8 B for each of its exchanges.
+        // A table of the sent bytes takes 8 B per exchange of a rank.
         if ranks > MOST_RANKS {
             return Err(format!("{ranks} ranks: at most {MOST_RANKS}"));
         }
@@ -161,7 +164,7 @@ impl CrystalRouter {
         })
     }
 
-    /// What each rank gives in each exchange, if each has `each` bytes for all ranks alike at first.
+    /// Bytes sent by each rank in each exchange, if each has `each` bytes for every rank initially.
     fn sizes(ranks: u32, depth: u32, each: u64) -> Arc<[u64]> {
         let mut sent = vec![0; ranks as usize * depth as usize];
         let mut held = vec![each; ranks as usize];
@@ -190,7 +193,7 @@ impl CrystalRouter {
         sent.into()
     }
 
-    /// What `rank` gives in exchange number `exchange` of a round.
+    /// Bytes that `rank` sends in exchange number `exchange` of a round.
     fn bytes(&self, rank: u32, exchange: u32) -> u64 {
         self.sent[rank as usize * self.depth as usize + exchange as usize]
     }

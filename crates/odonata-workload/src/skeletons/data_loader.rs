@@ -1,17 +1,18 @@
-//! Training with a data loader: every step takes a batch of samples that readers have read ahead, computes, and sums the gradient.
+//! Training with a data loader: each step takes a batch of samples that readers have prefetched, computes, and sums the
+//! gradient.
 //!
-//! The data set is `files` files of `samples_per_file` samples. As with a distributed sampler, an epoch is a random order of all
-//! samples, different in each epoch and the same for all ranks, of which each step takes the next `batch` for every rank; what is left
-//! at the end of an epoch is dropped. As in PyTorch's `DataLoader`, batch `i` of a rank is read by its reader `i mod readers`, one
-//! read after the other, and may be begun when step `i - prefetch` takes its batch. So a rank has `prefetch` batches under
-//! way, and at most as many readers at work.
+//! The data set is `files` files of `samples_per_file` samples. As with a distributed sampler, an epoch is a random
+//! order of all samples, different in each epoch and equal for all ranks; each step takes the next `batch` samples for
+//! every rank, and the rest at the end of an epoch is dropped. As in PyTorch's `DataLoader`, reader `i mod readers` of
+//! a rank reads batch `i`, one read after the other, starting when step `i - prefetch` takes its batch. So a rank has
+//! `prefetch` batches in flight, and at most as many active readers.
 //!
 //! ```text
 //! stream 0        begin ── batch i is there ── compute ── all-reduce ── begin ...
 //! stream 1 + r    └─ reads of batch i + prefetch
 //! ```
 //!
-//! With enough readers a step takes the longer of computation (with all-reduce) and the time in which the batch of a step is read.
+//! With enough readers, a step takes the longer of the computation (with all-reduce) and the time to read its batch.
 
 use odonata_units::{Bytes, Filled, Problem, Time};
 use schemars::JsonSchema;
@@ -21,43 +22,43 @@ use super::{OfJob, Parameters, allreduce};
 use crate::permutation::Permutation;
 use crate::{After, Cursor, Op, OpId, OpKind, Program};
 
-/// Operations of readers that a rank may have ahead: so far a rank with several streams looks ahead in its program.
+/// Maximum number of reader operations ahead of the step: the look-ahead of a rank with several streams.
 const MOST_AHEAD: u64 = 200;
 
-/// Training that reads samples ahead of its steps.
+/// Training that prefetches samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "DataLoader")]
 pub struct DataLoaderParams {
     /// Files of the data set, at least 1.
     pub files: u32,
-    /// Samples in each; 1: a file per sample.
+    /// Samples per file; 1: a file per sample.
     pub samples_per_file: u32,
     /// Size of a sample, e.g. "128 KiB".
     pub sample: Bytes,
-    /// Samples that lie behind each other in a file and are read with one call; shuffled together. A divisor of
-    /// samples_per_file and of batch.
+    /// Adjacent samples of a file read with one call, and shuffled together. A divisor of samples_per_file and of
+    /// batch.
     pub samples_per_read: u32,
     /// Samples of each rank in a step.
     pub batch: u32,
-    /// Times that the data set is gone through.
+    /// Number of passes over the data set.
     pub epochs: u32,
-    /// Steps of an epoch. Default, and at most: as many as there are whole batches for all ranks.
+    /// Steps of an epoch. Default and maximum: the number of whole batches for all ranks.
     pub steps: Filled<u32>,
     /// Whether samples come in random order.
     pub shuffle: bool,
-    /// What that follows from. Default: the seed of the scenario.
+    /// Seed of the order. Default: the seed of the scenario.
     pub seed: Filled<u64>,
-    /// Readers of a rank, 1 to 64; as many times the ranks on a node read on a node.
+    /// Readers of a rank, 1 to 64; a node has this number times its ranks.
     #[schemars(range(min = 1, max = 64))]
     pub readers: u32,
-    /// Batches that are read ahead of the step under way; 0: each step reads its own when it begins.
+    /// Batches prefetched ahead of the current step; 0: each step reads its own batch when it begins.
     pub prefetch: u32,
-    /// Whether a file is opened for each read, and closed behind it.
+    /// Whether a file is opened for each read, and closed after it.
     pub reopen: bool,
     /// Computation of a step, e.g. "100 ms".
     pub compute: Time,
-    /// Gradient that is summed over all ranks after it; "0 B": none.
+    /// Gradient summed over all ranks after the computation; "0 B": none.
     pub gradient: Bytes,
 }
 
@@ -144,19 +145,19 @@ impl Parameters for DataLoaderParams {
             let expected =
                 format!("prefetch x batch / samples_per_read of {MOST_AHEAD} at most, with reopen a third of it");
             return Err(Problem::new(key("prefetch"), problem, expected)
-                .hint("samples that lie behind each other can be read with one call: samples_per_read"));
+                .hint("samples_per_read reads adjacent samples with one call"));
         }
         let per_step = u64::from(self.batch) * u64::from(ranks);
         let most = self.samples() / per_step;
         if most == 0 {
             let problem = format!(
-                "a step of {ranks} ranks takes {per_step} samples, and there are {}",
+                "a step of {ranks} ranks takes {per_step} samples; the files hold {}",
                 self.samples()
             );
             return Err(Problem::new(
                 key("batch"),
                 problem,
-                "a step's samples at least: files x samples_per_file",
+                "files x samples_per_file of at least one step",
             ));
         }
         let steps = *self.steps.fill(u32::try_from(most).unwrap_or(u32::MAX));
@@ -182,9 +183,9 @@ impl Parameters for DataLoaderParams {
     }
 }
 
-/// What ranks report of a step, without a value.
+/// Reports of ranks about a step, without a value.
 pub mod reports {
-    /// It begins, and wants its batch.
+    /// The step begins and needs its batch.
     pub const BEGIN: u32 = 0;
     /// The batch is there.
     pub const READY: u32 = 1;
@@ -200,10 +201,10 @@ pub struct DataLoader {
 }
 
 impl DataLoader {
-    /// The program on `ranks` ranks, of parameters that are resolved.
+    /// The program on `ranks` ranks, with resolved parameters.
     ///
     /// # Errors
-    /// There are no ranks, or too many steps to number the operations.
+    /// There are no ranks, or too many operations.
     pub fn new(ranks: u32, params: DataLoaderParams) -> Result<Self, String> {
         if ranks == 0 {
             return Err("the job has no ranks".into());
@@ -233,7 +234,7 @@ impl DataLoader {
         self.reads() * if self.params.reopen { 3 } else { 1 }
     }
 
-    /// Operations of a step beside those that read: begin, join, ready, compute, all-reduce, end, mark.
+    /// Operations of a step except reads: begin, join, ready, compute, all-reduce, end, mark.
     fn operations_of_step(&self) -> u64 {
         6 + u64::from(self.params.gradient > Bytes::ZERO)
     }
@@ -245,25 +246,25 @@ impl DataLoader {
     /// The number of the first operation of step `step`.
     fn first_op(&self, step: u64) -> u64 {
         let (all, ahead) = (self.steps(), self.prefetch());
-        // Those before the first step, and one batch in each step that has one to read.
+        // Batches read before the first step, and one in each step with a batch to read.
         let batches = ahead.min(all) + step.min(all.saturating_sub(ahead));
         batches
             .saturating_mul(self.operations_of_batch())
             .saturating_add(step.saturating_mul(self.operations_of_step()))
     }
 
-    /// The last of the operations that read the batch of step `step`.
+    /// The last read operation of the batch of step `step`.
     fn last_read(&self, step: u64) -> OpId {
         let (ahead, batch) = (self.prefetch(), self.operations_of_batch());
         let first = match step.checked_sub(ahead) {
             None => step * batch,
-            // Behind the begin of its own step, or what comes up to ready in another.
+            // After the begin of its own step, or after begin to ready of another.
             Some(reader) => self.first_op(reader) + if ahead == 0 { 1 } else { 3 },
         };
         OpId((first + batch - 1) as u32)
     }
 
-    /// The read number `index` of the batch of `step` of `rank`: file, offset and bytes.
+    /// Read number `index` of the batch of `step` of `rank`: file, offset and bytes.
     fn read(&self, rank: u32, step: u64, index: u64) -> (u64, u64, u64) {
         let p = &self.params;
         let (epoch, step) = (step / u64::from(*p.steps), step % u64::from(*p.steps));
@@ -281,7 +282,7 @@ impl DataLoader {
         (sample / of_file, sample % of_file * p.sample.0, bytes)
     }
 
-    /// The operation `at` of those that read the batch of `step`.
+    /// Operation `at` among the reads of the batch of `step`.
     fn batch_operation(&self, rank: u32, step: u64, at: u64) -> OpKind {
         let (index, part) = match self.params.reopen {
             true => (at / 3, at % 3),
@@ -309,7 +310,7 @@ impl DataLoader {
         if number < before {
             return Some(reading(number / batch, number % batch, After::NONE));
         }
-        // Steps that read a batch are longer than the last ones, which do not.
+        // Steps that read a batch are longer than the last steps, which read none.
         let (own, reads) = (self.operations_of_step(), all.saturating_sub(ahead));
         let since = number - before;
         let step = match since / (own + batch) {
@@ -418,7 +419,7 @@ mod tests {
         DataLoader::new(ranks, params).unwrap()
     }
 
-    /// Of each epoch, every sample is read at most once, over all ranks: steps x ranks x batch of them.
+    /// In each epoch, every sample is read at most once over all ranks: steps x ranks x batch samples.
     #[test]
     fn an_epoch_reads_every_sample_once() {
         for (ranks, per_read, shuffle) in [(3, 1, true), (3, 2, true), (2, 4, false), (5, 1, true)] {
@@ -449,8 +450,8 @@ mod tests {
         }
     }
 
-    /// Operations are numbered without gaps; a step joins with the last read of its own batch; reads of a batch begin when a
-    /// batch is taken `prefetch` steps before, on the reader of their number.
+    /// Operations are numbered without gaps; a step joins with the last read of its batch; reads of a batch begin when
+    /// the batch `prefetch` steps earlier is taken, on the reader of the batch number.
     #[test]
     fn batches_are_read_ahead_by_their_reader() {
         for (prefetch, reopen, gradient) in [(0, false, 8), (1, true, 0), (2, false, 8), (5, true, 8), (50, false, 0)] {
@@ -482,7 +483,7 @@ mod tests {
                 assert_eq!(operations[0].after, after, "prefetch {prefetch}, step {step}");
                 let join = &ops[readies[step].0 as usize - 1];
                 assert_eq!(join.after, After::ops(&[operations[batch - 1].id]));
-                // What it waits for comes before it in the program.
+                // Its predecessors come before it in the program.
                 assert!(join.after.iter().all(|id| id < join.id));
                 let expected: Vec<OpKind> = (0..batch as u64)
                     .map(|at| loader.batch_operation(1, step as u64, at))

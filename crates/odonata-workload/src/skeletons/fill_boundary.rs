@@ -1,12 +1,14 @@
-//! FillBoundary: the exchange of ghost cells of a block-structured grid, alone.
+//! FillBoundary: the exchange of ghost cells of a block-structured grid.
 //!
-//! The workload "FillBoundary" of the Design Forward programme of the DOE is a benchmark of BoxLib's function of that name. What it sends was read off the byte matrix of its
-//! trace on 1,000 ranks: 10 x 10 x 10 boxes, one per rank along a Z-order curve, not periodic; 16,384,000 B to each neighbor across a face, 384,000 B across an edge, 20,000 B
-//! across a corner. With boxes of 64^3 points of 8 B and ghost cells 1, 2, 3 and 4 wide, 25 exchanges with all 26 neighbors and 25 with faces only give all three:
-//! `8 x 50 x 64^2 (1 + 2 + 3 + 4)`, `8 x 25 x 64 (1 + 4 + 9 + 16)`, `8 x 25 (1 + 8 + 27 + 64)`. The order of the exchanges is not in the matrix.
+//! The workload "FillBoundary" of the DOE's Design Forward program is a benchmark of the BoxLib function of that name.
+//! The model derives from the byte matrix of its trace on 1,000 ranks: 10 x 10 x 10 boxes, one per rank along a Z-order
+//! curve, not periodic; 16,384,000 B to each neighbor across a face, 384,000 B across an edge, 20,000 B across a
+//! corner. With boxes of 64^3 points of 8 B and ghost cells 1, 2, 3 and 4 wide, 25 exchanges with all 26 neighbors and
+//! 25 with faces only give all three: `8 x 50 x 64^2 (1 + 2 + 3 + 4)`, `8 x 25 x 64 (1 + 4 + 9 + 16)`, `8 x 25 (1 + 8 +
+//! 27 + 64)`. The matrix does not show the order of the exchanges.
 //!
-//! Beside that every rank gives 64 B to every other (rank 0: 8 B): collectives, which the tool that made the matrix counts as 8 B between
-//! all pairs. They are 7 broadcasts from rank 0 and an all-reduce here.
+//! In addition every rank sends 64 B to every other (rank 0: 8 B): collectives, which the tool counts as 8 B between
+//! all pairs. The model has 7 broadcasts from rank 0 and an all-reduce.
 
 use odonata_units::{Bytes, Problem, Time};
 use schemars::JsonSchema;
@@ -17,7 +19,8 @@ use super::{Parameters, allreduce, ghost_cells};
 use crate::program::check_length;
 use crate::{Collective, Comm, Cursor, Op, OpKind, Program};
 
-/// FillBoundary: exchanges of ghost cells between boxes of a block-structured grid. The defaults are the trace of the Design Forward programme.
+/// FillBoundary: exchanges of ghost cells between boxes of a block-structured grid. The defaults are the trace of the
+/// Design Forward program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "FillBoundary")]
@@ -28,9 +31,9 @@ pub struct FillBoundaryParams {
     pub periodic: bool,
     /// Points along each edge of a box.
     pub points: u32,
-    /// Widths of the ghost cells in points, gone through one after the other.
+    /// Widths of the ghost cells in points, used in turn.
     pub ghost_cells: Vec<u32>,
-    /// For each width, exchanges with all 26 neighbors, and as many with those across faces only.
+    /// Exchanges per width with all 26 neighbors, and the same number with neighbors across faces only.
     pub repetitions: u32,
     /// Size of a point, e.g. "8 B".
     pub point: Bytes,
@@ -55,7 +58,7 @@ impl Default for FillBoundaryParams {
     }
 }
 
-/// The most widths of ghost cells.
+/// Maximum number of widths of ghost cells.
 const MOST_WIDTHS: usize = 64;
 
 impl Parameters for FillBoundaryParams {
@@ -85,8 +88,8 @@ impl Parameters for FillBoundaryParams {
 
 /// Exchanges of ghost cells.
 ///
-/// Broadcasts and an all-reduce; then for each width of ghost cells `repetitions` exchanges with all neighbors, and `repetitions`
-/// with those across faces; after each exchange a mark.
+/// Broadcasts and an all-reduce; then for each width of ghost cells `repetitions` exchanges with all neighbors, and
+/// `repetitions` with neighbors across faces; after each exchange a mark.
 #[derive(Clone, Debug)]
 pub struct FillBoundary {
     boxes: Boxes,
@@ -98,7 +101,7 @@ impl FillBoundary {
     /// The program on `ranks` ranks.
     ///
     /// # Errors
-    /// `dims` do not multiply to `ranks`, there is no exchange, or there are too many operations to number.
+    /// The product of `dims` is not `ranks`, there is no exchange, or there are too many operations.
     pub fn new(ranks: u32, params: FillBoundaryParams) -> Result<Self, String> {
         let mut checked = params;
         checked
@@ -126,7 +129,7 @@ impl FillBoundary {
         })
     }
 
-    /// What a box gives to a neighbor across step number `step` at exchange number `exchange`.
+    /// Bytes that a box sends across step number `step` in exchange number `exchange`.
     fn bytes(&self, exchange: u32, step: u32) -> u64 {
         let FillBoundaryParams {
             points,

@@ -1,17 +1,17 @@
-//! The exchange of ghost cells between boxes that block-structured codes share.
+//! The exchange of ghost cells between boxes, common to block-structured codes.
 
 use super::boxes::{Boxes, Neighbour, STEPS};
 use crate::{Comm, OpKind, Request, Source, Tag};
 
-/// How far a rank is in one exchange: position in the steps, which are gone through twice (receives, then sends), and how many
-/// messages are posted. All zero before an exchange.
+/// Progress of a rank in one exchange: position in the steps, which are traversed twice (receives, then sends), and
+/// number of posted messages. Zero before an exchange.
 pub(super) type Progress = [u32; 2];
 
-/// The next operation of an exchange: an `Irecv` from each neighbor to which `bytes` gives something, an `Isend` to each, and a
-/// `WaitAll` for them if there were any; `None` when that is done, with `progress` as before the exchange.
+/// The next operation of an exchange: an `Irecv` from each neighbor with nonzero `bytes`, an `Isend` to each, and a
+/// `WaitAll` if there were any; `None` when done, with `progress` reset.
 ///
-/// `bytes` says what goes across step number `step` in either direction, to or from this neighbor; 0 is no message. The tag is the step in
-/// which the message travels.
+/// `bytes` returns the size across step number `step` in either direction, to or from this neighbor; 0 means no
+/// message. The tag is the step in which the message travels.
 pub(super) fn next(
     boxes: &Boxes,
     periodic: bool,
@@ -65,5 +65,5 @@ pub(super) fn next(
     None
 }
 
-/// The most operations of an exchange.
+/// Maximum number of operations of an exchange.
 pub(super) const MOST_OPERATIONS: u64 = 2 * STEPS.len() as u64 + 1;

@@ -1,29 +1,28 @@
-//! The exchange with neighbors that the grid codes share.
+//! The exchange with neighbors, common to grid codes.
 
 use crate::grid::{Grid, Offset};
 use crate::{Comm, OpKind, Request, Source, Tag};
 
-/// Whether anybody waits for the sends.
+/// Whether the sends are awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sends {
-    /// They get the requests after those of the receives.
+    /// Their requests follow those of the receives.
     Awaited,
     /// They are [`Request::DETACHED`].
     Detached,
 }
 
-/// How far a rank is in one exchange: three words of its cursor.
+/// Progress of a rank in one exchange: three words of its cursor.
 ///
-/// Position in the list of directions, which is gone through twice (receives, then sends); how
-/// many receives and how many sends have been posted. All zero before an exchange.
+/// Position in the list of directions, which is traversed twice (receives, then sends); numbers of posted receives and
+/// sends. Zero before an exchange.
 pub(super) type Progress = [u32; 3];
 
-/// The next message of an exchange: an `Irecv` from each neighbor that exists, in the order of
-/// `directions`, then an `Isend` to each; `None` when all are posted.
+/// The next message of an exchange: an `Irecv` from each existing neighbor, in the order of `directions`, then an
+/// `Isend` to each; `None` when all are posted.
 ///
-/// Receives have the requests from 0 up. `directions` holds opposite steps side by side (2 k and
-/// 2 k + 1); the tag is the direction in which the message travels, so that two messages between
-/// the same two ranks (extent 2 with wrap-around) cannot be taken for each other.
+/// Receives have the requests from 0 up. `directions` holds opposite steps side by side (2 k and 2 k + 1). The tag is
+/// the direction of travel, which distinguishes two messages between the same two ranks (extent 2 with wrap-around).
 pub(super) fn next(
     grid: &Grid,
     directions: &[Offset],
@@ -70,7 +69,7 @@ pub(super) fn next(
     None
 }
 
-/// Waits for the receives of an exchange that has been posted.
+/// Waits for the receives of a posted exchange.
 pub(super) fn wait_receives([_, received, _]: &Progress) -> OpKind {
     OpKind::WaitAll {
         first: Request(0),
@@ -78,7 +77,7 @@ pub(super) fn wait_receives([_, received, _]: &Progress) -> OpKind {
     }
 }
 
-/// Waits for the sends of an exchange that has been posted with [`Sends::Awaited`].
+/// Waits for the sends of an exchange posted with [`Sends::Awaited`].
 pub(super) fn wait_sends([_, received, sent]: &Progress) -> OpKind {
     OpKind::WaitAll {
         first: Request(*received),

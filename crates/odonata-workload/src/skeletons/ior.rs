@@ -1,24 +1,25 @@
-//! IOR, the parallel I/O benchmark (github.com/hpc/ior), with the names of its own parameters.
+//! IOR, the parallel I/O benchmark (github.com/hpc/ior), with its own parameter names.
 //!
-//! A task writes and reads `segmentCount` blocks of `blockSize`, in transfers of `transferSize`. In a file of its own (N-N) task
-//! `r` has transfer `j` of segment `i` at `i b + j t`; in a shared file (N-1) at `i N b + r b + j t`, which is *segmented* with one
-//! segment, and *strided* with several. One repetition is, for each access (write, check of what was written, read):
+//! A task writes and reads `segmentCount` blocks of `blockSize`, in transfers of `transferSize`. In a per-task file
+//! (N-N) task `r` has transfer `j` of segment `i` at `i b + j t`; in a shared file (N-1) at `i N b + r b + j t`, which
+//! is *segmented* with one segment, and *strided* with several. One repetition is, for each access (write, check of
+//! written data, read):
 //!
 //! ```text
 //! pause, (unlink,) barrier, [0] open [1] (barrier) [2] transfers, fsync [3] (barrier) [4] close [5] barrier
 //! ```
 //!
-//! and behind all of them, without `keepFile`, `[0] unlink, barrier [5]`: each task removes its own file, the first one a shared one. With
-//! it, a repetition that writes the same files as the one before, or as a test before it in a list, removes them first, unless
-//! `useExistingTestFile` says otherwise. What a
-//! removal frees is in `odonata-storage`.
+//! and after all of them, without `keepFile`, `[0] unlink, barrier [5]`: each task removes its own file, the first task
+//! a shared one. With `keepFile`, a repetition removes the files of the previous repetition, or of an earlier test in a
+//! list, before it writes them again, unless `useExistingTestFile` is set. The effect of a removal on space is in
+//! `odonata-storage`.
 //!
-//! With a deadline (`-D`) the transfers of an access end for a task after the first one that ends later, or when it has as many as it
-//! has written in the same test. With `stoneWallingWearOut` the tasks then find out the largest number of transfers of all, and each
-//! goes on to it.
+//! With a deadline (`-D`), a task's transfers of an access end after the first one that ends later, or at the number
+//! written in the same test. With `stoneWallingWearOut`, the tasks then find the largest number of transfers of all,
+//! and each continues up to it.
 //!
-//! At the numbers IOR looks at its clock, and so does the table `ior`: open, access and close are each from the first task's
-//! start to the last one's end, the bandwidth is all bytes over the time from the first [0] to the last [5].
+//! IOR reads its clock at the numbers, and so does the table `ior`: open, access and close each last from the first
+//! task's start to the last one's end; the bandwidth is all bytes over the time from the first [0] to the last [5].
 
 mod collective;
 mod flags;
@@ -39,19 +40,19 @@ use crate::Program;
 
 pub use program::{Access, IorProgram, TIMERS, TRANSFERRED, report_of, report_of_removal};
 
-/// The interface that IOR uses.
+/// The interface used by IOR.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum IorApi {
-    /// Each task reads and writes by itself.
+    /// Each task reads and writes independently.
     #[default]
     #[serde(rename = "POSIX")]
     Posix,
-    /// The same; collective calls are possible.
+    /// Like POSIX; collective calls are possible.
     #[serde(rename = "MPIIO")]
     Mpiio,
 }
 
-/// IOR by its own names. The defaults are IOR's.
+/// IOR with its own parameter names. The defaults are IOR's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "IorParameters")]
@@ -65,69 +66,71 @@ pub struct IorParams {
     /// Number of segments (-s), at least 1.
     #[schemars(range(min = 1))]
     pub segment_count: u32,
-    /// A file for each task (-F), N-N; otherwise all share one, N-1.
+    /// A file for each task (-F), N-N; otherwise all tasks share one, N-1.
     pub file_per_proc: bool,
     /// Whether it writes (-w). Default: if neither it nor readFile, checkWrite and checkRead are given, both write and read.
     pub write_file: Filled<bool>,
     /// Whether it reads (-r).
     pub read_file: Filled<bool>,
-    /// Whether what was written is read again to be compared (-W); takes time, and no part in the report.
+    /// Whether written data is read again and compared (-W); takes time, but is not reported.
     pub check_write: bool,
-    /// Whether what is read is compared (-R); the comparison takes no time here, so that it is a read.
+    /// Whether read data is compared (-R); the comparison takes no time, so it is a read.
     pub check_read: bool,
-    /// Transfers in random order (-z): of a task in its own file, of all tasks in a shared one.
+    /// Transfers in random order (-z): within a task's file, or over all tasks in a shared file.
     pub random_offset: bool,
-    /// Tasks read what one so many nodes further on wrote (-C): taskPerNodeOffset of them.
+    /// Tasks read the data of a task taskPerNodeOffset nodes further on (-C).
     pub reorder_tasks: bool,
-    /// How many nodes further on (-Q).
+    /// Offset in nodes (-Q).
     pub task_per_node_offset: u32,
-    /// Each task reads what a random one wrote (-Z), at least taskPerNodeOffset nodes away.
+    /// Each task reads the data of a random task (-Z), at least taskPerNodeOffset nodes away.
     pub reorder_tasks_random: bool,
-    /// What that follows from (-X); below 0, repetitions differ.
+    /// Seed of the random tasks (-X); below 0, repetitions differ.
     pub reorder_tasks_random_seed: i64,
     /// Whether writing ends with fsync (-e).
     pub fsync: bool,
-    /// Whether each write does (-Y).
+    /// Whether each write ends with fsync (-Y).
     pub fsync_per_write: bool,
     /// Collective transfers (-c), with api = "MPIIO".
     pub collective: bool,
-    /// Ranks that access the file in collective transfers, ROMIO's hint cb_nodes, spread evenly. Default: one per node.
+    /// Ranks that access the file in collective transfers (ROMIO's hint cb_nodes), spread evenly. Default: one per
+    /// node.
     #[schemars(range(min = 1))]
     pub cb_nodes: Filled<u32>,
-    /// Buffer of each of them, ROMIO's hint cb_buffer_size.
+    /// Buffer of each of these ranks (ROMIO's hint cb_buffer_size).
     pub cb_buffer_size: Bytes,
     /// Barriers between open, access and close (-g).
     pub intra_test_barriers: bool,
-    /// How often everything is done (-i), at least 1.
+    /// Number of repetitions (-i), at least 1.
     #[schemars(range(min = 1))]
     pub repetitions: u32,
-    /// Whether each repetition has files of its own (-m); otherwise it writes over those of the one before.
+    /// Whether each repetition has separate files (-m); otherwise it overwrites those of the previous one.
     pub multi_file: bool,
-    /// Whether files stay (-k). Otherwise they are removed at the end of each repetition, behind all that is timed.
+    /// Whether files are kept (-k). Otherwise they are removed at the end of each repetition, after all timed parts.
     pub keep_file: bool,
-    /// Whether files that the repetition before has left (keepFile, without multiFile) are written over (-E); otherwise they are removed
-    /// before it writes.
+    /// Whether files left by the previous repetition (keepFile, without multiFile) are overwritten (-E); otherwise they
+    /// are removed before the write.
     pub use_existing_test_file: bool,
     /// Pause before each access (-d).
     pub inter_test_delay: Time,
-    /// Each task begins no transfer that much after its first one (-D); "0 s": never. What is read after a write of the same test
-    /// is no more than the task has written.
+    /// Each task begins no transfer this long after its first one (-D); "0 s": no deadline. A read after a write of the
+    /// same test is limited to the written data.
     pub deadline_for_stonewalling: Time,
-    /// Whether, after the deadline, all tasks go on to as many transfers as the task with the most has (-O stoneWallingWearOut=1).
+    /// Whether, after the deadline, all tasks continue up to the largest number of transfers of any task (-O
+    /// stoneWallingWearOut=1).
     pub stone_walling_wear_out: bool,
-    /// Transfers after which a task stops (-O stoneWallingWearOutIterations); 0: after all.
+    /// Number of transfers after which a task stops (-O stoneWallingWearOutIterations); 0: no limit.
     pub stone_walling_wear_out_iterations: u32,
-    /// Where a write with stoneWallingWearOut leaves the number of transfers of a task, to which later reads with the same name
-    /// keep (-O stoneWallingStatusFile): for tests of one list, with keepFile.
+    /// File in which a write with stoneWallingWearOut stores the number of transfers of a task, which limits later
+    /// reads with the same name (-O stoneWallingStatusFile): for tests of one list, with keepFile.
     pub stone_walling_status_file: String,
     /// Name of the files (-o): tests of a list with the same name access the same files.
     pub test_file: String,
-    /// Tasks (-N). Default, and all that is possible: the ranks of the job.
+    /// Tasks (-N). Default, and the only possible value: the ranks of the job.
     pub num_tasks: Filled<u32>,
     /// Tasks of a node. Default: the ranks of the job on a node.
     #[schemars(range(min = 1))]
     pub tasks_per_node: Filled<u32>,
-    /// What random offsets follow from. Default: the seed of the scenario.
+    /// Seed of random offsets. Default: the seed of the scenario.
     pub random_seed: Filled<u64>,
 }
 
@@ -171,7 +174,7 @@ impl Default for IorParams {
     }
 }
 
-/// IOR in a scenario: its command line as it is, e.g. "-w -r -t 1m -b 16m -s 4 -F", or a table of its parameters.
+/// IOR in a scenario: its command line, e.g. "-w -r -t 1m -b 16m -s 4 -F", or a table of its parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Ior(pub IorParams);
@@ -209,7 +212,7 @@ impl JsonSchema for Ior {
 }
 
 impl Ior {
-    /// What changes nothing of the command line `text`: each flag, with why; nothing of one that is wrong.
+    /// Flags of the command line `text` without effect, with reasons; empty for an invalid line.
     pub fn flags_without_effect(text: &str) -> Vec<String> {
         flags::parse(text).map_or_else(|_| Vec::new(), |line| line.without_effect)
     }
@@ -233,7 +236,7 @@ impl Parameters for Ior {
             let problem = format!("{} tasks in a job of {ranks} ranks", *p.num_tasks);
             return Err(
                 Problem::new(key("numTasks"), problem, format!("{ranks}, or no such key"))
-                    .hint("how many there are is the key ranks of the job"),
+                    .hint("the key ranks of the job sets their number"),
             );
         }
         if *p.tasks_per_node == 0 {
@@ -245,7 +248,7 @@ impl Parameters for Ior {
         }
         if block == 0 || !block.is_multiple_of(transfer) {
             let problem = format!(
-                "a block of {} is no multiple of a transfer of {}",
+                "a block of {} is not a multiple of a transfer of {}",
                 p.block_size, p.transfer_size
             );
             return Err(Problem::new(
@@ -264,7 +267,7 @@ impl Parameters for Ior {
             return Err(Problem::new(key("reorderTasksRandom"), problem, "one of them"));
         }
         if p.random_offset && !p.file_per_proc && (p.reorder_tasks || p.reorder_tasks_random) {
-            let problem = "random offsets (-z) in a shared file, and tasks in another order";
+            let problem = "random offsets (-z) in a shared file with reordered tasks";
             return Err(Problem::new(
                 key("randomOffset"),
                 problem,
@@ -285,7 +288,7 @@ impl Parameters for Ior {
         if p.stone_walling_wear_out && p.deadline_for_stonewalling == Time::ZERO {
             return Err(Problem::new(
                 key("stoneWallingWearOut"),
-                "wearing out without a deadline",
+                "stonewalling wear-out without a deadline",
                 "deadlineForStonewalling (-D)",
             ));
         }
@@ -293,7 +296,7 @@ impl Parameters for Ior {
         if has_status && !p.keep_file {
             return Err(Problem::new(
                 key("stoneWallingStatusFile"),
-                "a status file of tests that remove what they have written",
+                "a status file of tests that remove their files",
                 "keepFile (-k)",
             ));
         }

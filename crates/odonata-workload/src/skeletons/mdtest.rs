@@ -1,16 +1,17 @@
-//! mdtest, the benchmark of metadata (github.com/hpc/ior): rates at which tasks create, look up, read and remove files and
+//! mdtest, the metadata benchmark (github.com/hpc/ior): rates at which tasks create, look up, read and remove files and
 //! directories.
 //!
-//! The tasks share a tree of directories, of `depth` levels below its root with `branch` directories below each, or have one
-//! each. Every task has `items` files and as many directories in it, evenly over the directories of the tree. An iteration is
+//! The tasks share a tree of directories, with `depth` levels below its root and `branch` directories below each, or
+//! have one tree each. Every task has `items` files and as many directories in the tree, spread evenly over its
+//! directories. An iteration is
 //!
 //! ```text
 //! tree creation | directory creation, stat, removal | file creation, stat, read, removal | tree removal
 //! ```
 //!
-//! each between two barriers, after which it looks at its clock, and so does the table `mdtest`: a rate is the items of all tasks over
-//! the time from the first task's start to the last one's end. With `stride` s, task `r` looks up what task `r + s` has created,
-//! reads that of `r + 2 s` and removes that of `r + 3 s`, as mdtest does to miss the caches of its node.
+//! each between two barriers with clock readings, from which the table `mdtest` derives: a rate is the items of all
+//! tasks over the time from the first task's start to the last one's end. With `stride` s, task `r` looks up the items
+//! of task `r + s`, reads those of `r + 2 s` and removes those of `r + 3 s`, which avoids the caches of its node.
 
 mod flags;
 
@@ -27,7 +28,7 @@ use super::{Parameters, barrier};
 use crate::program::check_length;
 use crate::{Cursor, FileCall, Op, OpKind, Program};
 
-/// The timed phases of an iteration, in their order: their names in the table `mdtest`.
+/// The timed phases of an iteration, in order: their names in the table `mdtest`.
 pub const PHASES: [&str; 9] = [
     "tree creation",
     "directory creation",
@@ -40,7 +41,7 @@ pub const PHASES: [&str; 9] = [
     "tree removal",
 ];
 
-/// What mdtest does with its items.
+/// The calls of mdtest on its items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MdtestTest {
@@ -54,7 +55,7 @@ pub enum MdtestTest {
     Remove,
 }
 
-/// mdtest by its parameters. The defaults are mdtest's.
+/// mdtest with its own parameters. The defaults are mdtest's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "MdtestParameters")]
@@ -62,31 +63,31 @@ pub struct MdtestParams {
     /// Files, and directories, of each task (-n), rounded down to a multiple of the directories of the tree. Default:
     /// `items_per_directory` times those; one of the two is needed.
     pub items: Option<u32>,
-    /// Of each task in each directory (-I), in place of `items`.
+    /// Items of each task in each directory (-I), in place of `items`.
     pub items_per_directory: Option<u32>,
     /// Levels of the tree below its root (-z).
     pub depth: u32,
     /// Directories below each directory of the tree (-b), at least 1.
     #[schemars(range(min = 1))]
     pub branch: u32,
-    /// Whether each task has a tree of its own (-u).
+    /// Whether each task has a separate tree (-u).
     pub unique_directories: bool,
-    /// Whether items are on the lowest level of the tree alone (-L).
+    /// Whether items are only on the lowest level of the tree (-L).
     pub leaf_only: bool,
     /// No directories as items (-F).
     pub files_only: bool,
     /// No files as items (-D).
     pub directories_only: bool,
-    /// What is done (-C, -T, -E, -r): "create", "stat", "read", "remove". Default: all.
+    /// The tests (-C, -T, -E, -r): "create", "stat", "read", "remove". Default: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<MdtestTest>,
-    /// Whose items are looked up, read and removed (-N): those of the task so many numbers further, twice and three times as many.
+    /// Distance to the tasks whose items are looked up, read (twice the distance) and removed (three times) (-N).
     pub stride: u32,
-    /// What is written to each file that is created (-w).
+    /// Bytes written to each created file (-w).
     pub write_bytes: Bytes,
-    /// What is read of each file (-e).
+    /// Bytes read from each file (-e).
     pub read_bytes: Bytes,
-    /// Whether a file is synchronized after it was written (-y).
+    /// Whether each written file is synchronized (-y).
     pub sync: bool,
     /// How often (-i).
     pub iterations: u32,
@@ -116,7 +117,7 @@ impl Default for MdtestParams {
     }
 }
 
-/// mdtest in a scenario: its command line as it is, e.g. "-n 100 -F -u", or a table of its parameters.
+/// mdtest in a scenario: its command line, e.g. "-n 100 -F -u", or a table of its parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Mdtest(pub MdtestParams);
@@ -154,7 +155,7 @@ impl JsonSchema for Mdtest {
 }
 
 impl Mdtest {
-    /// What changes nothing of the command line `text`: each flag, with why; nothing of one that is wrong.
+    /// Flags of the command line `text` without effect, with reasons; empty for an invalid line.
     pub fn flags_without_effect(text: &str) -> Vec<String> {
         flags::parse(text).map_or_else(|_| Vec::new(), |line| line.without_effect)
     }
@@ -207,17 +208,17 @@ impl Parameters for Mdtest {
 #[derive(Clone, Copy, Debug)]
 struct Tree {
     directories: u32,
-    /// The first that has items, and how many have.
+    /// The first directory with items, and their number.
     first: u32,
     with_items: u32,
-    /// Items of a task in each of these.
+    /// Items of a task in each of these directories.
     items_in_each: u32,
 }
 
-/// Most items of all tasks: so many names there are, beside those of directories of the tree.
+/// Maximum number of items of all tasks: the range of their names.
 const MOST_ITEMS: u64 = 1 << 46;
 
-/// Most directories of all trees: so many numbers a directory can have.
+/// Maximum number of directories of all trees: the range of their numbers.
 const MOST_DIRECTORIES: u64 = 1 << 31;
 
 impl Tree {
@@ -268,7 +269,7 @@ impl MdtestProgram {
     /// The program on `ranks` ranks.
     ///
     /// # Errors
-    /// There are no ranks, items or iterations, or too many of them to number the operations.
+    /// There are no ranks, items or iterations, or too many operations.
     pub fn new(ranks: u32, params: MdtestParams) -> Result<Self, String> {
         if ranks == 0 {
             return Err("the job has no ranks".into());
@@ -318,7 +319,7 @@ impl MdtestProgram {
         Ok(program)
     }
 
-    /// How many things `rank` has to do in `phase`.
+    /// Number of items of `rank` in `phase`.
     fn items(&self, phase: u32, rank: u32) -> u32 {
         match phase {
             0 | 8 if rank == 0 || self.params.unique_directories => self.tree.directories,
@@ -327,7 +328,7 @@ impl MdtestProgram {
         }
     }
 
-    /// The number of directory `number` of the tree of `rank`; 0 is the directory of the job, in which the trees are.
+    /// Number of directory `number` in the tree of `rank`; 0 is the job's root directory, which contains the trees.
     fn directory(&self, rank: u32, number: u32) -> u32 {
         let tree = if self.params.unique_directories { rank } else { 0 };
         1 + tree * self.tree.directories + number
@@ -337,7 +338,7 @@ impl MdtestProgram {
     fn operation(&self, phase: u32, rank: u32, item: u32, step: u32) -> Option<OpKind> {
         let metadata = |call, directory, file| Some(OpKind::Metadata { call, directory, file });
         if let 0 | 8 = phase {
-            // Made from the root down, removed from below.
+            // Created from the root down, removed from below.
             let number = if phase == 0 {
                 item
             } else {

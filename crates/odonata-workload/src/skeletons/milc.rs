@@ -9,7 +9,7 @@ use crate::{Cursor, Op, OpKind, Program};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Communication of MILC's solver: per iteration, twice an exchange with 8 neighbors in a 4-D torus, then two
+/// Communication of MILC's solver: each iteration has two exchanges with 8 neighbors in a 4-D torus, then two
 /// all-reduces of 8 B. The defaults are the MFNetSim case study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -49,9 +49,8 @@ impl Parameters for MilcParams {
 
 /// The communication of MILC's solver.
 ///
-/// One iteration goes twice (even, then odd sites) through: receive from all 8 neighbors and send
-/// to them, without blocking; compute; wait for the sends; wait for the receives. Two all-reduces of
-/// 8 bytes follow, and a mark.
+/// One iteration does this twice (even, then odd sites): receive from all 8 neighbors and send to them, without
+/// blocking; compute; wait for the sends; wait for the receives. Two all-reduces of 8 bytes follow, and a mark.
 #[derive(Clone, Debug)]
 pub struct Milc {
     grid: Grid,
@@ -62,8 +61,7 @@ impl Milc {
     /// The program on `ranks` ranks.
     ///
     /// # Errors
-    /// `dims` do not multiply to `ranks`, or there are no ranks or no iterations, or too many of
-    /// them to number the operations.
+    /// The product of `dims` is not `ranks`; there are no ranks or no iterations, or too many operations.
     pub fn new(ranks: u32, params: MilcParams) -> Result<Self, String> {
         let grid = Grid::with_dims_or_balanced(ranks, params.dims, true)?;
         check_length(params.iterations, 2 * (2 * 8 + 3) + 3)?;

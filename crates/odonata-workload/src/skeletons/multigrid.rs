@@ -1,16 +1,17 @@
 //! Multigrid: a V-cycle of a geometric multigrid solver on boxes.
 //!
-//! The workload "Multigrid" of the Design Forward programme of the DOE is a cycle of BoxLib's elliptic solver. What it sends
-//! was read off the byte matrix of its trace on 1,000 ranks: 10 x 10 x 10 boxes of 64^3 points, one per rank along a Z-order curve, periodic. On a level with
-//! boxes of n^3 points a box gives each neighbor across a face n^2 points of 8 B at every exchange; across the periodic boundary, and only
-//! there, it gives the neighbors across edges n points and those across corners one as well. The three sums of the matrix,
-//! 491,264 B, 10,528 B and 416 B, are those of 12 exchanges on the level of 64^3, 9 on each of 32^3, 16^3, 8^3 and 4^3, and 4 on that of 2^3:
-//! `8 (12 x 64^2 + 9 (32^2 + 16^2 + 8^2 + 4^2) + 4 x 2^2) = 491,264`, and likewise with first and zeroth powers. No other plausible numbers of
-//! exchanges give all three. On 110,592 ranks the same boxes make 326 GB, which is what Mubarak et al. (IEEE TPDS 28(1), 2017) say of the largest
-//! trace. The order of the exchanges is that of a V-cycle; the matrix does not say it.
+//! The workload "Multigrid" of the DOE's Design Forward program is a cycle of BoxLib's elliptic solver. The model
+//! derives from the byte matrix of its trace on 1,000 ranks: 10 x 10 x 10 boxes of 64^3 points, one per rank along a
+//! Z-order curve, periodic. On a level with boxes of n^3 points, a box sends each neighbor across a face n^2 points of
+//! 8 B per exchange; across the periodic boundary only, it sends neighbors across edges n points and those across
+//! corners one. The three sums of the matrix, 491,264 B, 10,528 B and 416 B, equal 12 exchanges on the level of 64^3, 9
+//! on each of 32^3, 16^3, 8^3 and 4^3, and 4 on that of 2^3: `8 (12 x 64^2 + 9 (32^2 + 16^2 + 8^2 + 4^2) + 4 x 2^2) =
+//! 491,264`, and likewise with first and zeroth powers. No other plausible numbers of exchanges give all three. On
+//! 110,592 ranks the same boxes send 326 GB, as reported by Mubarak et al. (IEEE TPDS 28(1), 2017) for the largest
+//! trace. The order of the exchanges is that of a V-cycle; the matrix does not show it.
 //!
-//! Every rank of the matrix gives 216 B to every other (rank 0: 128 B), 27 times 8 B: collectives, which the
-//! tool that made it counts as 8 B between all pairs. They are 16 all-reduces, and 11 broadcasts from rank 0 here.
+//! Every rank of the matrix sends 216 B to every other (rank 0: 128 B), 27 times 8 B: collectives, which the tool
+//! counts as 8 B between all pairs. The model has 16 all-reduces, and 11 broadcasts from rank 0.
 
 use odonata_units::{Bytes, Problem, Time};
 use schemars::JsonSchema;
@@ -21,8 +22,8 @@ use super::{Parameters, allreduce, ghost_cells};
 use crate::program::check_length;
 use crate::{Collective, Comm, Cursor, Op, OpKind, Program};
 
-/// Multigrid: V-cycles of a geometric multigrid solver on boxes of a block-structured grid. The defaults are the trace of the
-/// Design Forward programme.
+/// Multigrid: V-cycles of a geometric multigrid solver on boxes of a block-structured grid. The defaults are the trace
+/// of the Design Forward program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Multigrid")]
@@ -31,7 +32,7 @@ pub struct MultigridParams {
     pub dims: Option<[u32; 3]>,
     /// Whether the domain is periodic.
     pub periodic: bool,
-    /// Points along each edge of a box on the finest level; half as many on each following one, rounded down.
+    /// Points along each edge of a box on the finest level; half as many on each following level, rounded down.
     pub points: u32,
     /// Exchanges of ghost cells on each level, the finest first.
     pub exchanges: Vec<u32>,
@@ -43,8 +44,8 @@ pub struct MultigridParams {
     pub broadcasts: u32,
     /// All-reduces of 8 B at the end of each cycle.
     pub allreduces: u32,
-    /// Computation of each rank in all cycles together; each exchange follows on a part of it that grows with the points of its
-    /// level. Default: 96.6 % of 5.199 s, as measured on 110,592 ranks.
+    /// Computation of each rank in all cycles together; each exchange follows a part of it that is proportional to the
+    /// points of its level. Default: 96.6 % of 5.199 s, as measured on 110,592 ranks.
     pub compute: Time,
 }
 
@@ -64,7 +65,7 @@ impl Default for MultigridParams {
     }
 }
 
-/// The most levels, and the most exchanges on all of them.
+/// Maximum number of levels, and of exchanges on all of them.
 const MOST_LEVELS: usize = 32;
 const MOST_EXCHANGES: u64 = 1 << 20;
 
@@ -106,8 +107,8 @@ impl Parameters for MultigridParams {
 
 /// V-cycles on boxes.
 ///
-/// Broadcasts; then per cycle: on each level down, half of its exchanges (the larger half), on the coarsest all, on each level
-/// up the rest; all-reduces; a mark. Before each exchange is computation.
+/// Broadcasts; then per cycle: on each level down, half of its exchanges (rounded up), on the coarsest all, on each
+/// level up the rest; all-reduces; a mark. Computation precedes each exchange.
 #[derive(Clone, Debug)]
 pub struct Multigrid {
     boxes: Boxes,
@@ -122,7 +123,7 @@ impl Multigrid {
     /// The program on `ranks` ranks.
     ///
     /// # Errors
-    /// `dims` do not multiply to `ranks`, there is no exchange, or there are too many operations to number.
+    /// The product of `dims` is not `ranks`, there is no exchange, or there are too many operations.
     pub fn new(ranks: u32, params: MultigridParams) -> Result<Self, String> {
         let mut checked = params;
         checked.resolve("multigrid", ranks).map_err(|problem| problem.problem)?;
@@ -138,7 +139,7 @@ impl Multigrid {
         for level in (0..levels - 1).rev() {
             cycle.extend((0..params.exchanges[level] / 2).map(|_| level as u8));
         }
-        // In proportion to the points that are worked on.
+        // In proportion to the points of the level.
         let volume = |level: usize| f64::from(params.points >> level).powi(3);
         let all: f64 = (0..levels)
             .map(|level| f64::from(params.exchanges[level]) * volume(level))
@@ -156,7 +157,7 @@ impl Multigrid {
         })
     }
 
-    /// What a box gives to a neighbor at an exchange on `level`.
+    /// Bytes that a box sends to a neighbor in an exchange on `level`.
     fn bytes(&self, level: u8, step: u32, there: Neighbour) -> u64 {
         let reach = reach(step);
         if reach > 1 && !there.wraps {

@@ -1,22 +1,23 @@
-//! Collectives as NCCL carries them out: several channels at once, chunk by chunk, by one of its protocols.
+//! Collectives of NCCL: several concurrent channels, chunk by chunk, with one of its protocols.
 //!
-//! A *channel* is a ring of all ranks of its own with a part of the data. It moves its part in *loops*, each of one chunk per rank at most,
-//! one loop after the other; a step of a loop sends a chunk on, receives one, and reduces it where there is
-//! something to sum up. Z. Hu, S. Shen, T. Bonato, S. Jeaugey et al., "Demystifying NCCL: an in-depth analysis of GPU communication
-//! protocols and algorithms", 2025. Of n bytes on p ranks
+//! A *channel* is a separate ring of all ranks with a part of the data. It moves its part in *loops* of at most one
+//! chunk per rank, one loop after the other; a step of a loop sends a chunk, receives one, and reduces it if required.
+//! Z. Hu, S. Shen, T. Bonato, S. Jeaugey et al., "Demystifying NCCL: an in-depth analysis of GPU communication
+//! protocols and algorithms", 2025. For n bytes on p ranks
 //!
-//! | collective | steps of a loop | bytes of a step, in all loops of a channel together | reduced in |
+//! | collective | steps of a loop | bytes of a step, over all loops of a channel | reducing steps |
 //! |---|---|---|---|
 //! | all-reduce | 2 (p - 1) | n / (p C) | the first p - 1 |
 //! | all-gather | p - 1 | n / (p C) | none |
 //! | reduce-scatter | p - 1 | n / (p C) | all |
-//! | broadcast | one for each chunk on its way around the ring, pipelined | n / C | none |
+//! | broadcast | one per chunk on its way around the ring, pipelined | n / C | none |
 //!
-//! With one channel and one chunk an all-reduce takes 2 (p - 1) (α + β n / p) (P. Patarasuk, X. Yuan, JPDC 69(2), 2009), a broadcast of k
-//! chunks (p - 1) (α + β n / k), and for each chunk behind the first the same without the latency of the network.
+//! With one channel and one chunk, an all-reduce takes 2 (p - 1) (α + β n / p) (P. Patarasuk, X. Yuan, JPDC 69(2),
+//! 2009), a broadcast of k chunks (p - 1) (α + β n / k), and for each chunk after the first the same without the
+//! network latency.
 //!
-//! The ring of channel c enters every host at GPU c and goes through it downwards, around; it leaves the host for GPU c of the
-//! next one, so that each channel has a rail of its own where packets are routed by PXN.
+//! The ring of channel c enters every host at GPU c and passes its GPUs in descending order, wrapping around; it leaves
+//! the host for GPU c of the next one, so each channel has its own rail if packets are routed by PXN.
 //!
 //! | protocol | bytes sent for n bytes of data | latency of a step |
 //! |---|---|---|
@@ -24,10 +25,10 @@
 //! | LL: flags of 4 B after every 4 B | 8 ceil(n / 4) | 1 us |
 //! | LL128: 120 B of a line of 128 B | 128 ceil(n / 120) | 2 us |
 //!
-//! All-reduces go around rings, or over double binary trees and the switches of hosts (`tree.rs`).
+//! All-reduces use rings, or double binary trees and the switches of hosts (`tree.rs`).
 //!
-//! Latencies are those of table I of that paper. What a call costs by itself is NCCL's own estimate for its rings (`baseLat` in `src/graph/tuning.cc`
-//! of NCCL 2.11).
+//! Latencies are from table I of that paper. The base time of a call is NCCL's own estimate for its rings (`baseLat` in
+//! `src/graph/tuning.cc` of NCCL 2.11).
 //!
 //! Channels are streams of a rank; joins of four at a time end a call.
 
@@ -40,7 +41,7 @@ use crate::op::PROC_NULL;
 use crate::program::check_length;
 use crate::{After, Comm, Cursor, Op, OpId, OpKind, Program, Source, Tag};
 
-/// Which collective of NCCL.
+/// The collective of NCCL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "NcclCollective")]
@@ -67,36 +68,36 @@ impl NcclCollective {
     }
 }
 
-/// How the data of an all-reduce go from rank to rank.
+/// The algorithm of an all-reduce.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "NcclAlgorithm")]
 pub enum NcclAlgorithm {
-    /// Around a ring of all ranks.
+    /// A ring of all ranks.
     #[default]
     Ring,
-    /// Up and down two binary trees over the hosts for each channel, through chains of the GPUs of a host.
+    /// Two binary trees over the hosts per channel, through chains of the GPUs of a host.
     Tree,
-    /// Summed up in the switches of each host, and between hosts over two binary trees of each channel for each rail.
+    /// Sums in the switches of each host, and two binary trees per channel between hosts on each rail.
     Nvls,
 }
 
-/// How ranks tell each other that data are there.
+/// The protocol that signals the arrival of data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "NcclProtocol")]
 pub enum NcclProtocol {
-    /// Chunks, each followed by a fence: all of the bandwidth, the most latency.
+    /// Chunks, each followed by a fence: full bandwidth, highest latency.
     #[default]
     Simple,
-    /// Every 4 B of data come with a flag of 4 B: half of the bandwidth, the least latency.
+    /// A flag of 4 B for every 4 B of data: half of the bandwidth, lowest latency.
     Ll,
-    /// Every 120 B of data come with a flag of 8 B. Needs links that keep 128 B together, as NVLink does.
+    /// A flag of 8 B for every 120 B of data. Needs links that keep 128 B together, like NVLink.
     Ll128,
 }
 
 impl NcclProtocol {
-    /// Bytes that are sent for so many bytes of data.
+    /// Bytes sent for this number of data bytes.
     pub fn wire(self, bytes: u64) -> u64 {
         match self {
             NcclProtocol::Simple => bytes,
@@ -113,8 +114,9 @@ impl NcclProtocol {
         }
     }
 
-    /// Latency of a step, time of a call by itself, in ns, and the chunk: four of the eight slots of a buffer of 4 MiB of the
-    /// simple protocol (`ALLREDUCE_CHUNKSTEPS`); a slot of the others, of 32 KiB and 600 KiB, without its flags.
+    /// Latency of a step and base time of a call, in ns, and the chunk: for the simple protocol, four of the eight
+    /// slots of a buffer of 4 MiB (`ALLREDUCE_CHUNKSTEPS`); for the others, a slot of 32 KiB or 600 KiB without its
+    /// flags.
     fn defaults(self) -> (u64, u64, Bytes) {
         match self {
             NcclProtocol::Simple => (6_000, 8_400, Bytes::mib(2)),
@@ -131,32 +133,33 @@ impl NcclProtocol {
 pub struct NcclParams {
     /// Which collective.
     pub collective: NcclCollective,
-    /// How much, e.g. "1 GiB", as nccl-tests counts it: of an all-reduce and a broadcast the vector, of an all-gather and a reduce-scatter
-    /// all blocks together. Required.
+    /// Data size as counted by nccl-tests, e.g. "1 GiB": the vector of an all-reduce or a broadcast, all blocks of an
+    /// all-gather or a reduce-scatter. Required.
     #[schemars(with = "Option<Bytes>")]
     pub bytes: Filled<Bytes>,
-    /// How an all-reduce is carried out; other collectives go around rings. NCCL's choice among them by size is not made.
+    /// Algorithm of an all-reduce; other collectives use rings. NCCL's own choice by size is not modeled.
     pub algorithm: NcclAlgorithm,
-    /// How ranks tell each other that data are there.
+    /// The protocol that signals the arrival of data.
     pub protocol: NcclProtocol,
-    /// Channels at most, 1 to 64; there are fewer where one would have less than 32 KiB, as NCCL has it of 512 threads with 64 B each.
+    /// Maximum number of channels, 1 to 64; fewer if a channel would have less than 32 KiB, NCCL's minimum for 512
+    /// threads with 64 B each.
     #[schemars(range(min = 1, max = 64))]
     pub channels: u32,
-    /// Data of a step at most, on each channel. Default: by protocol, "2 MiB", LL "16 KiB", LL128 "576 kB".
+    /// Maximum data of a step on each channel. Default: by protocol, "2 MiB", LL "16 KiB", LL128 "576 kB".
     #[schemars(with = "Option<Bytes>")]
     pub chunk: Filled<Bytes>,
-    /// GPUs, which are ranks in turn, of a host: rings go through a host before they leave it. The ranks must fill their hosts, unless they
-    /// are on one.
+    /// GPUs (consecutive ranks) of a host: rings visit all GPUs of a host before they leave it. The ranks must fill
+    /// their hosts, unless they are on one.
     #[schemars(range(min = 1))]
     pub gpus_per_host: u32,
-    /// What a step takes beside its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us".
+    /// Time of a step in addition to its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us".
     #[schemars(with = "Option<Time>")]
     pub step_latency: Filled<Time>,
-    /// What a call takes by itself, before its first step. Default: by protocol, "8.4 us", LL "3.6 us", LL128 "10 us"; by
+    /// Base time of a call, before its first step. Default: by protocol, "8.4 us", LL "3.6 us", LL128 "10 us"; by
     /// switches (`algorithm = "nvls"`) "13 us".
     #[schemars(with = "Option<Time>")]
     pub launch: Filled<Time>,
-    /// What summing up takes per byte. Default: two reads and a write at the 3.35 TB/s of an H100.
+    /// Time of the reduction per byte. Default: two reads and a write at the 3.35 TB/s of an H100.
     pub reduction: PerByte,
     /// How often.
     pub iterations: u32,
@@ -183,18 +186,18 @@ impl Default for NcclParams {
     }
 }
 
-/// Most channels: streams of one rank.
+/// Maximum number of channels: streams of one rank.
 const MOST_CHANNELS: u32 = 64;
 
 /// Two reads and a write of HBM3 at 3.35 TB/s (NVIDIA, "H100 tensor core GPU architecture", 2022).
 const REDUCTION: PerByte = PerByte(0.9);
 
-/// What a call takes by itself where switches sum up. With the two steps of a host, 6 us each, it is the 25 us of NCCL's own estimate
-/// (`hwLat` of NVLS over NVLink in `src/graph/tuning.cc` of NCCL 2.20, whose `baseLat` is none).
+/// Base time of a call with in-switch reduction. With the two steps of a host, 6 us each, it is the 25 us of NCCL's own
+/// estimate (`hwLat` of NVLS over NVLink in `src/graph/tuning.cc` of NCCL 2.20, whose `baseLat` is zero).
 const NVLS_LAUNCH: Time = Time::from_ns(13_000);
 
-/// Least data of a channel.
-const LEAST_OF_A_CHANNEL: u64 = 32 << 10;
+/// Minimum data of a channel.
+const LEAST_BYTES_PER_CHANNEL: u64 = 32 << 10;
 
 impl Parameters for NcclParams {
     fn resolve(&mut self, at: &str, ranks: u32) -> Result<(), Problem> {
@@ -232,9 +235,9 @@ impl Parameters for NcclParams {
 
 /// Rings of NCCL.
 ///
-/// An iteration: what a call takes by itself, with the computation before it; the steps, by loop, step and channel, each a send and
-/// a receive at once and the time of the step; joins of four channels; mark. [`Cursor::words`]: iteration, loop, step, what of
-/// the step comes next, number of the operation that began the call.
+/// An iteration: the base time of a call, with the computation before it; the steps, by loop, step and channel, each a
+/// concurrent send and receive and the time of the step; joins of four channels; mark. [`Cursor::words`]: iteration,
+/// loop, step, next part of the step, number of the operation that began the call.
 #[derive(Clone, Debug)]
 pub struct Nccl {
     ranks: u32,
@@ -244,7 +247,7 @@ pub struct Nccl {
     /// Loops of a channel, and steps of a loop.
     loops: u32,
     steps: u32,
-    /// Operations of a step of a channel: its transfer, and its time if there is any.
+    /// Operations of a step of a channel: its transfer, and its time if nonzero.
     parts: u32,
 }
 
@@ -252,14 +255,14 @@ impl Nccl {
     /// The program on `ranks` ranks; `params` are resolved.
     ///
     /// # Errors
-    /// There are no ranks or no iterations, or too many steps to number the operations.
+    /// There are no ranks or no iterations, or too many operations.
     pub fn new(ranks: u32, params: &NcclParams) -> Result<Self, String> {
         if ranks == 0 {
             return Err("the job has no ranks".into());
         }
         let bytes = params.bytes.0;
         let most = u64::from(params.channels);
-        let channels = (bytes / LEAST_OF_A_CHANNEL).clamp(1, most) as u32;
+        let channels = (bytes / LEAST_BYTES_PER_CHANNEL).clamp(1, most) as u32;
         let gpus = params.gpus_per_host.min(ranks).max(1);
         let by_trees = params.algorithm != NcclAlgorithm::Ring;
         let longest = bytes.div_ceil(u64::from(if by_trees { 2 * channels } else { channels }));
@@ -275,7 +278,7 @@ impl Nccl {
             _ if by_trees => (loops, 1),
             NcclCollective::AllReduce => (loops, 2 * around),
             NcclCollective::AllGather | NcclCollective::ReduceScatter => (loops, around),
-            // A chunk is sent on while the next one comes in.
+            // A chunk is forwarded while the next one arrives.
             NcclCollective::Broadcast => (1, loops + 1),
         };
         let timed = *params.step_latency > Time::ZERO || params.reduction != PerByte::default();
@@ -300,12 +303,13 @@ impl Nccl {
         Ok(nccl)
     }
 
-    /// Channels that are used.
+    /// Number of channels in use.
     pub fn channels(&self) -> u32 {
         self.channels
     }
 
-    /// Where `rank` is in the ring of `channel`, from 0; a host's GPUs come downwards from that of the channel, around.
+    /// Position of `rank` in the ring of `channel`, from 0; a host's GPUs come in descending order from that of the
+    /// channel, wrapping around.
     fn position(&self, channel: u32, rank: u32) -> u32 {
         let (host, gpu) = (rank / self.gpus, rank % self.gpus);
         host * self.gpus + (channel % self.gpus + self.gpus - gpu) % self.gpus
@@ -322,7 +326,7 @@ impl Nccl {
         self.piece(&[(channel, self.channels), turn, block])
     }
 
-    /// Bytes of a part of a part ... of all: which one of how many.
+    /// Bytes of a nested part: each cut is (index, number of parts).
     fn piece(&self, cuts: &[(u32, u32)]) -> u64 {
         cuts.iter().fold(self.params.bytes.0, |bytes, &(index, count)| {
             let before = |index: u32| (u128::from(bytes) * u128::from(index) / u128::from(count)) as u64;
@@ -330,7 +334,7 @@ impl Nccl {
         })
     }
 
-    /// What a rank sends and receives in a step: (rank, bytes of data) each.
+    /// Sends and receives of a rank in a step: (rank, bytes of data) each.
     fn transfer(&self, rank: u32, channel: u32, turn: u32, step: u32) -> [(u32, u64); 2] {
         let p = self.ranks;
         let own = self.position(channel, rank);
@@ -347,7 +351,7 @@ impl Nccl {
                 if receives { (left, size(step)) } else { (PROC_NULL, 0) },
             ];
         }
-        // Blocks go on by one position in each step; the second time around, those that are complete.
+        // Blocks advance by one position per step; in the second round they are complete.
         let (gather, step) = (step / (p - 1), step % (p - 1));
         let given = (own + p - step + gather) % p;
         let got = (given + p - 1) % p;
@@ -355,7 +359,7 @@ impl Nccl {
         [(right, size(given)), (left, size(got))]
     }
 
-    /// The time of a step beside its transfer, of so many bytes of data that came in.
+    /// Time of a step in addition to its transfer, for this number of received data bytes.
     fn time(&self, step: u32, got: u64) -> Time {
         let reduces = match self.params.collective {
             NcclCollective::AllReduce => step < self.ranks - 1,
@@ -367,7 +371,7 @@ impl Nccl {
     }
 }
 
-/// Places of an iteration beside its steps.
+/// Places of an iteration except its steps.
 const CALL: u32 = 0;
 const STEPS: u32 = 1;
 
@@ -376,7 +380,7 @@ impl Program for Nccl {
         self.ranks
     }
 
-    /// So many that all channels go on, some steps ahead of each other.
+    /// Enough for all channels to proceed, some steps ahead of each other.
     fn look_ahead(&self) -> u32 {
         if self.params.algorithm == NcclAlgorithm::Ring {
             (8 * self.channels * self.parts).max(256)

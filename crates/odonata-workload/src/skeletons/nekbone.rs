@@ -9,7 +9,7 @@ use crate::{Cursor, Op, OpKind, Program};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The most polynomial orders; [`Phases`](crate::Phases) and listings go through all of them.
+/// Maximum number of polynomial orders; [`Phases`](crate::Phases) and listings iterate over all of them.
 const MOST_ORDERS: usize = 1_000;
 
 /// The 26 neighbors: faces +x -x +y -y +z -z, then corners, then edges; opposite ones side by side.
@@ -42,8 +42,8 @@ const NEIGHBOURS: [Offset; 26] = [
     [0, -1, 1, 0],
 ];
 
-/// Communication of Nekbone: for each polynomial order two conjugate gradient solves with 26-neighbor exchanges
-/// in a 3-D mesh and all-reduces of 8 B. The defaults are the MFNetSim case study.
+/// Communication of Nekbone: for each polynomial order two conjugate gradient solves with 26-neighbor exchanges in a
+/// 3-D mesh and all-reduces of 8 B. The defaults are the MFNetSim case study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Nekbone")]
@@ -93,11 +93,11 @@ impl Parameters for NekboneParams {
 
 /// The communication of Nekbone.
 ///
-/// For each order: two exchanges with the neighbors; a conjugate gradient solve; a barrier; another
-/// solve; a mark. A solve is an all-reduce of 8 bytes, then per iteration all-reduce, exchange,
-/// all-reduce, all-reduce. An exchange receives from and sends to every neighbor that exists and
-/// waits for the receives; nobody waits for the sends. With `n` = elements x order + 1 points along
-/// an edge, a face takes `8 n^2` bytes, an edge `8 n`, a corner 8. There is no computation.
+/// For each order: two exchanges with the neighbors; a conjugate gradient solve; a barrier; another solve; a mark. A
+/// solve is an all-reduce of 8 bytes, then per iteration all-reduce, exchange, all-reduce, all-reduce. An exchange
+/// receives from and sends to every existing neighbor and waits for the receives; the sends are detached. With `n` =
+/// elements x order + 1 points along an edge, a face takes `8 n^2` bytes, an edge `8 n`, a corner 8. There is no
+/// computation.
 #[derive(Clone, Debug)]
 pub struct Nekbone {
     grid: Grid,
@@ -108,8 +108,8 @@ impl Nekbone {
     /// The program on `ranks` ranks.
     ///
     /// # Errors
-    /// `dims` do not multiply to `ranks`; there are no ranks or no orders; or the sizes are beyond
-    /// what messages and operations can be numbered with.
+    /// The product of `dims` is not `ranks`; there are no ranks or no orders; or there are too many operations or
+    /// bytes.
     pub fn new(ranks: u32, params: NekboneParams) -> Result<Self, String> {
         let grid = Grid::with_dims_or_balanced(ranks, params.dims, false)?;
         if params.orders.is_empty() {
@@ -133,7 +133,7 @@ impl Nekbone {
         Ok(Nekbone { grid, params })
     }
 
-    /// What a rank does in `step` of an order.
+    /// The action of a rank in `step` of an order.
     fn step(&self, order: u32, step: u32) -> Stage {
         let solve = 1 + 4 * self.params.cg_iterations;
         let in_solve = |step: u32| {
@@ -159,7 +159,7 @@ enum Stage {
     Exchange,
     /// One operation.
     Op(OpKind),
-    /// The operation that ends the order.
+    /// The last operation of the order.
     Last(OpKind),
 }
 

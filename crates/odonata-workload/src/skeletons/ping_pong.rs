@@ -1,4 +1,4 @@
-//! Ping-pong: two ranks send each other a message in turn, as mpptest, NetPIPE and `osu_latency` do.
+//! Ping-pong: two ranks alternately send each other a message, as in mpptest, NetPIPE and `osu_latency`.
 
 use odonata_units::{Bytes, OneOrMany, Problem, Time};
 use schemars::JsonSchema;
@@ -8,34 +8,36 @@ use super::Parameters;
 use crate::program::check_length;
 use crate::{Comm, Cursor, Op, OpKind, Program, Source, Tag};
 
-/// Which ranks play with each other.
+/// The pairs of ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Pairs {
-    /// Rank 0 with rank 1; the others have nothing to do.
+    /// Rank 0 with rank 1; the other ranks are idle.
     #[default]
     #[serde(rename = "0-1")]
     First,
     /// Rank 0 with 1, 2 with 3, 4 with 5, ...
     #[serde(rename = "neighbours")]
     Neighbours,
-    /// Rank r with r + ranks/2, across the middle of the job: with a contiguous placement every pair crosses the bisection.
+    /// Rank r with r + ranks/2, across the middle of the job: with a contiguous placement every pair crosses the
+    /// bisection.
     #[serde(rename = "halves")]
     Halves,
 }
 
-/// The most sizes of a list.
+/// Maximum number of sizes in a list.
 const MOST_SIZES: usize = 1_000;
 
-/// Ping-pong of pairs of ranks: for each size, `iterations` times there and back. The time of an iteration is that of a round trip.
+/// Ping-pong of pairs of ranks: `iterations` round trips for each size. The time of an iteration is that of a round
+/// trip.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "PingPong")]
 pub struct PingPongParams {
-    /// Size of the messages, or a list of sizes that are gone through, e.g. ["0 B", "1 KiB", "64 KiB"].
+    /// Size of the messages, or a list of sizes used in turn, e.g. ["0 B", "1 KiB", "64 KiB"].
     pub bytes: OneOrMany<Bytes>,
     /// Round trips of each size.
     pub iterations: u32,
-    /// Which ranks play with each other; one that is left over has nothing to do.
+    /// The pairs of ranks; a rank without a partner is idle.
     pub pairs: Pairs,
     /// Computation of both ranks before each round trip, e.g. "1 ms".
     pub compute: Time,
@@ -63,7 +65,7 @@ impl Parameters for PingPongParams {
         if ranks < 2 {
             return Err(Problem::new(
                 at,
-                format!("{ranks} rank has no other to play with"),
+                format!("{ranks} rank has no partner"),
                 "at least 2 ranks",
             ));
         }
@@ -75,7 +77,8 @@ impl Parameters for PingPongParams {
     }
 }
 
-/// The ranks of pairs in turn: compute; the lower one sends and receives, the upper one receives and sends; mark.
+/// Ping-pong between pairs of ranks. A round trip: compute; the lower rank sends and receives, the upper one receives
+/// and sends; mark.
 #[derive(Clone, Debug)]
 pub struct PingPong {
     ranks: u32,
@@ -88,10 +91,10 @@ impl PingPong {
     /// The program on `ranks` ranks.
     ///
     /// # Errors
-    /// There are no pairs, no sizes or no iterations, or too many of them to number the operations.
+    /// There are no pairs, no sizes or no iterations, or too many operations.
     pub fn new(ranks: u32, params: PingPongParams) -> Result<Self, String> {
         if ranks < 2 {
-            return Err(format!("{ranks} ranks make no pair"));
+            return Err(format!("{ranks} ranks form no pair"));
         }
         check_length(params.iterations, 4 * params.bytes.list().len() as u64)?;
         let trips = params.iterations * params.bytes.list().len() as u32;
@@ -101,7 +104,7 @@ impl PingPong {
         Ok(PingPong { ranks, params, trips })
     }
 
-    /// The other rank of the pair of `rank`, and whether it is the upper one.
+    /// The partner of `rank`, and whether the partner is the upper rank.
     fn partner(&self, rank: u32) -> Option<(u32, bool)> {
         let half = self.ranks / 2;
         match self.params.pairs {

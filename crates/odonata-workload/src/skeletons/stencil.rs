@@ -17,7 +17,7 @@ pub struct StencilParams {
     /// Ranks along each dimension (1 to 4 of them), the first fastest; their product is `ranks`. Default: a balanced
     /// grid of `dimensions` dimensions.
     pub dims: Option<Vec<u32>>,
-    /// Dimensions of the balanced grid, 1 to 4; without effect where `dims` is given.
+    /// Dimensions of the balanced grid, 1 to 4; ignored if `dims` is given.
     pub dimensions: u32,
     /// Whether the grid is a torus.
     pub wrap: bool,
@@ -55,11 +55,11 @@ impl Parameters for StencilParams {
     }
 }
 
-/// Sweeps over a grid with an exchange of halos.
+/// Sweeps over a grid with a halo exchange.
 ///
-/// One iteration: compute; receive from all neighbors across faces and send to them, without
-/// blocking; wait for the receives; wait for the sends; all-reduce; mark. On a torus an extent of 2
-/// gives two messages to the same neighbor, and an extent of 1 none.
+/// One iteration: compute; receive from all neighbors across faces and send to them, without blocking; wait for the
+/// receives; wait for the sends; all-reduce; mark. On a torus an extent of 2 gives two messages to the same neighbor,
+/// and an extent of 1 none.
 #[derive(Clone, Debug)]
 pub struct Stencil {
     grid: Grid,
@@ -70,8 +70,8 @@ impl Stencil {
     /// The program on `ranks` ranks.
     ///
     /// # Errors
-    /// The layout does not have 1 to 4 dimensions or does not multiply to `ranks`; there are no ranks
-    /// or no iterations, or too many of them to number the operations.
+    /// The layout does not have 1 to 4 dimensions or the product `ranks`; there are no ranks or no iterations, or too
+    /// many operations.
     pub fn new(ranks: u32, params: StencilParams) -> Result<Self, String> {
         let grid = match &params.dims {
             Some(dims) => Grid::new(ranks, dims, params.wrap)?,

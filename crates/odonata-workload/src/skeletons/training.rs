@@ -1,31 +1,32 @@
-//! Training of a transformer: data, tensor, pipeline and expert parallel.
+//! Training of a transformer: data, tensor, pipeline and expert parallelism.
 //!
-//! Ranks are GPUs; rank t + T (d + D s) is tensor rank t of T, data rank d of D, stage s of P, as Megatron-LM numbers them, so that tensor groups are
-//! neighbors. An iteration of a rank is
+//! Ranks are GPUs; rank t + T (d + D s) is tensor rank t of T, data rank d of D, stage s of P. In this order of
+//! Megatron-LM, tensor groups are contiguous. An iteration of a rank is
 //!
-//! 1. its samples, where it reads any (stage 0, tensor rank 0);
-//! 2. the passes of its M micro-batches in the order of the [schedule](Schedule): receive from the stage before, the layers of
-//!    its own, send on; backward likewise the other way around. In the steady state of 1F1B a stage sends what a pass has
-//!    made and receives what the next one needs in one call, as Megatron-LM does (`send_forward_recv_backward`, `send_backward_recv_forward`): sends
-//!    one by one would wait for each other. A layer is attention and MLP, each of them a computation and an all-reduce in the
-//!    tensor group, forward and again backward (M. Shoeybi et al., "Megatron-LM", 2019); with experts, the MLP has an all-to-all of
-//!    the tokens in the expert group before and after it (D. Lepikhin et al., "GShard", 2020);
-//! 3. gradients: an all-reduce in the data group, or a reduce-scatter and an all-gather of parameters (S. Rajbhandari et al., "ZeRO", SC 2020, stages 1 and
-//!    2); of experts among the ranks that have the same ones;
-//! 4. a checkpoint, every so many iterations; mark.
+//! 1. its samples, if it reads any (stage 0, tensor rank 0);
+//! 2. the passes of its M micro-batches in the order of the [schedule](Schedule): receive from the previous stage, its
+//!    own layers, send to the next; backward in reverse. In the steady state of 1F1B a stage sends the result of a pass
+//!    and receives the input of the next in one call, like Megatron-LM (`send_forward_recv_backward`,
+//!    `send_backward_recv_forward`): separate sends would deadlock. A layer is attention and MLP, each a computation
+//!    and an all-reduce in the tensor group, forward and backward (M. Shoeybi et al., "Megatron-LM", 2019); with
+//!    experts, the MLP has an all-to-all of the tokens in the expert group before and after it (D. Lepikhin et al.,
+//!    "GShard", 2020);
+//! 3. gradients: an all-reduce in the data group, or a reduce-scatter and an all-gather of parameters (S. Rajbhandari
+//!    et al., "ZeRO", SC 2020, stages 1 and 2); for experts among the ranks with the same experts;
+//! 4. a checkpoint at the checkpoint interval; mark.
 //!
 //! With b sequences of s tokens in a micro-batch, hidden size h, elements of w bytes, a rank moves per iteration
 //!
 //! | kind | calls | bytes of each |
 //! |---|---|---|
 //! | tensor all-reduces, T > 1 | 4 M L / P | b s h w |
-//! | sends and receives, P > 1 | M each way at every border of a stage | b s h w / T |
+//! | sends and receives, P > 1 | M each way at every stage boundary | b s h w / T |
 //! | all-to-alls of E experts, e active, X ranks | 4 M L / P | e b s h w / (T X) to each |
 //! | gradients, D > 1 | one | w times the parameters of the rank |
 //!
-//! Sends are cut over the tensor ranks (Narayanan et al., SC 2021, section 4.1); what gathers them again is not modeled, nor the
-//! all-reduce of an embedding that is the output as well. Computations follow from operations ([`Sizes`]) and `flops`. Collectives are rings, as NCCL's of
-//! large vectors; all-to-alls post everything at once.
+//! Sends are split over the tensor ranks (Narayanan et al., SC 2021, section 4.1). Their gather is not modeled, nor is
+//! the all-reduce of an embedding shared with the output. Computation times follow from operations ([`Sizes`]) and
+//! `flops`. Collectives are rings, like NCCL's for large vectors; all-to-alls post all messages at once.
 
 mod layout;
 pub mod model;
@@ -42,7 +43,7 @@ use layout::Layout;
 pub use model::{Model, Sizes};
 pub use schedule::{Pass, Schedule};
 
-/// How gradients come together.
+/// The reduction of gradients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "TrainingGradients")]
@@ -54,13 +55,13 @@ pub enum Gradients {
     Sharded,
 }
 
-/// Training of a transformer, by data, tensor, pipeline and expert parallelism: the job has `tensor` x `data` x `pipeline` ranks, each a GPU. Sizes
-/// that are left out are those of `model`.
+/// Training of a transformer with data, tensor, pipeline and expert parallelism: the job has `tensor` x `data` x
+/// `pipeline` ranks, each a GPU. Missing sizes are those of `model`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "TrainingWorkload")]
 pub struct TrainingParams {
-    /// A model whose sizes are published. Default: none, and all sizes have to be given.
+    /// A model with published sizes. Default: none, and all sizes are required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
     /// Layers.
@@ -72,13 +73,13 @@ pub struct TrainingParams {
     /// Inner size of a multi-layer perceptron (MLP). Default: that of the model, else 4 times the hidden size.
     #[schemars(with = "Option<u32>")]
     pub inner: Filled<u32>,
-    /// Matrices of an MLP, 2 or 3: 3 of a gated one. Default: that of the model, else 2.
+    /// Matrices of an MLP, 2 or 3 (3 for a gated one). Default: that of the model, else 2.
     #[schemars(with = "Option<u32>")]
     pub matrices: Filled<u32>,
     /// Heads of attention. Default: those of the model, else hidden size / 128, at least 1.
     #[schemars(with = "Option<u32>")]
     pub heads: Filled<u32>,
-    /// Heads with keys and values of their own. Default: those of the model, else all.
+    /// Heads with separate keys and values. Default: those of the model, else all.
     #[schemars(with = "Option<u32>")]
     pub kv_heads: Filled<u32>,
     /// Words of the vocabulary. Default: those of the model, else 50,257.
@@ -90,7 +91,7 @@ pub struct TrainingParams {
     /// Experts of a layer; 1: a plain MLP. Default: those of the model, else 1.
     #[schemars(with = "Option<u32>")]
     pub experts: Filled<u32>,
-    /// Experts that a token goes through. Default: those of the model, else 1.
+    /// Active experts per token. Default: those of the model, else 1.
     #[schemars(with = "Option<u32>")]
     pub active: Filled<u32>,
     /// Tensor parallel ranks.
@@ -102,7 +103,7 @@ pub struct TrainingParams {
     /// Data parallel ranks. Default: the ranks of the job / (tensor x pipeline).
     #[schemars(with = "Option<u32>")]
     pub data: Filled<u32>,
-    /// Expert parallel ranks: a divisor of the data parallel ranks, among which they are, and of the experts.
+    /// Expert-parallel ranks, which are among the data-parallel ranks: a divisor of these, and of the experts.
     #[schemars(range(min = 1))]
     pub expert: u32,
     /// Micro-batches of an iteration, on each data parallel rank.
@@ -111,24 +112,24 @@ pub struct TrainingParams {
     /// Sequences of a micro-batch.
     #[schemars(range(min = 1))]
     pub micro_batch: u32,
-    /// In which order a stage takes its micro-batches.
+    /// Order of micro-batches in a stage.
     pub schedule: Schedule,
-    /// How gradients come together.
+    /// Reduction of gradients.
     pub gradients: Gradients,
-    /// Size of an element of activations and gradients, e.g. "2 B" of bfloat16.
+    /// Size of an element of activations and gradients, e.g. "2 B" for bfloat16.
     pub element: Bytes,
-    /// Floating-point operations of a GPU per second, as it keeps them up. Default: 400e12, what an H100 kept up in the training of Llama 3 405B on
-    /// 16,384 of them (table 4 of that paper).
+    /// Sustained floating-point operations of a GPU per second. Default: 400e12, the sustained rate of an H100 in the
+    /// training of Llama 3 405B on 16,384 of them (table 4 of that paper).
     pub flops: f64,
-    /// Whether a backward pass computes the forward one once more, as activations were not kept.
+    /// Whether a backward pass repeats the forward computation, because activations were not kept.
     pub recompute: bool,
     /// How often.
     pub iterations: u32,
-    /// What a sequence takes in its file. "0 B": nothing is read.
+    /// Size of a sequence in its file. "0 B": nothing is read.
     pub sample: Bytes,
-    /// A checkpoint after every so many iterations; 0: none.
+    /// Iterations between checkpoints; 0: none.
     pub checkpoint_interval: u32,
-    /// What a checkpoint has of each parameter. Default: "14 B", bfloat16 and Adam's three numbers of 4 B.
+    /// Checkpoint size per parameter. Default: "14 B", bfloat16 and Adam's three numbers of 4 B.
     pub checkpoint: Bytes,
 }
 
@@ -226,7 +227,7 @@ impl Parameters for TrainingParams {
             let given = !filled.is_empty();
             let value = *filled.fill(default);
             if name == "kv_heads" && !given && value > heads {
-                // They are the model's, so it is the heads that somebody has changed.
+                // The model gives the kv_heads, so the user has changed the heads.
                 let problem = format!("{heads} heads for the {value} kv_heads of the model");
                 return Err(Problem::new(
                     key("heads"),
@@ -303,8 +304,8 @@ impl Parameters for TrainingParams {
     }
 }
 
-/// Training of a transformer. [`Cursor::words`]: iteration, part of it (samples, passes, gradients, checkpoint), what of the part comes
-/// next: the pass and the step of it, or a step.
+/// Training of a transformer. [`Cursor::words`]: iteration, part of it (samples, passes, gradients, checkpoint),
+/// position in the part: the pass and its step, or a step.
 #[derive(Clone, Debug)]
 pub struct Training {
     params: TrainingParams,
@@ -314,7 +315,7 @@ pub struct Training {
     layers: u32,
     /// Bytes of the activations of a micro-batch.
     activations: u64,
-    /// Time of attention, of an MLP and of the output, forward.
+    /// Forward time of attention, of an MLP and of the output.
     times: [Time; 3],
 }
 
@@ -325,14 +326,15 @@ const EXPERT: Comm = Comm(3);
 /// Ranks with the same experts.
 const SAME_EXPERTS: Comm = Comm(4);
 
-/// Steps of a layer, forward or backward: attention and its all-reduce; to the experts, MLP, from the experts; its all-reduce.
+/// Steps of a layer, forward or backward: attention and its all-reduce; to the experts, MLP, from the experts; its
+/// all-reduce.
 const LAYER: u32 = 6;
 
 impl Training {
     /// The program on `ranks` ranks; `params` are resolved.
     ///
     /// # Errors
-    /// There are no iterations or too many to number the operations, or messages of more than 2^63 bytes.
+    /// There are no iterations or too many operations, or messages of more than 2^63 bytes.
     pub fn new(ranks: u32, params: &TrainingParams) -> Result<Self, String> {
         let sizes = params.sizes();
         let layout = Layout {
@@ -369,7 +371,7 @@ impl Training {
         })
     }
 
-    /// Parameters of a rank of `stage` that all data parallel ranks have, and those of its experts.
+    /// Parameters of a rank of `stage` shared by all data-parallel ranks, and parameters of its experts.
     fn parameters(&self, stage: u32) -> (u64, u64) {
         let Sizes { experts, .. } = self.sizes;
         let ends = u64::from(stage == 0) + u64::from(stage + 1 == self.layout.pipeline);
@@ -406,7 +408,7 @@ impl Training {
         }
     }
 
-    /// Step `step` of a layer; `None` where it has no such step.
+    /// Step `step` of a layer; `None` if it does not exist.
     fn layer(&self, step: u32, backward: bool) -> Option<OpKind> {
         let times = match (backward, self.params.recompute) {
             (false, _) => 1,
@@ -432,7 +434,7 @@ impl Training {
         }
     }
 
-    /// Step `step` of pass number `index`; `Err` behind its last one.
+    /// Step `step` of pass number `index`; `Err` after its last step.
     fn pass(&self, rank: u32, index: u32, step: u32) -> Result<Option<OpKind>, ()> {
         let (_, _, stage) = self.layout.place(rank);
         let schedule = self.params.schedule;
@@ -445,7 +447,7 @@ impl Training {
         Ok(match step {
             0 if index > 0 && joined(index - 1) => None,
             0 => self.receive(rank, pass),
-            // The output: the end of a forward pass and the beginning of its backward one.
+            // The output: the end of a forward pass and the beginning of its backward pass.
             1 => (last && backward).then(|| OpKind::Compute {
                 duration: self.times[2] + self.times[2],
             }),
@@ -464,7 +466,7 @@ impl Training {
         })
     }
 
-    /// The ranks that the data of a pass come from and go to, their tag and bytes.
+    /// Source and destination rank of a pass, with tag and bytes.
     fn border(&self, rank: u32, pass: Pass) -> (Option<u32>, Option<u32>, u32, u64) {
         let (_, _, stage) = self.layout.place(rank);
         let (before, behind) = (
@@ -478,7 +480,7 @@ impl Training {
         }
     }
 
-    /// The receive before a pass; `None` where nothing comes in.
+    /// The receive before a pass; `None` without input.
     fn receive(&self, rank: u32, pass: Pass) -> Option<OpKind> {
         let (from, _, tag, bytes) = self.border(rank, pass);
         from.map(|from| OpKind::Recv {
@@ -489,7 +491,7 @@ impl Training {
         })
     }
 
-    /// The send behind a pass; `None` where nothing goes out.
+    /// The send after a pass; `None` without output.
     fn send(&self, rank: u32, pass: Pass) -> Option<OpKind> {
         let (_, to, tag, bytes) = self.border(rank, pass);
         to.map(|to| OpKind::Send {
@@ -500,7 +502,7 @@ impl Training {
         })
     }
 
-    /// Step `step` of the gradients; `Err` behind the last one.
+    /// Step `step` of the gradients; `Err` after the last one.
     fn gradients(&self, rank: u32, step: u32) -> Result<Option<OpKind>, ()> {
         let (_, _, stage) = self.layout.place(rank);
         let (shared, own) = self.parameters(stage);
@@ -530,7 +532,7 @@ impl Training {
         })
     }
 
-    /// Step `step` of the samples; `Err` behind the last one. File r of the job has those of data rank r.
+    /// Step `step` of the samples; `Err` after the last one. File r of the job has the samples of data rank r.
     fn samples(&self, rank: u32, iteration: u32, step: u32) -> Result<Option<OpKind>, ()> {
         let (tensor, data, stage) = self.layout.place(rank);
         let sequences = u64::from(self.params.micro_batches) * u64::from(self.params.micro_batch);
@@ -550,8 +552,8 @@ impl Training {
         Ok(kind.filter(|_| reads))
     }
 
-    /// Step `step` of a checkpoint; `Err` behind the last one. The first data parallel ranks write what they have, and those with
-    /// experts of their own, a file each.
+    /// Step `step` of a checkpoint; `Err` after the last one. The first data-parallel ranks, and ranks with separate
+    /// experts, write a file each.
     fn checkpoint(&self, rank: u32, iteration: u32, step: u32) -> Result<Option<OpKind>, ()> {
         let (_, data, stage) = self.layout.place(rank);
         let interval = self.params.checkpoint_interval;
@@ -572,7 +574,7 @@ impl Training {
     }
 }
 
-/// A send and a receive at once, or the one that there is.
+/// A combined send and receive, or the one that exists.
 fn both(send: Option<OpKind>, receive: Option<OpKind>) -> Option<OpKind> {
     match (send, receive) {
         (

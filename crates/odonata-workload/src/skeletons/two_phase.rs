@@ -1,10 +1,10 @@
-//! Collective writes in two phases, as MPI-IO does them (Thakur, Gropp, Lusk, "Data sieving and collective I/O in ROMIO",
-//! Frontiers 1999): ranks send their data to few *aggregators*, each of which writes a contiguous *file domain*.
+//! Two-phase collective writes, as in MPI-IO (Thakur, Gropp, Lusk, "Data sieving and collective I/O in ROMIO",
+//! Frontiers 1999): ranks send their data to a few *aggregators*, each of which writes a contiguous *file domain*.
 //!
-//! With `A` aggregators the `E` bytes of the file are divided into domains of `D = ceil(E / A)` bytes. An aggregator has a buffer
-//! of `B` bytes and goes through its domain in `ceil(D / B)` rounds: it receives what ranks have in the buffer's window of the
-//! file, a message from each that has some, and writes the window with one call. Before the first round all ranks tell each
-//! other where they write (an all-gather of 16 B each). What an aggregator has itself is copied and no message.
+//! With `A` aggregators the `E` bytes of the file are divided into domains of `D = ceil(E / A)` bytes. An aggregator
+//! has a buffer of `B` bytes and processes its domain in `ceil(D / B)` rounds: it receives the data of the buffer's
+//! window, a message from each rank with a part, and writes the window with one call. Before the first round all ranks
+//! exchange their offsets (an all-gather of 16 B each). An aggregator copies its own data without a message.
 
 use odonata_units::Bytes;
 use schemars::JsonSchema;
@@ -13,14 +13,14 @@ use std::ops::Range;
 
 use crate::{Collective, Comm, OpKind, Request, Source, Tag};
 
-/// Collective writes in two phases, as in MPI-IO.
+/// Two-phase collective writes, as in MPI-IO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CollectiveIo {
-    /// Ranks that write, 1 to the number of ranks; they are spread evenly over the ranks.
+    /// Number of writing ranks, 1 to the number of ranks; they are spread evenly over the ranks.
     #[schemars(range(min = 1))]
     pub aggregators: u32,
-    /// Buffer of each, at least 1 B: what it collects and writes at once.
+    /// Buffer of each writing rank, at least 1 B: the data it collects and writes at once.
     pub buffer: Bytes,
 }
 
@@ -33,22 +33,22 @@ impl Default for CollectiveIo {
     }
 }
 
-/// Where a rank tells the others that it writes: an offset and a length.
+/// Size of a rank's access description: an offset and a length.
 const OFFSETS_BYTES: u64 = 16;
 
-/// A file that is written by all ranks together, without holes: rank `r` has records of `record` bytes, the `k`-th at
-/// `(k ranks + r) record` if they are strided, else one behind the other from `r share` on.
+/// A file written by all ranks together, without holes: rank `r` has records of `record` bytes, the `k`-th at `(k ranks
+/// + r) record` if they are strided, otherwise contiguously from `r share` on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TwoPhase {
     pub(crate) ranks: u32,
     pub(crate) settings: CollectiveIo,
     /// Bytes of each rank.
     pub(crate) share: u64,
-    /// Bytes of a record, of which the share is a multiple; all of it where ranks do not take turns.
+    /// Bytes of a record, which divide the share; the whole share if not strided.
     pub(crate) record: u64,
 }
 
-/// How far a rank has come in a collective write.
+/// The progress of a rank in a collective write.
 pub(crate) struct Progress<'a> {
     pub(crate) round: &'a mut u32,
     pub(crate) step: &'a mut u32,
@@ -60,7 +60,7 @@ impl TwoPhase {
         self.domain().div_ceil(self.settings.buffer.0.max(1))
     }
 
-    /// The most operations of a rank in a collective write.
+    /// Maximum number of operations of a rank in a collective write.
     pub(crate) fn most_operations(&self) -> u64 {
         let round = u64::from(self.ranks) + u64::from(self.settings.aggregators) + 2;
         self.rounds().saturating_mul(round).saturating_add(1)
@@ -87,7 +87,7 @@ impl TwoPhase {
         (number < self.settings.aggregators && self.aggregator(number) == rank).then_some(number)
     }
 
-    /// What aggregator `number` has in its buffer in `round`, of the file.
+    /// The file range in the buffer of aggregator `number` in `round`.
     fn window(&self, number: u32, round: u32) -> Range<u64> {
         let (domain, buffer) = (self.domain(), self.settings.buffer.0);
         let first = u64::from(number).saturating_mul(domain).min(self.size());
@@ -110,7 +110,7 @@ impl TwoPhase {
         self.before(rank, window.end) - self.before(rank, window.start)
     }
 
-    /// The next operation of `rank` in a collective write to `file`; `None` when it has ended, `progress` at its beginning again.
+    /// The next operation of `rank` in a collective write to `file`; `None` when it has ended, with `progress` reset.
     pub(crate) fn next(&self, rank: u32, file: u64, progress: Progress<'_>) -> Option<OpKind> {
         let Progress { round, step } = progress;
         let (ranks, aggregators) = (self.ranks, self.settings.aggregators);

@@ -1,9 +1,9 @@
-//! When a source sends: gaps between messages, and bursts of them.
+//! Arrival processes: gaps between messages, and bursts.
 
 use odonata_units::SplitMix64;
 use odonata_units::{Number, Time};
 
-/// How the times between the messages of a rank are distributed.
+/// Distribution of the times between the messages of a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Arrival {
     /// All the same.
@@ -11,40 +11,41 @@ pub enum Arrival {
     /// Exponential: messages arrive as a Poisson process.
     #[default]
     Exponential,
-    /// In every cycle a message is created with probability `period / mean`, independently of all others
-    /// (a Bernoulli process; BookSim 2, `injection.cpp`). Messages are created at multiples of the period.
+    /// In every cycle a message is created with probability `period / mean`, independently (a Bernoulli process;
+    /// BookSim 2, `injection.cpp`). Messages are created at multiples of the period.
     Bernoulli {
         /// Length of a cycle; positive.
         period: Time,
     },
-    /// A Markov chain of two states, looked at in every cycle: messages are created while it is on.
+    /// A two-state Markov chain with a transition in every cycle: messages are created while it is on.
     OnOff(OnOff),
 }
 
-/// A source that is modulated by a Markov chain (the on/off process of BookSim 2, `injection.cpp`).
+/// A source modulated by a Markov chain (the on/off process of BookSim 2, `injection.cpp`).
 ///
-/// At the start of every cycle the chain goes from off to on with probability `alpha`, or from on to off with probability
-/// `beta`; if it is on then, a message is created with probability `r1`. Messages per cycle: `r1 alpha / (alpha + beta)`.
+/// At the start of every cycle the chain goes from off to on with probability `alpha`, or from on to off with
+/// probability `beta`; if it is then on, a message is created with probability `r1`. Messages per cycle: `r1 alpha /
+/// (alpha + beta)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnOff {
     /// Length of a cycle; positive.
     pub period: Time,
-    /// From off to on, per cycle: above 0, at most 1.
+    /// Probability per cycle from off to on: above 0, at most 1.
     pub alpha: f64,
-    /// From on to off, per cycle: 0 to 1.
+    /// Probability per cycle from on to off: 0 to 1.
     pub beta: f64,
-    /// A message, per cycle that is on: above 0, at most 1.
+    /// Probability of a message per cycle that is on: above 0, at most 1.
     pub r1: f64,
 }
 
 impl OnOff {
-    /// Most times that the chain may go off between two messages, on average: each is drawn.
+    /// Maximum mean number of off periods between two messages: each is drawn.
     const MOST_SILENCES: f64 = 1_000.0;
 
     /// The process with `rate` messages per cycle, given two of its three parameters.
     ///
     /// # Errors
-    /// Not two are given, one is no probability, or there is no third one with which the rate comes out.
+    /// The number of given parameters is not two, one is not a probability, or no third parameter gives the rate.
     pub fn with_rate(
         period: Time,
         rate: f64,
@@ -84,7 +85,8 @@ impl OnOff {
                 Number(r1)
             ));
         }
-        // Off with probability o = beta / (beta + (1 - beta) r1), then a message with r1: o / (1 - o (1 - r1)) times off.
+        // Off with probability o = beta / (beta + (1 - beta) r1), then a message with r1: o / (1 - o (1 - r1)) times
+        // off.
         let silences = beta / r1;
         if silences > Self::MOST_SILENCES {
             return Err(format!(
@@ -98,10 +100,10 @@ impl OnOff {
         Ok(())
     }
 
-    /// Cycles from one that was on to that of the next message.
+    /// Cycles from a cycle that is on to the next message.
     fn cycles(&self, draws: &mut SplitMix64) -> u64 {
         let OnOff { alpha, beta, r1, .. } = *self;
-        // What can happen in a cycle after one that was on: off, a message, or nothing; the last again and again.
+        // Outcomes of a cycle after one that was on: off, a message, or nothing; the last one repeats.
         let something = beta + (1.0 - beta) * r1;
         let mut cycles = 0u64;
         loop {
@@ -109,7 +111,7 @@ impl OnOff {
             if draws.unit() * something >= beta {
                 return cycles;
             }
-            // Off from here on; the cycle in which it comes on again may have a message.
+            // The chain is off; the cycle in which it turns on again may have a message.
             cycles = cycles.saturating_add(geometric(alpha, draws.next_u64()));
             if draws.unit() < r1 {
                 return cycles;
@@ -118,20 +120,19 @@ impl OnOff {
     }
 }
 
-/// How many trials there are up to the first success, if each succeeds with probability `p`: 1 at least. `draw` is
-/// 64 random bits, used up.
+/// Number of trials up to the first success with probability `p`: at least 1. `draw` is 64 fresh random bits.
 fn geometric(p: f64, draw: u64) -> u64 {
     if p >= 1.0 {
         return 1;
     }
-    // P(more than k trials) = (1 - p)^k; inverted. For a small p, 1 - p as a number has lost its digits.
+    // P(more than k trials) = (1 - p)^k, inverted. For a small p, computing 1 - p loses its digits.
     let none = if p < 1e-4 {
         -p - p * p / 2.0 - p * p * p / 3.0
     } else {
         ln(1.0 - p)
     };
     let trials = ln(positive_unit(draw)) / none;
-    // The quotient is 0 for a draw of 1, and may exceed all whole numbers for a tiny `p`.
+    // The quotient is 0 for a draw of 1, and may exceed all integers for a tiny `p`.
     1u64.saturating_add(trials as u64)
 }
 
@@ -141,14 +142,14 @@ fn positive_unit(draw: u64) -> f64 {
 }
 
 impl Arrival {
-    /// The time to the next message, 1 ps at least, for gaps of `mean` on average; `draw` is 64
-    /// random bits, used up. At most [`Time::BEYOND`].
+    /// The time to the next message, at least 1 ps, with a mean gap of `mean`; `draw` is 64 fresh random bits. At most
+    /// [`Time::BEYOND`].
     #[inline]
     pub fn gap(self, mean: Time, draw: u64) -> Time {
         let gap = match self {
             Arrival::Fixed => mean.0,
             Arrival::Exponential => {
-                // In (0, 1], so that the logarithm is finite: a gap is 36.7 means at most.
+                // In (0, 1], so the logarithm is finite: a gap is at most 36.7 means.
                 (-ln(positive_unit(draw)) * mean.0 as f64 + 0.5) as u64
             }
             Arrival::Bernoulli { period } => {
@@ -160,8 +161,8 @@ impl Arrival {
         Time(gap.clamp(1, Time::BEYOND.0))
     }
 
-    /// The time from the start of a source at `start` to its first message. Fixed gaps begin with a random share of one,
-    /// so that sources do not send in step; the others have no memory, and cycles are those of the whole run.
+    /// The time from the start of a source at `start` to its first message. Fixed gaps begin with a random fraction, so
+    /// sources are out of phase; the other processes are memoryless, and cycles are those of the whole run.
     pub fn first(self, start: Time, mean: Time, draw: u64) -> Time {
         let edge = |period: Time| Time(start.0.next_multiple_of(period.0.max(1)) - start.0);
         let first = match self {
@@ -172,7 +173,7 @@ impl Arrival {
             Arrival::Exponential => self.gap(mean, draw).0,
             Arrival::Bernoulli { period } => edge(period).0.saturating_add(self.gap(mean, draw).0),
             Arrival::OnOff(process) => {
-                // On or off as in the long run.
+                // On or off with the stationary probability.
                 let mut draws = SplitMix64(draw);
                 let (alpha, beta) = (process.alpha, process.beta);
                 let mut cycles = 0u64;
@@ -189,22 +190,22 @@ impl Arrival {
     }
 }
 
-/// The natural logarithm of a positive, normal number, to about 1e-15 of its value.
+/// The natural logarithm of a positive, normal number, to a relative error of about 1e-15.
 ///
-/// `f64::ln` may round differently with every C library, and a gap that differs by 1 ps makes a
-/// different run; sums and products do not.
+/// `f64::ln` may round differently in each C library, and a gap that differs by 1 ps changes the run; sums and products
+/// are portable.
 fn ln(x: f64) -> f64 {
     let bits = x.to_bits();
     let exponent = (bits >> 52) as i64 - 1023;
     let mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
-    // The mantissa is brought to [sqrt(1/2), sqrt(2)), so that s^2 < 0.0295 below.
+    // The mantissa is scaled to [sqrt(1/2), sqrt(2)), so s^2 < 0.0295 below.
     let high = mantissa >= std::f64::consts::SQRT_2;
     let (m, e) = if high {
         (mantissa / 2.0, exponent + 1)
     } else {
         (mantissa, exponent)
     };
-    // ln m = 2 artanh s = 2 (s + s^3 / 3 + s^5 / 5 + ...); the terms left out are below 1e-17 s.
+    // ln m = 2 artanh s = 2 (s + s^3 / 3 + s^5 / 5 + ...); the omitted terms are below 1e-17 s.
     let s = (m - 1.0) / (m + 1.0);
     let mut series = 0.0;
     for k in (0..=10).rev() {
@@ -213,11 +214,11 @@ fn ln(x: f64) -> f64 {
     e as f64 * std::f64::consts::LN_2 + 2.0 * s * series
 }
 
-/// Sending in bursts: for `on` a source sends as it would without them, for `off` not at all, again and
-/// again from the start of its job, all ranks in step.
+/// Bursts: a source sends for `on` as without bursts, then is silent for `off`, repeatedly from the start of its job,
+/// with all ranks in phase.
 ///
-/// Gaps are time spent in bursts: a gap that does not end in one goes on in the next. The mean rate is
-/// therefore `on / (on + off)` of that without bursts.
+/// Gaps count burst time: a gap that does not end in one burst continues in the next. So the mean rate is `on / (on +
+/// off)` of the rate without bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bursts {
     /// How long a burst lasts; positive.
@@ -227,8 +228,8 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    /// When the message after the one at `at` is created, `gap` of burst time later, for a source that
-    /// started at `start`. At most [`Time::BEYOND`].
+    /// Creation time of the message after the one at `at`, `gap` of burst time later, for a source that started at
+    /// `start`. At most [`Time::BEYOND`].
     #[inline]
     pub fn after(&self, start: Time, at: Time, gap: Time) -> Time {
         let on = u128::from(self.on.0.max(1));
@@ -254,7 +255,7 @@ mod tests {
             .collect();
         let average = gaps.iter().sum::<f64>() / 1e5;
         let deviation = (gaps.iter().map(|g| (g - average).powi(2)).sum::<f64>() / 1e5).sqrt();
-        // Both are the mean itself; their standard errors are 3 and 4.5 ns.
+        // Both equal the mean itself; the standard errors are 3 and 4.5 ns.
         assert!(
             (average - 1_000.0).abs() < 20.0 && (deviation - 1_000.0).abs() < 30.0,
             "{average} {deviation}"
@@ -284,7 +285,7 @@ mod tests {
             },
             ns(1_000),
         );
-        // Gaps of 4 ns: 4, 8, then 2 left of the burst and 2 into the next, which starts at 40.
+        // Gaps of 4 ns: 4, 8, then 2 left of the burst and 2 in the next, which starts at 40.
         let mut at = start;
         let times: Vec<u64> = std::iter::from_fn(|| {
             at = bursts.after(start, at, ns(4));
@@ -300,9 +301,9 @@ mod tests {
             assert!((at - start).0 % 40_000 < 10_000);
         }
         assert_eq!(at - start, ns(4_000));
-        // A gap of many bursts is one of them.
+        // A gap can span many bursts.
         assert_eq!(bursts.after(start, start, ns(25)), start + ns(85));
-        // What does not fit is beyond the end of every run, never at it.
+        // A time that overflows is after the end of every run, never at it.
         assert_eq!(bursts.after(start, start, Time::LONGEST), Time::BEYOND);
         assert_eq!(Arrival::Exponential.gap(Time::LONGEST, 0), Time::BEYOND);
     }
@@ -338,7 +339,7 @@ mod tests {
             let ones = gaps.iter().filter(|&&gap| gap == 1.0).count() as f64 / 1e5;
             assert!((ones - p).abs() < 5.0 * (p * (1.0 - p) / 1e5).sqrt(), "{p}: {ones}");
         }
-        // As many messages as cycles: one in each.
+        // As many messages as cycles: one per cycle.
         let always = Arrival::Bernoulli {
             period: Time::from_ns(2),
         };
@@ -347,7 +348,7 @@ mod tests {
                 .take(1_000)
                 .all(|draw| always.gap(Time::from_ns(2), draw) == Time::from_ns(2))
         );
-        // The first one falls on an edge of the clock too.
+        // The first message is on a clock edge, too.
         let start = Time::from_ps(12_345);
         for draw in draws().take(1_000) {
             assert_eq!((start + always.first(start, Time::from_ns(9), draw)).0 % 2_000, 0);
@@ -374,7 +375,7 @@ mod tests {
         let gaps = cycles(Arrival::OnOff(process), Time::from_ns(20), 200_000);
         let (average, variance) = mean_and_variance(&gaps);
         assert!((average * rate - 1.0).abs() < 0.03, "{average}");
-        // The same chain, cycle by cycle, as BookSim has it.
+        // The same chain, cycle by cycle, as in BookSim.
         let mut random = draws().map(|draw| (draw >> 11) as f64 / (1u64 << 53) as f64);
         let mut unit = || random.next().unwrap();
         let (mut on, mut since) = (true, 0.0);

@@ -1,9 +1,9 @@
-//! How a scenario names the distribution of the times between messages.
+//! Names of arrival processes in a scenario.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the times between the messages of a rank are distributed.
+/// Distribution of the times between the messages of a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Arrival")]
@@ -13,8 +13,9 @@ pub enum ArrivalKind {
     /// Exponential: messages arrive as a Poisson process.
     #[default]
     Exponential,
-    /// In every cycle of length `period` with the same probability, at the cycle's start (a Bernoulli process, as in BookSim).
+    /// In every cycle of length `period` with the same probability, at the cycle's start (a Bernoulli process, as in
+    /// BookSim).
     Bernoulli,
-    /// The same, but only while a Markov chain is on; see `alpha` (the on/off process of BookSim).
+    /// Like "bernoulli", but only while a Markov chain is on; see `alpha` (the on/off process of BookSim).
     OnOff,
 }

@@ -1,10 +1,10 @@
-//! Patterns on a grid of routers in which every rank has one destination.
+//! Patterns on a grid of routers with one destination per rank.
 
 use crate::grid::{Grid, balanced};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a rank at a router with coordinates c of a grid with extents k sends.
+/// The destination of a rank at a router with coordinates c of a grid with extents k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "GridStep")]
@@ -15,7 +15,7 @@ pub enum Step {
     Diagonal,
     /// To c + k / 2, rounded up, - 1 (modulo k) in every dimension.
     Tornado,
-    /// To c + 1 (modulo k) in the first dimension that is longer than 1, nowhere else.
+    /// To c + 1 (modulo k) in the first dimension longer than 1 only.
     Next,
     /// Coordinates in reverse order, (x, y) to (y, x).
     Transpose,
@@ -29,8 +29,8 @@ impl Step {
     }
 }
 
-/// Traffic on a grid of one to four dimensions, each cell of which is a router with so many consecutive ranks. A rank
-/// sends to the rank of the same place at another router.
+/// Traffic on a grid of one to four dimensions, each cell of which is a router with consecutive ranks. A rank sends to
+/// the rank of the same position at another router.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GridShift {
     grid: Grid,
@@ -39,12 +39,11 @@ pub struct GridShift {
 }
 
 impl GridShift {
-    /// On `ranks` ranks, `per_cell` at each cell of a grid of extents `dims` (the first fastest), or of a square of
-    /// them.
+    /// On `ranks` ranks, `per_cell` at each cell of a grid of extents `dims` (the first fastest), or of a square grid.
     ///
     /// # Errors
-    /// The cells do not multiply to `ranks`, there are not 1 to 4 extents, none of them moves anything, or they are not
-    /// the same both ways where they must be.
+    /// The cells do not match `ranks`, there are not 1 to 4 extents, the step moves nothing, or the extents are not
+    /// symmetric where required.
     pub fn new(ranks: u32, dims: Option<&[u32]>, per_cell: u32, step: Step) -> Result<Self, String> {
         if per_cell == 0 || !ranks.is_multiple_of(per_cell) {
             return Err(format!(
@@ -65,12 +64,12 @@ impl GridShift {
         let extents = grid.extents();
         if step.reverses() && !extents.iter().eq(extents.iter().rev()) {
             return Err(format!(
-                "a {grid} is not the same in reverse order: expected such as 4 x 4 or 2 x 3 x 2"
+                "a {grid} differs in reverse order: expected a symmetric grid such as 4 x 4 or 2 x 3 x 2"
             ));
         }
         let this = GridShift { grid, per_cell, step };
         if (0..this.ranks()).all(|rank| this.destination(rank) == rank) {
-            return Err(format!("the pattern moves nothing on a {}", this.grid));
+            return Err(format!("the pattern sends nothing on a {}", this.grid));
         }
         Ok(this)
     }
@@ -174,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_diagonal_is_as_far_as_a_torus_goes() {
-        // Hops on a torus: sum over dimensions of min(d, k - d); the most is sum floor(k / 2).
+        // Hops on a torus: sum over dimensions of min(d, k - d); the maximum is sum floor(k / 2).
         let dims = [6u32, 5, 4];
         let pattern = shift(&dims, 2, Step::Diagonal).unwrap();
         for rank in 0..pattern.ranks() {
@@ -192,7 +191,7 @@ mod tests {
     #[test]
     fn grids_that_do_not_fit_are_errors() {
         assert!(shift(&[4, 3], 1, Step::Transpose).unwrap_err().contains("4 x 3"));
-        assert!(shift(&[2, 2], 1, Step::Tornado).unwrap_err().contains("moves nothing"));
+        assert!(shift(&[2, 2], 1, Step::Tornado).unwrap_err().contains("sends nothing"));
         assert!(shift(&[1, 1], 4, Step::Neighbour).is_err() && shift(&[4, 4], 0, Step::Next).is_err());
         assert!(
             GridShift::new(64, Some(&[4, 4]), 3, Step::Next)
@@ -212,7 +211,7 @@ mod tests {
         let pattern = Pattern::GridShift(shift(&[1, 5], 2, Step::Next).unwrap());
         assert_eq!(pattern.check(10), Ok(()));
         assert!(pattern.check(12).is_err());
-        // Dimension 1 is the first that can be moved along.
+        // Dimension 1 is the first one longer than 1.
         assert_eq!(pattern.destination(9, 10, 0, 0), 1);
     }
 }

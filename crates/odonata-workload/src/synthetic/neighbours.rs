@@ -5,22 +5,22 @@ use crate::grid::{Grid, balanced};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which ranks of a grid are neighbors.
+/// The neighbors on a grid of ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
-    /// Those across a face: up to 2 per dimension.
+    /// Ranks across a face: up to 2 per dimension.
     #[default]
     Faces,
-    /// Those across a face, an edge or a corner: up to 26 in three dimensions.
+    /// Ranks across a face, an edge or a corner: up to 26 in three dimensions.
     Box,
 }
 
-/// Which neighbor gets the next message.
+/// The order of neighbors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turn {
-    /// Each with equal probability.
+    /// Random, with equal probability.
     #[default]
     Random,
     /// One after the other.
@@ -48,11 +48,11 @@ fn grid(ranks: u32, dims: Option<&[u32]>, dimensions: u32, wrap: bool) -> Result
 }
 
 impl Neighbours {
-    /// On `ranks` ranks along `dims` (1 to 4 extents, the first fastest), or on a balanced grid of
-    /// `dimensions` dimensions; a torus if `wrap`, else a mesh, whose border has fewer neighbors.
+    /// On `ranks` ranks along `dims` (1 to 4 extents, the first fastest), or on a balanced grid of `dimensions`
+    /// dimensions; a torus if `wrap`, otherwise a mesh, whose border has fewer neighbors.
     ///
     /// # Errors
-    /// The extents do not multiply to `ranks`, or there are not 1 to 4 of them.
+    /// The product of the extents is not `ranks`, or there are not 1 to 4 of them.
     pub fn new(
         ranks: u32,
         dims: Option<&[u32]>,
@@ -86,7 +86,7 @@ impl Neighbours {
         }
     }
 
-    /// How many neighbors `rank` has.
+    /// Number of neighbors of `rank`.
     pub fn count(&self, rank: u32) -> u32 {
         let mut rest = rank;
         let (mut faces, mut corners) = (0, 1);
@@ -108,7 +108,7 @@ impl Neighbours {
         let mut rest = rank;
         let mut stride = 1u32;
         let mut neighbour = rank;
-        // Faces: how many steps are left to skip. Box: the digits, of which 0 stays.
+        // Faces: number of steps left to skip. Box: the digits, with 0 for no step.
         let mut left = match self.reach {
             Reach::Faces => k,
             Reach::Box => k + 1,
@@ -136,7 +136,7 @@ impl Neighbours {
         neighbour
     }
 
-    /// Where message number `sequence` of `rank` goes.
+    /// Destination of message number `sequence` of `rank`.
     #[inline]
     pub(super) fn destination(&self, rank: u32, draw: u64, sequence: u64) -> u32 {
         let count = self.count(rank).max(1);
@@ -154,25 +154,25 @@ impl std::fmt::Display for Neighbours {
     }
 }
 
-/// Traffic nearly half-way around every dimension of a torus: the worst case of minimal routing on it.
+/// Traffic nearly half-way around every dimension of a torus: its worst case for minimal routing.
 ///
-/// In a dimension of extent `k` from coordinate `c` to `c + ceil(k / 2) - 1` modulo `k` (Dally and Towles,
-/// table 3.1); extents of 1 and 2 are not moved along.
+/// In a dimension of extent `k` from coordinate `c` to `c + ceil(k / 2) - 1` modulo `k` (Dally and Towles, table 3.1);
+/// extents of 1 and 2 are skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tornado {
     grid: Grid,
 }
 
 impl Tornado {
-    /// On `ranks` ranks along `dims`, or on a ring of all of them.
+    /// On `ranks` ranks along `dims`, or on a ring of all ranks.
     ///
     /// # Errors
-    /// The extents do not multiply to `ranks`, there are not 1 to 4 of them, or none is 3 at least.
+    /// The product of the extents is not `ranks`, there are not 1 to 4 of them, or none is at least 3.
     pub fn new(ranks: u32, dims: Option<&[u32]>) -> Result<Self, String> {
         let grid = grid(ranks, dims, 1, true)?;
         if grid.extents().iter().all(|&extent| extent < 3) {
             return Err(format!(
-                "tornado on a {grid} moves nothing: expected an extent of 3 at least"
+                "tornado on a {grid} sends nothing: expected an extent of 3 at least"
             ));
         }
         Ok(Tornado { grid })
@@ -247,7 +247,7 @@ mod tests {
                 let pattern = neighbours(dims, wrap, reach, Turn::InOrder);
                 let ranks = pattern.ranks();
                 for rank in 0..ranks {
-                    // The slow way: everybody whose coordinates differ by one at most.
+                    // The slow reference: all ranks whose coordinates differ by at most one.
                     let near = |other: u32| {
                         let steps: Vec<i64> = place(dims, rank)
                             .iter()

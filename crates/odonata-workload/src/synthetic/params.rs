@@ -1,7 +1,7 @@
-//! The settings of synthetic traffic: the keys of a pattern's table, those of its own and those that all patterns share.
+//! The settings of synthetic traffic: the keys of a pattern's table, its own and those shared by all patterns.
 //!
-//! Each is declared once, below. As serde reads a table by one structure, a macro makes one per pattern, of both kinds of
-//! keys; what is read is [`SyntheticParams`], whichever the pattern.
+//! Each key is declared once, below. Serde reads a table into one structure, so a macro makes one structure per pattern
+//! with both kinds of keys; the result is always [`SyntheticParams`].
 
 use odonata_units::{Bandwidth, Bytes, Filled, Number, Problem, Time, positive};
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Arrival, ArrivalKind, Bursts, OnOff, Pattern, Reach, Step, Synthetic, Turn};
 
-/// The table of one pattern, and the traffic that it stands for.
+/// The table of one pattern, and its traffic.
 macro_rules! table {
     (
         { $($(#[$shared_doc:meta])* $shared:ident: $shared_type:ty,)* }
@@ -40,7 +40,7 @@ macro_rules! synthetic {
     ) => {
         synthetic!(@traffic $shared_keys);
 
-        /// Where synthetic messages go, with the keys of each pattern's own.
+        /// The pattern of synthetic traffic, with its own keys.
         #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
         pub enum PatternParams {
             $($(#[$doc])* #[serde(rename = $kind)] $name $({ $($(#[$own_doc])* $own: $own_type,)* })?,)*
@@ -55,7 +55,7 @@ macro_rules! synthetic {
             }
         }
 
-        /// The tables of the patterns, as they are read.
+        /// The tables of the patterns, as read.
         pub mod table {
             use super::*;
 
@@ -68,7 +68,7 @@ macro_rules! synthetic {
         pub struct SyntheticParams {
             /// Where messages go.
             pub pattern: PatternParams,
-            /// Whether the pattern was asked for as the worst case of the machine.
+            /// Whether the pattern was requested as the worst case of the machine.
             #[serde(skip_serializing_if = "std::ops::Not::not")]
             pub worst_case: bool,
             $($(#[$doc])* pub $key: $type,)*
@@ -78,27 +78,27 @@ macro_rules! synthetic {
 
 synthetic! {
     shared {
-        /// What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one rank
-        /// per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or `mean_interval`
-        /// is required.
+        /// Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one rank
+        /// per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or `mean_interval` is
+        /// required.
         #[schemars(range(min = 0, max = 1))]
         load: Option<f64>,
         /// Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`.
         mean_interval: Filled<Time>,
         /// Size of a message. Default: one packet.
         bytes: Filled<Bytes>,
-        /// How the times between the messages of a rank are distributed.
+        /// Distribution of the times between the messages of a rank.
         arrival: ArrivalKind,
         /// Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required.
         #[schemars(range(min = 1))]
         messages: Option<u64>,
-        /// Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-        /// run's `time_limit`; none with `messages` or `until`.
+        /// Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+        /// `time_limit`; none with `messages` or `until`.
         stop: Option<Time>,
-        /// Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-        /// rates are those within a burst. Default: never silent.
+        /// Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once; rates
+        /// are those within a burst. Default: no bursts.
         on: Option<Time>,
-        /// Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent.
+        /// Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts.
         off: Option<Time>,
         /// Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`.
         period: Option<Time>,
@@ -107,113 +107,110 @@ synthetic! {
         /// r1 alpha / (alpha + beta) messages per cycle.
         #[schemars(range(min = 0, max = 1))]
         alpha: Option<f64>,
-        /// With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-        /// Required where one of the other two is missing.
+        /// With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1. Required if
+        /// one of the other two is missing.
         #[schemars(range(min = 0, max = 1))]
         beta: Option<f64>,
-        /// With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-        /// Required where one of the other two is missing.
+        /// With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1. Required if
+        /// one of the other two is missing.
         #[schemars(range(min = 0, max = 1))]
         r1: Option<f64>,
-        /// Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other, through
-        /// their router: as in BookSim. Default: false (such messages go through the node's memory, if there are any).
+        /// Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other, through
+        /// their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
         #[serde(rename = "self")]
         itself: Filled<bool>,
     }
 
-    /// Synthetic traffic to all other ranks alike; sources do not wait for the network.
+    /// Synthetic uniform random traffic to all other ranks; open-loop.
     "uniform" Uniform;
 
-    /// Synthetic traffic to all ranks of the next group of ranks; the last sends to the first. Sources do not wait for
-    /// the network.
+    /// Synthetic traffic to all ranks of the next group of ranks; the last group sends to the first. Open-loop.
     "next-group" NextGroup {
-        /// Consecutive ranks that make a group. Default: as many as a group of the machine has room for (with the
-        /// job's ranks_per_node, storage servers left out).
+        /// Consecutive ranks of a group. Default: the number that fits a group of the machine (with the job's
+        /// ranks_per_node, without storage servers).
         ranks_per_group: Filled<u32>,
     };
 
-    /// Synthetic traffic of each rank to one other, all different; sources do not wait for the network.
+    /// Synthetic traffic of each rank to one other, all different; open-loop.
     "permutation" Permutation {
         /// The target of each rank. Default: drawn from the seed, uniformly from the cyclic permutations, or from all
-        /// where ranks may send to themselves.
+        /// permutations if ranks may send to themselves.
         targets: Filled<Vec<u32>>,
-        /// The seed that they are drawn from, 0 to 2^63 - 1. Default: that of the scenario, different for every job.
+        /// The seed of the targets, 0 to 2^63 - 1. Default: that of the scenario, different for every job.
         seed: Option<u64>,
     };
 
-    /// Synthetic traffic to the neighbors on a grid of ranks; sources do not wait for the network.
+    /// Synthetic traffic to the neighbors on a grid of ranks; open-loop.
     "neighbours" Neighbours {
         /// Ranks along each dimension (1 to 4 of them), the first fastest; their product is `ranks`. Default: a balanced
         /// grid of `dimensions` dimensions.
         dims: Option<Vec<u32>>,
-        /// Dimensions of the balanced grid, 1 to 4; without effect where `dims` is given. Default: 3.
+        /// Dimensions of the balanced grid, 1 to 4; ignored if `dims` is given. Default: 3.
         dimensions: Filled<u32>,
-        /// Whether the grid is a torus; if not, ranks at its border have fewer neighbors. Default: true.
+        /// Whether the grid is a torus; otherwise ranks at its border have fewer neighbors. Default: true.
         wrap: Filled<bool>,
-        /// Which ranks are neighbors.
+        /// The neighbors of a rank.
         reach: Reach,
-        /// Which of them gets the next message.
+        /// The order of neighbors.
         turn: Turn,
     };
 
-    /// Synthetic traffic with hot spots: a share of it goes to the targets alike, the rest to all other ranks alike.
-    /// Sources do not wait for the network.
+    /// Synthetic traffic with hot spots: a share of it goes uniformly to the targets, the rest uniformly to all other
+    /// ranks. Open-loop.
     "hot-spot" HotSpot {
         /// The hot ranks. Default: [0].
         targets: Filled<Vec<u32>>,
-        /// The probability with which a message goes to one of them: above 0, at most 1. Required.
+        /// The probability that a message goes to one of them: above 0, at most 1. Required.
         #[schemars(range(min = 0, max = 1))]
         share: Filled<f64>,
     };
 
-    /// Synthetic traffic of all other ranks to the targets, which send nothing; sources do not wait for the network.
+    /// Synthetic traffic of all other ranks to the targets, which send nothing; open-loop.
     "incast" Incast {
         /// The targets. Default: [0].
         targets: Filled<Vec<u32>>,
     };
 
-    /// Synthetic traffic of each rank to all others in turn, from the next one on; sources do not wait for the network.
+    /// Synthetic traffic of each rank to all others in turn, starting with the next one; open-loop.
     "all-to-all" AllToAll;
 
     /// Synthetic traffic from coordinate c to c + ceil(k / 2) - 1 modulo k in every dimension, of extent k, of a grid.
-    /// Sources do not wait for the network.
+    /// Open-loop.
     "tornado" Tornado {
         /// Ranks along each dimension (1 to 4 of them), the first fastest; their product is `ranks`. Default: a ring.
         dims: Option<Vec<u32>>,
     };
 
-    /// Synthetic traffic from row i, column j of a square of ranks to row j, column i; the diagonal sends nothing. Needs a
-    /// square number of ranks. Sources do not wait for the network.
+    /// Synthetic traffic from row i, column j of a square of ranks to row j, column i; the diagonal sends nothing.
+    /// Needs a square number of ranks. Open-loop.
     "transpose" Transpose;
 
-    /// Synthetic traffic to the rank with all bits inverted. Needs a power of two of ranks. Sources do not wait for the
-    /// network.
+    /// Synthetic traffic to the rank with all bits inverted. Needs a power of two of ranks. Open-loop.
     "bit-complement" BitComplement;
 
-    /// Synthetic traffic to the rank with the bits in reverse order; ranks that read the same both ways send nothing.
-    /// Needs a power of two of ranks. Sources do not wait for the network.
+    /// Synthetic traffic to the rank with the bits in reverse order; palindromic ranks send nothing. Needs a power of
+    /// two of ranks. Open-loop.
     "bit-reverse" BitReverse;
 
-    /// Synthetic traffic to the rank with the bits rotated left by one; the first and the last rank send nothing. Needs a
-    /// power of two of ranks. Sources do not wait for the network.
+    /// Synthetic traffic to the rank with the bits rotated left by one; the first and the last rank send nothing. Needs
+    /// a power of two of ranks. Open-loop.
     "shuffle" Shuffle;
 
-    /// Synthetic traffic to the rank with the bits rotated right by one; the first and the last rank send nothing. Needs a
-    /// power of two of ranks. Sources do not wait for the network.
+    /// Synthetic traffic to the rank with the bits rotated right by one; the first and the last rank send nothing.
+    /// Needs a power of two of ranks. Open-loop.
     "bit-rotation" BitRotation;
 
-    /// Synthetic traffic from rank s of n to rank s mod n/2 and to that plus n/2, alike; to the one of them that is not the
-    /// rank itself unless `self` is set. Needs an even number of ranks. Sources do not wait for the network.
+    /// Synthetic traffic from rank s of n to rank s mod n/2 and to that plus n/2, with equal probability; only to the
+    /// one that is not the rank itself unless `self` is set. Needs an even number of ranks. Open-loop.
     "asymmetric" Asymmetric;
 
-    /// Synthetic traffic from rank s to rank s + by, around the end; sources do not wait for the network.
+    /// Synthetic traffic from rank s to rank s + by, modulo the ranks; open-loop.
     "shift" Shift {
-        /// How far; no multiple of the ranks. Required.
+        /// The distance in ranks; not a multiple of the ranks. Required.
         by: Filled<u32>,
     };
 
-    /// Synthetic traffic of each rank to the rank of the same place at another router of a grid; sources do not wait for
-    /// the network.
+    /// Synthetic traffic of each rank to the rank of the same position at another router of a grid; open-loop.
     "grid" Grid {
         /// Where to. Required.
         step: Filled<Step>,
@@ -224,47 +221,46 @@ synthetic! {
         ranks_per_router: Filled<u32>,
     };
 
-    /// Synthetic traffic from row i of a square of ranks to all ranks of column i alike, as BookSim's `badperm_yarc`: bad for
-    /// minimal routing on a flattened butterfly. Needs a square number of ranks. Sources do not wait for the network.
+    /// Synthetic traffic from row i of a square of ranks uniformly to all ranks of column i, as BookSim's
+    /// `badperm_yarc`: bad for minimal routing on a flattened butterfly. Needs a square number of ranks. Open-loop.
     "badperm-yarc" BadpermYarc;
 
-    /// Synthetic traffic by a matrix of weights; sources do not wait for the network. Every rank that has a weight sends at the
-    /// same rate; its weights say where to.
+    /// Synthetic traffic by a matrix of weights; open-loop. Every rank with a weight sends at the same rate; its
+    /// weights give the destinations.
     "matrix" Matrix {
         /// A CSV file with a header and the columns source, target (ranks) and weight (at least 0); relative to the scenario's
         /// folder. Required.
         file: Filled<String>,
     };
 
-    /// Synthetic traffic that is worst for minimal routing on this machine, on a job that fills it in order (`placement` is
-    /// "contiguous"); of any other job `odonata check` warns. A dragonfly: to the next group. Sources do not wait for the
-    /// network.
+    /// Worst-case synthetic traffic for minimal routing on this machine, for a job that fills it in order (`placement`
+    /// is "contiguous"); for other jobs `odonata check` warns. On a dragonfly: to the next group. Open-loop.
     "worst-case" WorstCase;
 }
 
-/// What the traffic of a job takes its defaults from.
+/// Defaults for the traffic of a job.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings {
     /// Ranks of the job.
     pub ranks: u32,
-    /// Whether somebody will tell its ranks to stop.
-    pub told: bool,
+    /// Whether another job will stop its ranks.
+    pub stopped_by_job: bool,
     /// Largest packet of the network.
     pub packet: Bytes,
     /// Bandwidth of the link between a node and its router.
     pub terminal: Bandwidth,
-    /// Length of a cycle of the network in picoseconds, if it has any.
+    /// Length of a network cycle in picoseconds, if defined.
     pub cycle_ps: Option<f64>,
-    /// When the run ends, whatever else happens.
+    /// The end of the run in any case.
     pub time_limit: Option<Time>,
 }
 
 impl SyntheticParams {
-    /// Fills in and checks the shared keys of the traffic at key `at`, and that it fits. The pattern is resolved by now: the
-    /// worst case has been found, groups and drawn targets are filled in.
+    /// Fills in and checks the shared keys of the traffic at key `at`, and their consistency. The pattern is already
+    /// resolved: worst case, groups and drawn targets are filled in.
     ///
     /// # Errors
-    /// A key is out of its range or without a use, or the traffic does not fit the ranks or does not end.
+    /// A key is out of its range or without effect, or the traffic does not fit the ranks or never ends.
     pub fn resolve(&mut self, at: &str, around: &Surroundings) -> Result<(), Problem> {
         self.rate(at, around)?;
         if self.messages == Some(0) {
@@ -273,22 +269,22 @@ impl SyntheticParams {
         self.cycle(at, around.cycle_ps)?;
         self.chain(at)?;
         self.check_bursts(at)?;
-        // The run's limit is a stop for those that have no other end. Who waits to be told does so until then, and a number
-        // of messages that was asked for is not sent by stopping before.
-        if !around.told && self.messages.is_none() {
+        // The run's limit stops traffic without another end. Traffic stopped by another job sends until then, and a
+        // requested number of messages is not cut short.
+        if !around.stopped_by_job && self.messages.is_none() {
             self.stop = self.stop.or(around.time_limit);
         }
-        let Err(problem) = self.traffic(around.ranks, around.told) else {
+        let Err(problem) = self.traffic(around.ranks, around.stopped_by_job) else {
             return Ok(());
         };
         let mut other = self.clone();
-        if other.pattern.without_dims() && other.traffic(around.ranks, around.told).is_ok() {
+        if other.pattern.without_dims() && other.traffic(around.ranks, around.stopped_by_job).is_ok() {
             return Err(wrong_dims(at, problem, around.ranks));
         }
         let error = Problem::new(at, problem, "");
-        let endless = self.messages.is_none() && self.stop.is_none() && !around.told;
+        let endless = self.messages.is_none() && self.stop.is_none() && !around.stopped_by_job;
         Err(if endless {
-            error.hint("run.time_limit ends it as well, and the job's until")
+            error.hint("run.time_limit and the job's until end it, too")
         } else {
             error
         })
@@ -330,7 +326,7 @@ impl SyntheticParams {
                 }
                 _ => Err(Problem::new(
                     at,
-                    "arrivals in cycles whose length is not defined",
+                    "arrivals in cycles of undefined length",
                     "the key \"period\", such as \"1 ns\", or network.clock",
                 )),
             },
@@ -338,19 +334,19 @@ impl SyntheticParams {
             (false, None) => Ok(()),
             (false, Some(_)) => Err(Problem::new(
                 format!("{at}.period"),
-                "a period, but no cycles",
+                "a period without cycles",
                 "arrival = \"bernoulli\" or \"on-off\"",
             )),
         }
     }
 
-    /// The keys of a Markov chain go with arrivals while it is on.
+    /// The keys of a Markov chain need on-off arrivals.
     fn chain(&self, at: &str) -> Result<(), Problem> {
         let keys = [("alpha", self.alpha), ("beta", self.beta), ("r1", self.r1)];
         match keys.iter().find(|(_, value)| value.is_some()) {
             Some((key, _)) if self.arrival != ArrivalKind::OnOff => Err(Problem::new(
                 format!("{at}.{key}"),
-                "a Markov chain without a use",
+                "on-off parameters without on-off arrivals",
                 "arrival = \"on-off\"",
             )),
             _ => Ok(()),
@@ -370,17 +366,17 @@ impl SyntheticParams {
         }
     }
 
-    /// Bursts of traffic, from the start of the job on; `None`: the sources are never silent.
+    /// Bursts of traffic, from the start of the job on; `None` without bursts.
     pub fn bursts(&self) -> Option<Bursts> {
         let (on, off) = self.on.zip(self.off)?;
         Some(Bursts { on, off })
     }
 
-    /// The traffic of every rank of a job of `ranks` ranks; `told`: somebody will tell them to stop.
+    /// The traffic of every rank of a job of `ranks` ranks; `stopped_by_job`: another job will stop it.
     ///
     /// # Errors
-    /// The pattern does not fit the number of ranks, or the traffic does not end.
-    pub fn traffic(&self, ranks: u32, told: bool) -> Result<Synthetic, String> {
+    /// The pattern does not fit the number of ranks, or the traffic never ends.
+    pub fn traffic(&self, ranks: u32, stopped_by_job: bool) -> Result<Synthetic, String> {
         let traffic = Synthetic {
             pattern: self.pattern.pattern(ranks)?,
             bytes: self.bytes.0,
@@ -388,14 +384,14 @@ impl SyntheticParams {
             bursts: self.bursts(),
             messages: self.messages,
             stop: self.stop,
-            told,
+            stopped_by_job,
             itself: *self.itself,
         };
         traffic.check(ranks)?;
         Ok(traffic)
     }
 
-    /// How the times between messages are distributed.
+    /// The arrival process.
     ///
     /// # Errors
     /// A cycle is missing or has more than one message, or the Markov chain is impossible.
@@ -423,8 +419,8 @@ impl SyntheticParams {
         })
     }
 
-    /// The same traffic at another load, as a fraction of `bandwidth`, that of the terminal link; `None` where no
-    /// message interval gives it.
+    /// The same traffic at another load, as a fraction of `bandwidth`, that of the terminal link; `None` if no message
+    /// interval gives it.
     pub fn with_load(&self, load: f64, bandwidth: Bandwidth) -> Option<SyntheticParams> {
         Some(SyntheticParams {
             load: Some(load),
@@ -434,15 +430,15 @@ impl SyntheticParams {
     }
 }
 
-/// Mean time between messages of `bytes` that offer `load` of `bandwidth`; `None` where none does: a message without
-/// payload still takes a header, but no payload that a load could be measured in.
+/// Mean time between messages of `bytes` that offer `load` of `bandwidth`; `None` if impossible: a load counts payload,
+/// so a message without payload has none.
 fn interval(load: f64, bytes: Bytes, bandwidth: Bandwidth) -> Option<Time> {
     let time = bytes.0 as f64 * bandwidth.ps_per_byte() / load;
     let possible = bytes > Bytes::ZERO && time > 0.0 && time <= Time::LONGEST.0 as f64;
     possible.then(|| Time((time.round() as u64).max(1)))
 }
 
-/// Extents of the workload at key `at` that do not fit `ranks` ranks.
+/// The problem that the extents of the workload at key `at` do not fit `ranks` ranks.
 pub fn wrong_dims(at: &str, problem: String, ranks: u32) -> Problem {
     let error = Problem::new(
         format!("{at}.dims"),
@@ -453,8 +449,8 @@ pub fn wrong_dims(at: &str, problem: String, ranks: u32) -> Problem {
 }
 
 impl PatternParams {
-    /// Fills in and checks the keys of the pattern's own, for `ranks` ranks, at key `at`. What follows from the machine or is
-    /// drawn is left empty.
+    /// Fills in and checks the pattern's own keys, for `ranks` ranks, at key `at`. Values that depend on the machine or
+    /// are drawn stay empty.
     ///
     /// # Errors
     /// A key is missing or out of its range.
@@ -481,14 +477,14 @@ impl PatternParams {
                     let problem = format!("a share of {}", Number(share));
                     return Err(Problem::new(format!("{at}.share"), problem, "above 0, at most 1"));
                 }
-                // The first rank is as good as any other where nobody cares.
+                // Any rank would do as the default.
                 distinct(&format!("{at}.targets"), targets.fill(vec![0]), ranks)
             }
             PatternParams::Incast { targets } => distinct(&format!("{at}.targets"), targets.fill(vec![0]), ranks),
             PatternParams::Matrix { file } if file.is_empty() => {
                 missing("file", "a CSV file with source, target and weight")
             }
-            PatternParams::Shift { by } if by.is_empty() => missing("by", "how many ranks further on"),
+            PatternParams::Shift { by } if by.is_empty() => missing("by", "the distance in ranks"),
             PatternParams::Grid { step, .. } if step.is_empty() => missing(
                 "step",
                 "one of neighbour, diagonal, tornado, next, transpose, complement-reverse",
@@ -501,7 +497,7 @@ impl PatternParams {
         }
     }
 
-    /// Leaves out the extents of its grid; whether there were any.
+    /// Removes the extents of its grid; returns whether there were any.
     fn without_dims(&mut self) -> bool {
         match self {
             PatternParams::Neighbours { dims, .. }
@@ -562,12 +558,12 @@ impl PatternParams {
             PatternParams::Matrix { file } => {
                 Pattern::Matrix(super::TrafficMatrix::read(std::path::Path::new(file.as_str()), ranks)?)
             }
-            PatternParams::WorstCase => return Err("the worst case of no machine in particular".into()),
+            PatternParams::WorstCase => return Err("a worst case without a machine".into()),
         })
     }
 }
 
-/// Checks that every entry of a list of ranks is there once, and one of `ranks` ranks.
+/// Checks that the entries of a list are distinct ranks below `ranks`.
 fn distinct(key: &str, list: &[u32], ranks: u32) -> Result<(), Problem> {
     let mut first = std::collections::BTreeMap::new();
     for (at, &value) in list.iter().enumerate() {

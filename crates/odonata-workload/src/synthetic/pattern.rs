@@ -1,30 +1,29 @@
-//! Patterns: which rank sends to which.
+//! Patterns: the destination of each rank.
 //!
-//! | pattern | destination of rank `s` of `n` | a rank that sends nothing |
+//! | pattern | destination of rank `s` of `n` | silent ranks |
 //! |---|---|---|
 //! | uniform | any other | none |
 //! | hot spot | with a given probability one of the hot ranks, else any other | none |
 //! | incast | one of the targets | the targets |
-//! | all-to-all | `s + 1`, `s + 2`, ..., `s - 1`, again and again (modulo `n`) | none |
+//! | all-to-all | `s + 1`, `s + 2`, ..., `s - 1`, repeatedly (modulo `n`) | none |
 //! | neighbors | a neighbor on a grid, at random or in turn | none |
 //! | tornado | `s + ceil(k / 2) - 1` (modulo `k`) in every dimension, of extent `k`, of a grid | none |
-//! | badperm-yarc | column `i` of a square for rows `i`, any row alike | none |
+//! | badperm-yarc | column `i` of a square for rows `i`, any row with equal probability | none |
 //! | matrix | by the weights of a [`TrafficMatrix`] | those without a weight |
 //! | transpose | column and row of a square swapped | the diagonal, `sqrt(n)` ranks |
 //! | bit complement | all bits inverted | none |
 //! | bit reverse | bits in reverse order | palindromes, `2^ceil(b / 2)` of `2^b` ranks |
 //! | shuffle | bits rotated left by one | `0` and `n - 1` |
 //! | bit rotation | bits rotated right by one | `0` and `n - 1` |
-//! | asymmetric | `s mod n/2`, or that plus `n/2`, alike | none |
+//! | asymmetric | `s mod n/2`, or that plus `n/2`, with equal probability | none |
 //! | shift | `s + by` (modulo `n`) | none |
-//! | steps on a grid | see [`Step`](super::Step) | those that a step leaves where they are |
+//! | steps on a grid | see [`Step`](super::Step) | ranks that a step does not move |
 //! | next group, permutation | see [`Pattern`] | none |
 //!
-//! Definitions: W. J. Dally, B. Towles, "Principles and Practices of Interconnection Networks" (2004),
-//! chapter 3, table 3.1; hot spots and the reading of the others as in BookSim 2 (`traffic.cpp`). There
-//! they are between nodes; here they are between the ranks of a job, wherever those are. Bits are the
-//! lowest `log2 n` of the rank. A rank whose destination would be itself sends nothing, unless
-//! [`Synthetic::itself`](super::Synthetic::itself) lets it send to itself, as all do in BookSim.
+//! Definitions: W. J. Dally, B. Towles, "Principles and Practices of Interconnection Networks" (2004), chapter 3, table
+//! 3.1; hot spots and details as in BookSim 2 (`traffic.cpp`). There the patterns are between nodes; here between the
+//! ranks of a job, wherever they are placed. Bits are the lowest `log2 n` of the rank. A rank whose destination would
+//! be itself is silent, unless [`Synthetic::itself`](super::Synthetic::itself) lets it send to itself, as in BookSim.
 
 use std::sync::Arc;
 
@@ -35,32 +34,31 @@ use super::{GridShift, Neighbours, Tornado, TrafficMatrix, below};
 /// Where messages go.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// To all other ranks alike.
+    /// Uniformly to all other ranks.
     Uniform,
-    /// To all ranks of the next group alike; the last group sends to the first. With one group of
-    /// ranks per group of a dragonfly all traffic of a group shares one global link, the worst case
-    /// for minimal routing (Kim, Dally, Scott, Abts, "Technology-Driven, Highly-Scalable Dragonfly
-    /// Topology", ISCA 2008).
+    /// Uniformly to all ranks of the next group; the last group sends to the first. With one group of ranks per group
+    /// of a dragonfly, all traffic of a group shares one global link, the worst case for minimal routing (Kim, Dally,
+    /// Scott, Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology", ISCA 2008).
     NextGroup {
-        /// Consecutive ranks that make a group; the last group may be smaller.
+        /// Consecutive ranks of a group; the last group may be smaller.
         ranks_per_group: u32,
     },
-    /// Each rank to one other, as [`Pattern::permutation`] draws them.
+    /// Each rank to one other, as drawn by [`Pattern::permutation`].
     Permutation {
         /// The destination of each rank.
         targets: Arc<[u32]>,
     },
     /// To the neighbors on a grid.
     Neighbours(Neighbours),
-    /// With probability `share` to one of the hot ranks alike, else to all other ranks alike, the hot ones
-    /// among them. A hot rank chooses among the other hot ranks; if it is the only one, among all.
+    /// With probability `share` uniformly to the hot ranks, otherwise uniformly to all other ranks, including hot ones.
+    /// A hot rank chooses among the other hot ranks; if it is the only one, among all ranks.
     HotSpot {
         /// The hot ranks, all different.
         targets: Arc<[u32]>,
         /// Above 0, at most 1.
         share: f64,
     },
-    /// All other ranks to the targets alike; the targets themselves send nothing.
+    /// All other ranks uniformly to the targets; the targets send nothing.
     Incast {
         /// The targets, all different.
         targets: Arc<[u32]>,
@@ -69,8 +67,8 @@ pub enum Pattern {
     AllToAll,
     /// Nearly half-way around every dimension of a grid.
     Tornado(Tornado),
-    /// From row `i`, column `j` of a square to row `j`, column `i`; with `2^b` ranks, `b` even, the two
-    /// halves of the bits swapped.
+    /// From row `i`, column `j` of a square to row `j`, column `i`; with `2^b` ranks, `b` even, the two halves of the
+    /// bits swapped.
     Transpose,
     /// All bits inverted.
     BitComplement,
@@ -80,29 +78,28 @@ pub enum Pattern {
     Shuffle,
     /// The bits rotated right by one place.
     BitRotation,
-    /// To one of the two ranks that have the own place in their half, alike: to the other half only if it may not be the
-    /// rank itself.
+    /// To one of the two ranks with the same position in the halves, with equal probability; only to the other half if
+    /// the rank may not send to itself.
     Asymmetric,
-    /// To the rank so many further on, around the end.
+    /// To the rank at this distance, modulo the ranks.
     Shift {
-        /// How many; not a multiple of the ranks.
+        /// The distance; not a multiple of the ranks.
         by: u32,
     },
     /// To one other on a grid of routers.
     GridShift(GridShift),
-    /// From row `i` of a square to all ranks of column `i` alike: on a flattened butterfly all that a row of routers sends goes over
-    /// few cables of one column (BookSim 2, `badperm_yarc`).
+    /// From row `i` of a square uniformly to all ranks of column `i`: on a flattened butterfly all traffic of a row of
+    /// routers uses a few cables of one column (BookSim 2, `badperm_yarc`).
     BadpermYarc,
     /// By weights.
     Matrix(TrafficMatrix),
 }
 
 impl Pattern {
-    /// A random permutation in which no rank sends to itself. `random(n)` gives a number below `n`.
+    /// A random permutation in which no rank sends to itself. `random(n)` returns a number below `n`.
     ///
-    /// It is drawn uniformly from the permutations that are one cycle through all ranks (S. Sattolo,
-    /// "An algorithm to generate a random cyclic permutation", Information Processing Letters 22,
-    /// 1986), which have no fixed points and need no second attempt.
+    /// It is uniform over the permutations with a single cycle (S. Sattolo, "An algorithm to generate a random cyclic
+    /// permutation", Information Processing Letters 22, 1986), which have no fixed points and need no retries.
     ///
     /// # Errors
     /// There are fewer than two ranks.
@@ -114,7 +111,7 @@ impl Pattern {
         }
         let mut targets: Vec<u32> = (0..ranks).collect();
         for last in (1..ranks).rev() {
-            // The remainder only guards against a caller that breaks the rule.
+            // The remainder guards against an invalid result of `random`.
             let other = random(last) % last;
             targets.swap(last as usize, other as usize);
         }
@@ -123,8 +120,8 @@ impl Pattern {
         })
     }
 
-    /// A random permutation, drawn uniformly from all: ranks may send to themselves (Fisher-Yates; BookSim 2, `randperm`).
-    /// `random(n)` gives a number below `n`.
+    /// A uniform random permutation: ranks may send to themselves (Fisher-Yates; BookSim 2, `randperm`). `random(n)`
+    /// returns a number below `n`.
     pub fn any_permutation(ranks: u32, mut random: impl FnMut(u32) -> u32) -> Pattern {
         let mut targets: Vec<u32> = (0..ranks).collect();
         for last in (1..ranks).rev() {
@@ -139,8 +136,8 @@ impl Pattern {
     /// Checks that it is defined on `ranks` ranks, and that every destination exists.
     ///
     /// # Errors
-    /// Says which rule is broken: too few ranks or groups, a number of ranks that is no power of two or
-    /// no square, a grid of other ranks, or a bad entry of a list.
+    /// The violated rule: too few ranks or groups, a number of ranks that is not a power of two or not a square, a grid
+    /// of another size, or a bad entry of a list.
     pub fn check(&self, ranks: u32) -> Result<(), String> {
         match self {
             _ if ranks < 2 => Err(format!("synthetic traffic needs 2 ranks at least, not {ranks}")),
@@ -162,7 +159,7 @@ impl Pattern {
             }
             Pattern::HotSpot { targets, .. } => distinct(targets, ranks),
             Pattern::Incast { targets } if targets.len() as u64 >= u64::from(ranks) => {
-                Err(format!("{} targets leave none of {ranks} ranks to send", targets.len()))
+                Err(format!("{} targets leave no sender among {ranks} ranks", targets.len()))
             }
             Pattern::Incast { targets } => distinct(targets, ranks),
             Pattern::Neighbours(neighbours) => same_ranks(neighbours.ranks(), ranks),
@@ -190,7 +187,7 @@ impl Pattern {
             }
             Pattern::Asymmetric => Ok(()),
             Pattern::Shift { by } if by.is_multiple_of(ranks) => Err(format!(
-                "a shift by {by} leads {ranks} ranks to themselves: expected no multiple of {ranks}"
+                "a shift by {by} maps {ranks} ranks to themselves: expected no multiple of {ranks}"
             )),
             Pattern::Shift { .. } => Ok(()),
             Pattern::GridShift(shift) => same_ranks(shift.ranks(), ranks),
@@ -203,7 +200,7 @@ impl Pattern {
         }
     }
 
-    /// Whether `rank` of `ranks` sends at all; see the table at the head of this page.
+    /// Whether `rank` of `ranks` sends; see the table in the module documentation.
     pub fn sends(&self, rank: u32, ranks: u32) -> bool {
         match self {
             Pattern::Incast { targets } => !targets.contains(&rank),
@@ -218,11 +215,10 @@ impl Pattern {
         }
     }
 
-    /// Where `rank` of `ranks` sends its message number `sequence`, counted from 0; `draw` is 64 random
-    /// bits, used up.
+    /// Destination of message number `sequence`, from 0, of `rank` among `ranks`; `draw` is 64 fresh random bits.
     ///
-    /// Never `rank` itself if the pattern passes [`Pattern::check`] and the rank [sends](Pattern::sends); if
-    /// not, the answer may be, but it is always one of the ranks (0 if there are none).
+    /// Never `rank` itself if the pattern passes [`Pattern::check`] and the rank [sends](Pattern::sends); otherwise
+    /// possibly, but always a valid rank (0 if there are none).
     #[inline]
     pub fn destination(&self, rank: u32, ranks: u32, draw: u64, sequence: u64) -> u32 {
         let last = ranks.saturating_sub(1);
@@ -282,12 +278,12 @@ impl Pattern {
         }
     }
 
-    /// The same where a rank may send to itself: among all instead of among all others.
+    /// Like [`destination`](Self::destination), but a rank may send to itself: among all ranks instead of all others.
     pub(super) fn destination_or_itself(&self, rank: u32, ranks: u32, draw: u64, sequence: u64) -> u32 {
         match self {
             Pattern::Uniform => below(ranks, draw),
             Pattern::HotSpot { targets, share } => {
-                // As `hot_spot`, with nobody left out.
+                // Like `hot_spot`, including the rank itself.
                 let whole = 1u128 << 64;
                 let threshold = ((share * whole as f64) as u128).min(whole);
                 let draw = u128::from(draw);
@@ -327,12 +323,12 @@ pub(super) fn permutes(targets: &[u32], ranks: u32) -> Result<(), String> {
     distinct(targets, ranks)
 }
 
-/// How many bits number `ranks` ranks, of which there are at least 2.
+/// Number of bits of `ranks` ranks, at least 2.
 fn bits(ranks: u32) -> u32 {
     ranks.ilog2().max(1)
 }
 
-/// One of the others: those from `rank` on move up by one.
+/// One of the other ranks: numbers from `rank` on move up by one.
 #[inline]
 fn uniform(rank: u32, ranks: u32, draw: u64) -> u32 {
     let other = below(ranks.saturating_sub(1), draw);
@@ -340,8 +336,7 @@ fn uniform(rank: u32, ranks: u32, draw: u64) -> u32 {
     other.min(ranks.saturating_sub(1))
 }
 
-/// Both choices, hot or not and which, from one draw: what remains of it below (or above) the threshold
-/// is uniform again.
+/// Both choices, hot or not and the rank, from one draw: the remainder below (or above) the threshold is uniform again.
 fn hot_spot(targets: &[u32], share: f64, rank: u32, ranks: u32, draw: u64) -> u32 {
     let whole = 1u128 << 64;
     let threshold = ((share * whole as f64) as u128).min(whole);
@@ -372,7 +367,7 @@ pub(super) fn same_ranks(grid: u32, ranks: u32) -> Result<(), String> {
     Err(format!("a grid of {grid} ranks for a job of {ranks}"))
 }
 
-/// Checks a list of targets: not empty, every one a rank and there once.
+/// Checks a list of targets: nonempty, valid and distinct.
 fn distinct(targets: &[u32], ranks: u32) -> Result<(), String> {
     if targets.is_empty() {
         return Err("there are no targets: expected at least 1".into());

@@ -1,7 +1,7 @@
-//! Traffic matrices: how likely each rank sends to each other, from a CSV file.
+//! Traffic matrices from CSV files: the probability of each destination per rank.
 //!
-//! A header with the columns `source`, `target` and `weight`, in any order and among others; a row gives one pair of ranks. Rank
-//! `s` sends to `t` with probability `w(s, t) / sum over t of w(s, t)`.
+//! A header with the columns `source`, `target` and `weight`, in any order and among others; a row gives one pair of
+//! ranks. Rank `s` sends to `t` with probability `w(s, t) / sum over t of w(s, t)`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ const COLUMNS: [&str; 3] = ["source", "target", "weight"];
 /// The weights of a traffic matrix, by source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrafficMatrix {
-    /// Where the targets of each source begin, and their end.
+    /// Start of each source's targets, and the total.
     first: Arc<[u32]>,
-    /// Each target, and the end of the part of all 64-bit numbers that is its share of its source.
+    /// Each target, and the end of its interval among all 64-bit numbers of its source.
     targets: Arc<[(u32, u64)]>,
 }
 
@@ -26,7 +26,7 @@ impl TrafficMatrix {
     /// The matrix of `ranks` ranks in the CSV file at `path`.
     ///
     /// # Errors
-    /// The file cannot be read or has a bad row, told with its line; no pair has a weight.
+    /// The file cannot be read or has a bad row, reported with its line; no pair has a weight.
     pub fn read(path: &Path, ranks: u32) -> Result<TrafficMatrix, String> {
         let whole = || -> Result<TrafficMatrix, String> {
             let bytes = read_regular(path, LONGEST).map_err(|cause| format!("it cannot be read: {cause}"))?;
@@ -36,10 +36,10 @@ impl TrafficMatrix {
         whole().map_err(|problem| format!("the traffic matrix {}: {problem}", path.display()))
     }
 
-    /// The matrix in the text of such a file.
+    /// The matrix in the text of a CSV file.
     ///
     /// # Errors
-    /// See [`read`](Self::read).
+    /// Those of [`read`](Self::read).
     pub fn parse(text: &str, ranks: u32) -> Result<TrafficMatrix, String> {
         let mut lines = (1..).zip(text.lines());
         let header: Vec<&str> = lines
@@ -94,7 +94,7 @@ impl TrafficMatrix {
         {
             let (source, target, _, line) = twice[1];
             return Err(format!(
-                "line {line}: {source} to {target} once more, first on line {}",
+                "line {line}: {source} to {target} is repeated, first on line {}",
                 twice[0].3
             ));
         }
@@ -124,7 +124,7 @@ impl TrafficMatrix {
         })
     }
 
-    /// The targets of `source`, with the ends of their shares.
+    /// The targets of `source`, with the ends of their intervals.
     fn row(&self, source: u32) -> &[(u32, u64)] {
         let at = source as usize;
         match (self.first.get(at), self.first.get(at + 1)) {
@@ -133,22 +133,22 @@ impl TrafficMatrix {
         }
     }
 
-    /// How many ranks it is for.
+    /// Number of ranks.
     pub fn ranks(&self) -> u32 {
         (self.first.len() as u32).saturating_sub(1)
     }
 
-    /// Whether `source` sends to anybody.
+    /// Whether `source` sends.
     pub fn sends(&self, source: u32) -> bool {
         !self.row(source).is_empty()
     }
 
-    /// A rank that sends to itself, if there is one.
+    /// A rank that sends to itself, if any.
     pub fn itself(&self) -> Option<u32> {
         (0..self.ranks()).find(|&rank| self.row(rank).iter().any(|&(target, _)| target == rank))
     }
 
-    /// Where `source` sends by 64 random bits; 0 if it sends nothing.
+    /// Destination of `source` by 64 random bits; 0 if it sends nothing.
     #[inline]
     pub fn destination(&self, source: u32, draw: u64) -> u32 {
         let row = self.row(source);
@@ -184,7 +184,7 @@ mod tests {
             TrafficMatrix::parse("source,target,weight\n1,1,2", 2).unwrap().itself(),
             Some(1)
         );
-        // Weights whose sum is beyond all numbers.
+        // Weights whose sum overflows.
         let huge = TrafficMatrix::parse("source,target,weight\n0,1,1e300\n0,2,1e300", 3).unwrap();
         assert_eq!([0, u64::MAX].map(|draw| huge.destination(0, draw)), [1, 2]);
     }
@@ -212,7 +212,7 @@ mod tests {
         }
         assert_eq!(
             rows("0,1,1\n1,0,1\n0,1,2\n"),
-            "line 4: 0 to 1 once more, first on line 2"
+            "line 4: 0 to 1 is repeated, first on line 2"
         );
         assert_eq!(rows("0,1,0\n"), "no pair of ranks has a weight above 0");
         assert!(error("").starts_with("line 1: no column"));

@@ -1,13 +1,14 @@
-//! The worst case of minimal routing, which depends on the machine's topology.
+//! The worst case for minimal routing, which depends on the machine's topology.
 
 use std::sync::Arc;
 
 use super::{GridShift, Pattern, Step};
 
-/// What of a topology decides which traffic is worst for minimal routing on it, in ranks that are numbered as its nodes.
+/// The topology properties that decide the worst-case traffic for minimal routing, in ranks that are numbered like its
+/// nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorstCase {
-    /// Groups with few cables between two of them, a dragonfly's: all ranks of a group send to the next one, over the
+    /// Groups with few cables between each pair, as in a dragonfly: all ranks of a group send to the next one, over the
     /// cables of one pair of groups ([`Pattern::NextGroup`]).
     Groups {
         /// Ranks of a group.
@@ -20,7 +21,7 @@ pub enum WorstCase {
         /// Ranks of a router.
         ranks_per_router: u32,
     },
-    /// A tree: all ranks under one port of the top send to those under the next, so that all packets pass the top
+    /// A tree: all ranks below one port of the top send to those below the next, so all packets pass the top
     /// ([`Pattern::Shift`]).
     Tree {
         /// Ranks below one port of a top router.
@@ -48,7 +49,7 @@ impl WorstCase {
     /// The pattern for `ranks` ranks.
     ///
     /// # Errors
-    /// As [`Pattern::check`]: ranks that do not fill the topology as said, mainly.
+    /// Those of [`Pattern::check`]: mainly ranks that do not fill the topology.
     pub fn pattern(&self, ranks: u32) -> Result<Pattern, String> {
         let pattern = match self {
             WorstCase::Groups { ranks_per_group } => Pattern::NextGroup {
@@ -93,7 +94,7 @@ impl WorstCase {
 mod tests {
     use super::*;
 
-    /// How many ranks of router `router` send to which router, for `per` ranks each.
+    /// The router to which all `per` ranks of router `router` send.
     fn partner_of(pattern: &Pattern, ranks: u32, per: u32, router: u32) -> Option<u32> {
         let mut targets = (0..per).map(|place| pattern.destination(router * per + place, ranks, 7, 0) / per);
         let first = targets.next();

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use odonata_workload::Collective;
 use odonata_workload::collective::{Algorithm, Step, Transfer};
 
-/// Which ranks contributed: one bit each, for up to 320.
+/// Contributing ranks: one bit each, for up to 320.
 pub(crate) type Contributions = [u64; 5];
 
 pub(crate) fn only(rank: u32) -> Contributions {
@@ -18,7 +18,7 @@ pub(crate) fn union(a: &Contributions, b: &Contributions) -> Contributions {
     std::array::from_fn(|i| a[i] | b[i])
 }
 
-/// A collective to be carried out.
+/// A collective under test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) collective: Collective,
@@ -26,20 +26,20 @@ pub(crate) struct Case {
     pub(crate) ranks: u32,
 }
 
-/// What a rank does with what comes in.
+/// The effect of received data on a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Take {
-    /// It learns who has come.
+    /// Records the senders.
     Hear,
-    /// It adds it up: no contribution may come twice.
+    /// Sums: no contribution may come twice.
     Add,
-    /// It puts it in place.
+    /// Stores.
     Put,
-    /// It adds it up, and to the item after it as well (scans keep two sums).
+    /// Sums into the item and the one after it (scans keep two sums).
     AddTwice,
 }
 
-/// A step, with the items that it moves.
+/// A step, with its items.
 #[derive(Clone, Debug)]
 pub(crate) struct Move {
     pub(crate) send: Option<(u32, Vec<usize>)>,
@@ -77,7 +77,7 @@ impl Move {
         Move { more, ..self }
     }
 
-    /// Without the sides that are empty.
+    /// Without empty sides.
     pub(crate) fn filled(self, sizes: &[u64]) -> Move {
         let filled = |items: &[usize]| items.iter().any(|&item| sizes[item] > 0);
         Move {
@@ -87,7 +87,7 @@ impl Move {
         }
     }
 
-    /// The step that it should be.
+    /// The expected step.
     pub(crate) fn shape(&self, sizes: &[u64]) -> Step {
         let bytes = |items: &[usize]| items.iter().map(|&item| sizes[item]).sum();
         Step {
@@ -104,14 +104,14 @@ impl Move {
     }
 }
 
-/// What waits between two ranks, in the order in which it was posted.
+/// Posted sends and receives between two ranks, in order.
 #[derive(Clone, Default)]
 struct Channel {
     sends: VecDeque<(Vec<usize>, Vec<Contributions>)>,
     receives: VecDeque<(Vec<usize>, Take)>,
 }
 
-/// Lets every message through whose two sides are posted, until all ranks have finished; what they have then.
+/// Completes every message with both sides posted, until all ranks have finished; returns their final data.
 pub(crate) fn run(
     case: &Case,
     programs: Vec<Vec<Move>>,
@@ -124,8 +124,8 @@ pub(crate) fn run(
     let mut finished = vec![false; n];
     let mut ready: Vec<usize> = (0..n).collect();
     while let Some(rank) = ready.pop() {
-        // Everything up to a move without `more` is posted before anything is waited for. Nothing is posted twice,
-        // as a rank is ready only when its last post has been met.
+        // All moves up to one without `more` are posted before any wait. Nothing is posted twice: a rank is ready only
+        // after its last post was met.
         let mut touched = Vec::new();
         let mut last = true;
         for step in programs[rank].by_ref() {

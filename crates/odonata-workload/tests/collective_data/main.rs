@@ -1,9 +1,8 @@
-//! Collectives carried out on data: with sends that wait for their receives (the strictest a network
-//! can be) nobody gets stuck, and everybody ends with what MPI promises.
+//! Collectives on data: with sends that wait for their receives (the strictest network), no rank deadlocks, and every
+//! rank ends with the data that MPI specifies.
 //!
-//! The steps say how many bytes go where, not which. The ranks below keep their own account of that,
-//! with the loops of MPICH and Open MPI, and every step must agree with it: peers, sizes, order and what begins
-//! together.
+//! The steps give sizes and peers, but no data. The ranks below keep their own account of the data, with the loops of
+//! MPICH and Open MPI, and every step must agree with it: peers, sizes, order and concurrency.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -22,7 +21,7 @@ fn carry_out(collective: Collective, algorithm: Algorithm, ranks: u32) {
         algorithm,
         ranks,
     };
-    // Libraries return at once from a collective without data (not from a broadcast or all-reduce, see `step`).
+    // Libraries return at once from a collective without data (except a broadcast or all-reduce, see `step`).
     let empty = match collective {
         Collective::Reduce { bytes, .. }
         | Collective::Gather { bytes, .. }
@@ -57,7 +56,7 @@ fn carry_out(collective: Collective, algorithm: Algorithm, ranks: u32) {
     for (rank, items) in ends.iter().enumerate() {
         for (item, contributions) in items.iter().enumerate() {
             if let Some(expected) = case.at_end(rank as u32, item) {
-                // Nobody needs to be told of nothing, except that a barrier has been reached.
+                // Empty data needs no message, except in a barrier.
                 let there = *contributions == expected
                     || (sizes[item] == 0 && !matches!(collective, Collective::Barrier { .. }));
                 assert!(there, "rank {rank}, item {item}: {case:?}");
@@ -75,7 +74,7 @@ fn on(ranks: u32, wanted: impl Fn(&Collective) -> bool) {
 }
 
 #[test]
-fn nobody_leaves_a_barrier_before_everybody_has_entered() {
+fn no_rank_leaves_a_barrier_before_all_have_entered() {
     for ranks in (1..=33).chain([64, 300]) {
         on(ranks, |c| matches!(c, Collective::Barrier { .. }));
     }
@@ -148,7 +147,7 @@ fn a_scan_sums_up_the_ranks_before() {
 }
 
 #[test]
-fn an_all_to_all_brings_every_block_from_everybody_to_everybody() {
+fn an_all_to_all_moves_every_block_from_all_to_all() {
     for ranks in 1..=33 {
         on(ranks, |c| {
             matches!(c, Collective::Alltoall { .. } | Collective::Alltoallv { .. })

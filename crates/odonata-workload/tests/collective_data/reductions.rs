@@ -1,4 +1,4 @@
-//! The loops of barriers and of the collectives that add up.
+//! The loops of barriers and of reductions.
 
 use odonata_workload::Collective;
 use odonata_workload::collective::Algorithm;
@@ -188,7 +188,7 @@ impl Case {
                 moves.push(Move::send(peer, range));
                 break;
             }
-            // The partner has the run beside ours that is as long.
+            // The partner has the adjacent run of equal length.
             let length = range.len();
             let got = if own < peer_number {
                 range.end..range.end + length

@@ -1,4 +1,4 @@
-//! What is moved, and the loops of the collectives that move without adding up.
+//! The moved data, and the loops of the collectives without reductions.
 
 use odonata_workload::Collective;
 use odonata_workload::collective::Algorithm;
@@ -6,7 +6,7 @@ use odonata_workload::collective::Algorithm;
 use super::listed;
 use super::machine::{Case, Contributions, Move, Take, only};
 
-/// `count` things in `parts`, as evenly as possible, the larger ones first.
+/// `count` items in `parts`, as evenly as possible, the larger ones first.
 pub(crate) fn evenly(count: u64, parts: u32) -> Vec<u64> {
     let parts = u64::from(parts);
     (0..parts)
@@ -61,7 +61,7 @@ impl Case {
         1 << self.ranks.ilog2()
     }
 
-    /// Sizes of the pieces that move as a whole.
+    /// Sizes of the items that move as a whole.
     pub(crate) fn items(&self) -> Vec<u64> {
         let n = self.ranks;
         let elements = |bytes: u64, count: u64, parts: u32| {
@@ -128,7 +128,7 @@ impl Case {
         }
     }
 
-    /// Into how many parts the blocks of a segmented ring are cut.
+    /// Number of parts of a block in a segmented ring.
     pub(crate) fn ring_parts(&self) -> u32 {
         let (Collective::Allreduce { bytes, count, .. }, Algorithm::SegmentedRing { segment }) =
             (self.collective, self.algorithm)
@@ -139,7 +139,7 @@ impl Case {
         segments(longest * (bytes / count), bytes / count, segment).len() as u32
     }
 
-    /// Which items are the share of `rank`.
+    /// The items of `rank`'s share.
     fn share(&self, rank: u32) -> Vec<usize> {
         match self.algorithm {
             Algorithm::LinearSync { .. } => vec![2 * rank as usize, 2 * rank as usize + 1],
@@ -147,7 +147,7 @@ impl Case {
         }
     }
 
-    /// What `rank` has before.
+    /// The data of `rank` before.
     pub(crate) fn at_start(&self, rank: u32, item: usize) -> Contributions {
         let of = |has: bool| if has { only(rank) } else { Contributions::default() };
         match self.collective {
@@ -164,7 +164,7 @@ impl Case {
         }
     }
 
-    /// What `rank` must have afterwards, where MPI says so.
+    /// The required data of `rank` afterwards, if MPI specifies it.
     pub(crate) fn at_end(&self, rank: u32, item: usize) -> Option<Contributions> {
         let ranks =
             |all: std::ops::Range<u32>| all.fold(Contributions::default(), |set, rank| super::union(&set, &only(rank)));
@@ -456,7 +456,7 @@ impl Case {
                 let mut moves = Vec::new();
                 let mut mask = 1;
                 while mask < n {
-                    // Before the round of `mask` a block from `s` with `d` to go is at s + (d mod mask).
+                    // Before the round of `mask` a block from `s` with remaining distance `d` is at s + (d mod mask).
                     let at = |holder: u32| {
                         let moving = (1..n).filter(move |d| d & mask != 0);
                         moving.map(move |d| {
@@ -472,7 +472,7 @@ impl Case {
             }
             Algorithm::Pairwise => (1..n).map(|i| swap(away(i).0, away(i).1)).collect(),
             Algorithm::PairwiseExchange => (1..n).map(|i| swap(rank ^ i, rank ^ i)).collect(),
-            // MPIR_Alltoall_intra_scattered; Open MPI's linear one has a window of all ranks.
+            // MPIR_Alltoall_intra_scattered; Open MPI's linear algorithm has a window of all ranks.
             algorithm => {
                 let window = match algorithm {
                     Algorithm::Scattered { window } => window as usize,

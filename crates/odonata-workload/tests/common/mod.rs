@@ -1,11 +1,11 @@
-//! Collectives worth trying: every kind, with sizes that divide, do not divide, and vanish.
+//! Test collectives: every kind, with divisible, indivisible and empty sizes.
 
 use odonata_workload::collective::{Algorithm, Sizes};
 use odonata_workload::{Collective, Comm, Counts};
 
 const COMM: Comm = Comm::WORLD;
 
-/// What the lists say: 0 has holes, 1 is empty, 2 has one member with data, 3 has data everywhere.
+/// The lists: 0 has holes, 1 is empty, 2 has one member with data, 3 has data everywhere.
 pub(crate) fn listed(counts: Counts, from: u32, to: u32) -> u64 {
     let (f, t) = (u64::from(from), u64::from(to));
     match counts.0 {
@@ -18,7 +18,7 @@ pub(crate) fn listed(counts: Counts, from: u32, to: u32) -> u64 {
 
 pub(crate) const LISTS: [Counts; 4] = [Counts(0), Counts(1), Counts(2), Counts(3)];
 
-/// The lists as `rank` knows them: it panics when asked for what MPI does not tell it.
+/// The lists as seen by `rank`: panics on queries that MPI does not allow.
 pub(crate) fn known_to(rank: u32, collective: Collective) -> impl Sizes {
     move |counts, from, to| {
         let known = match collective {
@@ -32,10 +32,10 @@ pub(crate) fn known_to(rank: u32, collective: Collective) -> impl Sizes {
     }
 }
 
-/// Sizes in elements, and of an element in bytes.
+/// Sizes in elements, and bytes per element.
 const VECTORS: [(u64, u64); 6] = [(0, 4), (1, 8), (3, 1), (17, 4), (64, 8), (1_021, 4)];
 
-/// All collectives on `ranks` ranks, from and to several roots.
+/// All collectives on `ranks` ranks, with several roots.
 pub(crate) fn collectives(ranks: u32) -> Vec<Collective> {
     let mut all = vec![Collective::Barrier { comm: COMM }];
     let mut roots = vec![0, 1 % ranks, ranks / 3, ranks - 1];
@@ -120,9 +120,9 @@ pub(crate) fn collectives(ranks: u32) -> Vec<Collective> {
     all
 }
 
-/// All algorithms for `collective` on `ranks` ranks, those with a segment or window with several.
+/// All algorithms for `collective` on `ranks` ranks, with several segments or windows.
 pub(crate) fn algorithms(collective: &Collective, ranks: u32) -> Vec<Algorithm> {
-    // Segments that are no element, that do not divide, and hundreds of them only of short data.
+    // Segments that are not elements, that do not divide, and hundreds of them for short data only.
     let long = matches!(
         collective,
         Collective::Broadcast { bytes: 4_000.., .. } | Collective::Reduce { bytes: 4_000.., .. }

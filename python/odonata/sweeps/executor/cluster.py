@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from odonata.errors import InputError
-from odonata.optional_packages import require
+from odonata.base.optional_packages import require
+from odonata.errors import InputError, option
 from odonata.sweeps import record
 from odonata.sweeps.spec import Slurm
 from odonata.sweeps.work import Work
@@ -36,12 +36,12 @@ class Cluster:
     threads = 1
 
     def __init__(self, address: Any, owned: Any = None) -> None:
-        distributed = require("distributed", "--dask", key="--dask")
+        distributed = require("distributed", option("dask"), key=option("dask"))
         try:
             self._client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:
             raise InputError(
-                f"no Dask scheduler answers: {error}", key="--dask", value=str(address),
+                f"no Dask scheduler answers: {error}", key=option("dask"), value=str(address),
                 expected="the address of a scheduler, such as tcp://host:8786",
             ) from None  # fmt: skip
         #: A cluster that ends with the sweep.
@@ -103,7 +103,7 @@ def _answer(future: Any, work: Work) -> dict[str, Any]:
 
 def slurm(asked: Slurm, logs: Path) -> Cluster:
     """A cluster of jobs of Slurm; what they print goes to the folder `logs`."""
-    jobqueue = require("dask_jobqueue", "--slurm", key="--slurm")
+    jobqueue = require("dask_jobqueue", option("slurm"), key=option("slurm"))
     cluster = jobqueue.SLURMCluster(
         # It goes into the script of a job, and the path may have a space.
         python=shlex.quote(sys.executable),
@@ -133,11 +133,13 @@ def _try(script: str) -> None:
     try:
         done = subprocess.run(["sbatch", "--test-only"], input=script, capture_output=True, text=True)
     except FileNotFoundError:
-        raise InputError("Slurm is not installed", key="--slurm", expected="the command sbatch") from None
+        raise InputError(
+            "Slurm is not installed", key=option("slurm"), expected="the command sbatch"
+        ) from None
     if done.returncode != 0:
         said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
         raise InputError(
-            f"Slurm refuses the jobs: {said}", key="--slurm", expected="jobs that Slurm can start"
+            f"Slurm refuses the jobs: {said}", key=option("slurm"), expected="jobs that Slurm can start"
         )
 
 

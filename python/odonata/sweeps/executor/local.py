@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from odonata.baselines import cores
+from odonata.running.baselines import cores
 from odonata.sweeps.work import Work
 from odonata.sweeps.worker_process import WorkerProcess
 

@@ -1,21 +1,21 @@
 use super::*;
 
-/// What is told at a time.
-const TOLD: u64 = 1 << 12;
+/// Events per call.
+const EVENTS_PER_REPORT: u64 = 1 << 12;
 
-/// Nanoseconds per event, on the clock, by the number of threads; CPU time is that times the threads.
+/// Wall-clock nanoseconds per event, by the number of threads; CPU time is that times the threads.
 type Costs<'a> = &'a dyn Fn(usize, u64) -> u64;
 
-/// Runs so many events; returns those that had one thread, and all.
+/// Runs this number of events; returns the events run by one thread, and all.
 fn run(choice: &mut ThreadChoice, events: u64, costs: Costs<'_>) -> (u64, u64) {
     let mut alone = 0;
-    for step in 0..events / TOLD {
+    for step in 0..events / EVENTS_PER_REPORT {
         let threads = choice.awake(0);
         if threads == 1 {
-            alone += TOLD;
+            alone += EVENTS_PER_REPORT;
         }
-        let clock = Duration::from_nanos(TOLD * costs(threads, step));
-        choice.passed(TOLD, clock, clock * threads as u32);
+        let clock = Duration::from_nanos(EVENTS_PER_REPORT * costs(threads, step));
+        choice.passed(EVENTS_PER_REPORT, clock, clock * threads as u32);
     }
     (alone, events)
 }
@@ -36,7 +36,7 @@ fn stretches(fewer: [u64; PAIRS], more: [u64; PAIRS]) -> Vec<Stretch> {
 
 #[test]
 fn a_quarter_of_the_time_on_the_clock_is_what_more_threads_have_to_gain() {
-    // 74 / 100 is a little more than a quarter less; twice 74 is nearly half as much CPU time again.
+    // 74 / 100 is a little more than a quarter less; twice 74 is nearly 1.5 times the CPU time.
     let found = judge(1, 2, &stretches([100; PAIRS], [74; PAIRS]));
     assert_eq!((found.fewer, found.more), (1, 2));
     assert!(
@@ -45,23 +45,23 @@ fn a_quarter_of_the_time_on_the_clock_is_what_more_threads_have_to_gain() {
     );
     assert!(found.pays());
     assert!(!judge(1, 2, &stretches([100; PAIRS], [76; PAIRS])).pays());
-    // Stretches that drift: fewer, more, more, fewer compares like with like.
+    // Drifting stretches: the order fewer, more, more, fewer cancels the drift.
     let drifting = judge(1, 2, &stretches([100, 200, 300, 400, 500], [70, 140, 210, 280, 350]));
     assert!((drifting.clock - 0.7).abs() < 1e-9, "{drifting:?}");
 }
 
 #[test]
 fn in_doubt_fewer_threads_are_taken() {
-    // One stretch of one thread was interrupted: the sum says 500 / 1,800, the median 1.
+    // One stretch of one thread was interrupted: the ratio of sums is 500 / 1,800, the median 1.
     let interrupted = judge(1, 2, &stretches([100, 100, 1_400, 100, 100], [100; PAIRS]));
     assert!(
         (interrupted.clock - 1.0).abs() < 1e-9 && !interrupted.pays(),
         "{interrupted:?}"
     );
-    // Two threads stall now and then, which is what they cost: the median says 0.6, the sum 740 / 500.
+    // Two threads stall now and then at a real cost: the median is 0.6, the ratio of sums 740 / 500.
     let stalled = judge(1, 2, &stretches([100; PAIRS], [60, 60, 500, 60, 60]));
     assert!((stalled.clock - 1.48).abs() < 1e-9 && !stalled.pays(), "{stalled:?}");
-    // A clock that says nothing is no reason for a second thread.
+    // A clock that shows nothing is no reason for a second thread.
     assert!(!judge(1, 2, &stretches([0; PAIRS], [0; PAIRS])).pays());
     assert!(!judge(1, 2, &[]).pays());
 }
@@ -87,11 +87,11 @@ fn two_threads_work_where_they_gain_and_as_long_as_they_do() {
     let (alone, all) = run(&mut choice, 1 << 25, &|threads, _| if threads == 2 { 60 } else { 100 });
     assert!(alone * 20 < all, "{alone} of {all}");
     assert_eq!(choice.figures().map(|figures| figures.threads), Some(2));
-    // From here on another program has the second core.
+    // Another program takes the second core.
     let (alone, all) = run(&mut choice, 1 << 27, &|threads, _| if threads == 2 { 300 } else { 100 });
     assert!(alone * 10 > all * 7, "{alone} of {all}");
     assert_eq!(choice.awake(0), 1);
-    // And here it has gone.
+    // The other program has ended.
     run(&mut choice, 1 << 26, &|threads, _| if threads == 2 { 60 } else { 100 });
     assert_eq!(choice.awake(0), 2);
 }

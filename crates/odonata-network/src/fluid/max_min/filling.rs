@@ -5,7 +5,7 @@ use odonata_engine::NIL;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Marks of flows and links that are good until they are taken together with the next number.
+/// Marks of flows and links; incrementing the number clears them all.
 #[derive(Debug, Default)]
 struct Marks {
     of: Vec<u32>,
@@ -21,7 +21,7 @@ impl Marks {
         }
     }
 
-    /// Whether it is new.
+    /// Sets a mark; returns whether it is new.
     fn set(&mut self, which: u32) -> bool {
         let at = which as usize;
         if at >= self.of.len() {
@@ -33,14 +33,14 @@ impl Marks {
     }
 }
 
-/// A flow inside.
+/// A flow inside the filling.
 #[derive(Clone, Copy, Debug)]
 struct Inside {
     flow: u32,
     /// Its new rate and bottleneck; NIL before it has one.
     rate: f64,
     bottleneck: u32,
-    /// Where its path begins in `paths`; it ends where the next one's begins.
+    /// Start of its path in `paths`; it ends where the next one begins.
     path: u32,
 }
 
@@ -48,13 +48,13 @@ struct Inside {
 #[derive(Clone, Copy, Debug)]
 struct Touched {
     link: u32,
-    /// What is left of it, and the weights of flows inside that have no rate.
+    /// The capacity left, and the weights of flows inside without rate.
     left: f64,
     weights: f64,
-    /// What flows inside took before, and how many of them it held up.
+    /// The previous load of flows inside, and the number of them that it limited.
     taken: i64,
     held: u32,
-    /// How many there are, and where they begin in `of_links`.
+    /// Number of flows inside, and where they begin in `of_links`.
     flows: u32,
     first: u32,
     /// The highest new rate of one of them.
@@ -62,7 +62,7 @@ struct Touched {
 }
 
 impl Touched {
-    /// What flows outside leave of it.
+    /// The capacity that flows outside leave.
     fn left_by_others(&self, of: &MaxMin) -> f64 {
         let state = of.links.get(self.link);
         let left = state.capacity - (state.taken - self.taken) as f64 / RATE_UNIT;
@@ -70,25 +70,25 @@ impl Touched {
     }
 }
 
-/// What a filling works with; nothing of it is state.
+/// The temporary data of a filling; not part of the state.
 #[derive(Debug, Default)]
 pub(super) struct Filling {
     inside: Vec<Inside>,
     is_inside: Marks,
-    /// The paths of flows inside, one behind the other: where each link stands in `links`, and the flow's weight on it.
+    /// The paths of flows inside, concatenated: index of each link in `links`, and the flow's weight on it.
     paths: Vec<(u32, f64)>,
     links: Vec<Touched>,
-    /// Where a link stands in `links`; good if it is marked.
+    /// Index of a link in `links`; valid if it is marked.
     place_of_link: Vec<u32>,
     is_touched: Marks,
-    /// The flows inside on each link, by their places in `inside`.
+    /// The flows inside on each link, by index in `inside`.
     of_links: Vec<u32>,
-    /// Shares by which links come to their turn, some out of date.
+    /// Shares in the order in which links are filled; some are outdated.
     heap: BinaryHeap<Turn>,
 }
 
-/// When a link comes to its turn: the smallest share first, of equal ones the lowest link. Shares are not negative, so that their bits are
-/// in the order of their values.
+/// The order of links: smallest share first, among equals the lowest link. Shares are not negative, so their bits are
+/// ordered like their values.
 type Turn = Reverse<(u64, u32)>;
 
 fn turn(share: f64, link: u32) -> Turn {
@@ -113,24 +113,24 @@ impl Filling {
         self.inside.len()
     }
 
-    /// Whether all flows are inside: nobody is left to join.
+    /// Whether all flows are inside.
     pub(super) fn has_all(&self, of: &MaxMin) -> bool {
         self.inside.len() == of.count()
     }
 
-    /// All flows of `link` are filled, too.
+    /// Adds all flows of `link`.
     pub(super) fn add_all(&mut self, of: &MaxMin, link: u32) {
         for of_link in uses_of(&of.uses, of.links.get(link).first) {
             self.add(of, of_link.flow);
         }
     }
 
-    /// The flows inside, their new rates and bottlenecks.
+    /// The flows inside, with their new rates and bottlenecks.
     pub(super) fn found(&self) -> impl Iterator<Item = (u32, f64, u32)> + '_ {
         self.inside.iter().map(|one| (one.flow, one.rate, one.bottleneck))
     }
 
-    /// Flow `flow` is filled, too.
+    /// Adds flow `flow`.
     pub(super) fn add(&mut self, of: &MaxMin, flow: u32) {
         if !self.is_inside.set(flow) {
             return;
@@ -152,7 +152,7 @@ impl Filling {
         });
     }
 
-    /// Where `link` stands in `links`.
+    /// The index of `link` in `links`.
     fn touch(&mut self, link: u32) -> u32 {
         if self.is_touched.set(link) {
             if link as usize >= self.place_of_link.len() {
@@ -173,7 +173,7 @@ impl Filling {
         self.place_of_link[link as usize]
     }
 
-    /// The path of the flow at `place` inside, in `paths`.
+    /// The path of the flow at index `place` of `inside`, in `paths`.
     fn path(&self, place: usize) -> std::ops::Range<usize> {
         let end = self
             .inside
@@ -190,14 +190,14 @@ impl Filling {
         }
     }
 
-    /// The same for one flow: it gets what others leave it where that is least.
+    /// The same for one flow: it gets the least capacity that others leave it.
     fn fill_one(&mut self, of: &MaxMin) {
         let mut least = turn(f64::INFINITY, NIL);
         for &(place, weight) in &self.paths {
             let touched = &mut self.links[place as usize];
             touched.left = touched.left_by_others(of);
             if weight > ROUNDING {
-                // The greatest of these is the first in turn.
+                // The greatest of these is the first in order.
                 least = least.max(turn(touched.left / weight, touched.link));
             }
         }
@@ -220,7 +220,7 @@ impl Filling {
         for touched in &mut self.links {
             touched.left = touched.left_by_others(of);
             (touched.weights, touched.highest) = (0.0, 0.0);
-            // Counted up again as flows are put there.
+            // Counted again as flows are added.
             (touched.first, first) = (first, first + touched.flows);
             touched.flows = 0;
         }
@@ -276,7 +276,8 @@ impl Filling {
         }
     }
 
-    /// Lets those outside join who have lost their bottleneck, or are above the share of one inside. Whether there were any.
+    /// Adds flows outside that have lost their bottleneck, or exceed the share of one inside. Returns whether there
+    /// were any.
     pub(super) fn widen(&mut self, of: &MaxMin) -> bool {
         let before = self.inside.len();
         for place in 0..self.links.len() {
@@ -290,7 +291,7 @@ impl Filling {
                 ..
             } = self.links[place];
             let state = of.links.get(link);
-            // Those that have joined meanwhile are in neither number.
+            // Neither number includes flows that have joined meanwhile.
             if state.flows == flows {
                 continue;
             }

@@ -2,7 +2,7 @@ use super::*;
 use odonata_engine::{Digest, Journalled, Plain, Savepoint, Speculative};
 use odonata_units::SplitMix64;
 
-/// Links of a path with the share of the flow that each carries.
+/// Links of a path with the fraction of the flow on each.
 type Path = Vec<(u32, f64)>;
 
 fn links(capacities: &[f64]) -> MaxMin {
@@ -24,7 +24,7 @@ fn assert_close(found: &[f64], expected: &[f64]) {
     assert!(found.iter().zip(expected).all(close), "{found:?}, not {expected:?}");
 }
 
-/// Two flows on a link of capacity C: C/2 each; all of it when the other has gone.
+/// Two flows on a link of capacity C: C/2 each; all of it when the other has ended.
 #[test]
 fn two_flows_share_a_link_in_halves() {
     let mut of = links(&[3.0]);
@@ -47,8 +47,8 @@ fn in_a_parking_lot_everybody_has_half() {
     assert_close(&[of.rate(long).0], &[0.5]);
 }
 
-/// A triangle: links of capacity 1, 2 and 3, a flow over each two of them. The first link gives 1/2 to both of its flows; on
-/// the second 2 - 1/2 is left for the flow that is on the second and third.
+/// A triangle: links of capacity 1, 2 and 3, a flow over each pair of them. The first link gives 1/2 to both of its
+/// flows; on the second 2 - 1/2 is left for the flow on the second and third.
 #[test]
 fn in_a_triangle_the_smallest_link_is_filled_first() {
     let mut of = links(&[1.0, 2.0, 3.0]);
@@ -58,8 +58,8 @@ fn in_a_triangle_the_smallest_link_is_filled_first() {
     assert_close(&rates(&mut of, [a, b, c]), &[0.5, 1.5, 0.5]);
 }
 
-/// Three jobs, capacities 1 and 2: two flows on the first link, one of them on the second as well, where a third has what is left:
-/// 2 - 1/2. When the flow on both ends the others have 1 and 2.
+/// Three flows, capacities 1 and 2: two flows on the first link, one of them also on the second, where a third gets the
+/// rest: 2 - 1/2. When the flow on both ends, the others have 1 and 2.
 #[test]
 fn who_is_held_up_elsewhere_leaves_its_share_to_others() {
     let mut of = links(&[1.0, 2.0]);
@@ -71,7 +71,8 @@ fn who_is_held_up_elsewhere_leaves_its_share_to_others() {
     assert_close(&rates(&mut of, [a, c]), &[1.0, 2.0]);
 }
 
-/// A flow over two paths takes half of its rate on each: with a capacity of 1 each it has 2, less where another is on one path.
+/// A flow over two paths takes half of its rate on each: with a capacity of 1 each it has 2, less if another flow is on
+/// one path.
 #[test]
 fn a_flow_over_two_paths_has_the_capacity_of_both() {
     let mut of = links(&[1.0, 1.0]);
@@ -82,7 +83,7 @@ fn a_flow_over_two_paths_has_the_capacity_of_both() {
     assert_close(&rates(&mut of, [split, other]), &[2.0 / 3.0, 2.0 / 3.0]);
 }
 
-/// Progressive filling of all flows from scratch, by looking at every link every time: what the incremental one is held against.
+/// Progressive filling of all flows from scratch, checking every link each time: the reference for the incremental one.
 fn reference(capacities: &[f64], flows: &[Path]) -> Vec<f64> {
     let mut rates = vec![None; flows.len()];
     while rates.contains(&None) {
@@ -111,7 +112,7 @@ fn reference(capacities: &[f64], flows: &[Path]) -> Vec<f64> {
     rates.into_iter().flatten().collect()
 }
 
-/// What links keep of their flows is what their flows say.
+/// The stored sums of links equal those over their flows.
 fn assert_books(of: &MaxMin) {
     for link in 0..of.links.len() as u32 {
         let state = of.links.get(link);
@@ -143,7 +144,8 @@ fn random_path(random: &mut SplitMix64, links: u64) -> Path {
     path.into_iter().collect()
 }
 
-/// What comes takes what is left until rates are filled, if that is a 16th of a link or more; then all share alike.
+/// A new flow takes the capacity left until the next filling, if that is a 16th of a link or more; then all share
+/// equally.
 #[test]
 fn what_comes_takes_what_is_left() {
     let mut of = links(&[1.0, 4.0]);
@@ -161,8 +163,8 @@ fn what_comes_takes_what_is_left() {
     );
 }
 
-/// Whatever comes and goes: the rates are those of filling everything from scratch, no link carries more than it can, and every
-/// flow that changes is told of.
+/// After every start and end: rates equal those of filling from scratch, no link exceeds its capacity, and every
+/// changed flow is reported.
 #[test]
 fn rates_after_every_change_are_those_of_filling_from_scratch() {
     for seed in 0..60 {
@@ -177,7 +179,7 @@ fn rates_after_every_change_are_those_of_filling_from_scratch() {
                 if known.is_empty() || what < 4 {
                     let path = random_path(&mut random, n);
                     let new = flow(&mut of, &path);
-                    // What comes may take what is left, until rates are filled.
+                    // A new flow may take the capacity left until the next filling.
                     let rate = if what < 2 { of.take_rest::<Plain>(new) } else { 0.0 };
                     known.push((new, path, rate));
                 } else {
@@ -236,7 +238,7 @@ fn rates_after_every_change_are_those_of_filling_from_scratch() {
     }
 }
 
-/// Many flows on many links, of which one ends and one comes at a time.
+/// Many flows on many links; one ends and one starts at a time.
 #[test]
 fn a_large_network_stays_exact_as_flows_come_and_go() {
     let mut random = SplitMix64(3);
@@ -260,7 +262,7 @@ fn a_large_network_stays_exact_as_flows_come_and_go() {
     }
 }
 
-/// Done, undone and done again: the state is the same as before, and the same rates come out.
+/// Do, undo, redo: the state is the same as before, with the same rates.
 #[test]
 fn what_is_undone_leaves_nothing_behind() {
     let print = |of: &MaxMin| {

@@ -1,4 +1,4 @@
-//! Waits behind flows, as the routers of packets are told of them: once in a coupling interval, and only what has changed.
+//! Waits behind flows as reported to the routers of packets: once per coupling interval, and only changes.
 
 use crate::boundary::RemoteEvent;
 use crate::fabric::Shared;
@@ -9,26 +9,26 @@ use crate::{FabricEvent, Payload};
 use odonata_engine::{NIL, Time};
 use odonata_topology::{LinkClass, Peer, Topology};
 
-/// Outputs of a buffer for which waits are told: few buffers have flows for more.
+/// Outputs of a buffer with reported waits; few buffers have flows for more.
 pub(crate) const OUTPUTS: usize = 2;
 
-/// Longest wait that is told: what fits.
+/// Longest reported wait: the largest value of its type.
 const LONGEST: f64 = u32::MAX as f64;
 
-/// What changes by less than this part of a wait is not told, ..
+/// A change below this fraction of a wait is not reported, ..
 const UNTOLD: u32 = 16;
 
-/// .. nor by less than this part of the time that a packet takes on the link.
+/// .. nor below this fraction of a packet's time on the link.
 const UNTOLD_OF_A_PACKET: f64 = 4.0;
 
-/// What is told of the buffer behind a link, on a level, and of the queue for a place there.
+/// The report for the buffer behind a link on a level, and for the queue for room there.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Told {
-    /// The outputs, and the wait for each, picoseconds.
+    /// The outputs, and the wait for each in picoseconds.
     outputs: [(u32, u32); OUTPUTS],
     /// A turn of the queue for the link.
     turn: u32,
-    /// The next place of which something was told; itself if it is the last; NIL if it is none.
+    /// The next place with a report; itself if last; NIL if not in the list.
     next: u32,
 }
 
@@ -44,20 +44,21 @@ impl Told {
     }
 }
 
-/// Whether it is worth telling that a wait is `new` and not `old` any more.
+/// Whether the change of a wait from `old` to `new` is large enough to report.
 fn differs(new: u32, old: u32, least: u32) -> bool {
     new.abs_diff(old) > (old / UNTOLD).max(least) || (new == 0 && old > 0)
 }
 
 impl Fluid {
-    /// Packets and flows meet from now on.
+    /// Packets use links of flows from now on.
     pub(in crate::fluid) fn meet<M: Uses>(&mut self) {
         if !*self.flow_queues.met.get(0) {
             *self.flow_queues.met.edit::<M>(0) = true;
         }
     }
 
-    /// Reckons out the queues of flows, and tells routers how long packets wait, where that has changed. Whether there are any, or were.
+    /// Computes the queues of flows, and reports changed waits of packets to routers. Returns whether there are or were
+    /// any.
     pub(in crate::fluid) fn tell_queues<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
@@ -68,7 +69,7 @@ impl Fluid {
             return false;
         }
         self.find_queues::<C, P>(shared, ctx.now());
-        // Those of which something was told first; others that have anything follow.
+        // Places with an earlier report first; then others with a backlog.
         let mut places = Vec::new();
         let mut place = std::mem::replace(self.flow_queues.first_told.edit::<C>(0), NIL);
         while place != NIL {
@@ -89,7 +90,7 @@ impl Fluid {
         !places.is_empty()
     }
 
-    /// Tells what there is to be told of `place`.
+    /// Reports the waits of `place`, if they have changed.
     fn tell_of<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &mut Shared<P>, at: Time, place: u32) {
         let queues = &self.flow_queues;
         let (link, level) = (place / queues.levels as u32, (place % queues.levels as u32) as u8);
@@ -145,7 +146,7 @@ impl Fluid {
         }
     }
 
-    /// How long packets wait at `place`.
+    /// The waits of packets at `place`.
     fn waits(&self, place: u32, packet: f64) -> Told {
         let queues = &self.flow_queues;
         let (link, buffer) = (place / queues.levels as u32, &queues.buffers[place as usize]);
@@ -165,7 +166,7 @@ impl Fluid {
         told
     }
 
-    /// Reckons out the queues of flows at `now`.
+    /// Computes the queues of flows at `now`.
     fn find_queues<C: HandlerContext, P: Payload>(&mut self, shared: &Shared<P>, now: Time) {
         let (topology, setup) = (shared.routes.routing.topology(), &shared.setup);
         let mut queues = std::mem::take(&mut self.flow_queues.flows);
@@ -190,7 +191,8 @@ impl Fluid {
             }
             let upstream = path.iter().take_while(|step| step.link != bottleneck).count();
             let path = path.iter().copied().take(upstream + 1);
-            // Beside packets, whose sources weigh as much as whole messages: a router gives turns to all, however small a part a flow is.
+            // Beside packets, whose sources count as much as whole messages: a router gives every flow a turn, however
+            // small its fraction.
             let (taken, sources) = self.coupled.packets_on(rates, bottleneck);
             let held = self.flow_queues.holds[bottleneck as usize];
             let turn = match sources {
@@ -222,13 +224,13 @@ impl Fluid {
         self.flow_queues.count_inputs();
     }
 
-    /// What packets take on `link`.
+    /// The load of packets on `link`.
     fn of_packets(&self, link: u32) -> f64 {
         self.coupled.packets_on(&self.rates, link).0
     }
 }
 
-/// The router to which `link` leads, and its port there. A link to a node leads nowhere: its own.
+/// The router at the end of `link`, and its port there. For a link to a node: its own router and port.
 fn far_port(topology: &Topology, link: u32) -> (u32, u32) {
     match link.checked_sub(topology.ports()) {
         Some(node) => (topology.node_router(node), topology.node_port(node)),
@@ -239,7 +241,7 @@ fn far_port(topology: &Topology, link: u32) -> (u32, u32) {
     }
 }
 
-/// Tells the router `lp`.
+/// Sends the report to router `lp`.
 fn tell<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, (lp, at): (u32, Time), of: FlowWait) {
     if shared.setup.routers.contains(&lp) {
         let event = FabricEvent::FlowWait {

@@ -1,54 +1,54 @@
-//! Separable allocators: who of several inputs gets which of several outputs.
+//! Separable allocators: match several inputs with several outputs.
 //!
-//! W. Dally, B. Towles, "Principles and practices of interconnection networks", 2004, section 19.3. Both sides have one
-//! arbiter each, and a side chooses without knowing what the others of its side do, so that a match may be missed.
-//! An arbiter's pointer moves only when its choice has become a match.
+//! W. Dally, B. Towles, "Principles and practices of interconnection networks", 2004, section 19.3. Each input and each
+//! output has an arbiter. The arbiters of a side choose independently, so an allocation may miss matches. An arbiter's
+//! pointer moves only if its choice becomes a match.
 //!
-//! Most often nobody wants what another one wants. Two words of bits tell, and everybody is granted what it asks for.
+//! Usually no two requests conflict. Two words of bits detect that, and then all requests are granted.
 
 use super::settings::Settings;
 use crate::settings::Allocator;
 use odonata_engine::saved::{Damaged, Loader, Saver};
-use odonata_engine::{Digest, Journalled, Mode, Saved, Savepoint, Store};
+use odonata_engine::{Digest, Journalled, Mode, Plain, Saved, Savepoint, Speculative, Store};
 
-/// Somebody who asks for an output. Who goes first among several, whatever the pointers say, is given by a rank, the lower
-/// the sooner; which of several outputs an input takes rather, by a preference, likewise.
+/// A request for an output. The rank overrides the pointers among several inputs, the lowest first; the preference does
+/// so among the outputs of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
-    /// Input and output, numbered over the router.
+    /// Input and output, numbered in the router.
     pub(super) input: u16,
     pub(super) output: u16,
-    /// The virtual channel for which it asks or that is asked for: comes back with the match.
+    /// The requesting or requested virtual channel; returned with the match.
     pub(super) channel: u32,
 }
 
 /// Pointers of one side of the allocators of all routers.
 pub(super) type Pointers = Store<u16>;
-/// Bytes of each.
+/// Bytes per pointer.
 pub(super) const POINTER: usize = size_of::<u16>();
 
-/// The scratch of an allocation; without requests between two cycles.
+/// The temporary state of an allocation; no requests between two cycles.
 #[derive(Debug, Default)]
 pub(super) struct Allocation {
     requests: Vec<Request>,
-    /// The result of the last one.
+    /// The result of the last allocation.
     pub(super) matches: Vec<Request>,
-    /// Bit `i mod 64` for each input, and for each output, that takes part.
+    /// Bit `i mod 64` for each participating input, and for each output.
     inputs: u64,
     outputs: u64,
-    /// Not 0 if two requests may have an input in common, or an output.
+    /// Not 0 if two requests may share an input, or an output.
     shared_inputs: u64,
     shared_outputs: u64,
     chosen: Vec<Request>,
-    /// Where in a list each one of a side is; [`NONE`] between two uses.
+    /// The position of each input or output in a list; [`NONE`] between two uses.
     places: Vec<u32>,
-    /// Which inputs and outputs have been matched in earlier rounds.
+    /// The inputs and outputs matched in earlier rounds.
     taken_inputs: Vec<bool>,
     taken_outputs: Vec<bool>,
 }
 
-/// No state, but a cycle that panics under the optimistic scheduler leaves its requests: they are taken back with it, or the next
-/// cycle, of whichever router, would grant them.
+/// No state between cycles. But a cycle that panics under the optimistic scheduler leaves its requests: undo must
+/// remove them, or the next cycle, of any router, would grant them.
 impl Journalled for Allocation {
     fn undo(&mut self, _: Savepoint) {
         self.matches.clear();
@@ -81,7 +81,7 @@ pub(super) struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    /// How far behind the output's pointer an input stands, and the other way around.
+    /// The distance of an input behind the output's pointer, and vice versa.
     #[inline]
     fn of_input(&self, request: &Request) -> u16 {
         let (pointers, first, _) = &self.outputs;
@@ -102,7 +102,7 @@ impl Sides<'_> {
         )
     }
 
-    /// A match: both arbiters go on behind it.
+    /// A match: both arbiters advance past it.
     #[inline]
     fn go_on<M: Mode>(&mut self, request: &Request) {
         let next = |number: u16, size: u16| if number + 1 == size { 0 } else { number + 1 };
@@ -114,7 +114,7 @@ impl Sides<'_> {
     }
 }
 
-/// Steps from `pointer` up to `number`, of `size`, around.
+/// Steps from `pointer` up to `number`, modulo `size`.
 #[inline]
 pub(super) fn behind(number: u16, pointer: u16, size: u16) -> u16 {
     if number >= pointer {
@@ -142,20 +142,20 @@ impl Allocation {
         !self.requests.is_empty()
     }
 
-    /// The requests. What is changed may not be their inputs and outputs.
+    /// The requests. Callers must not change their inputs and outputs.
     #[inline]
     pub(super) fn requests(&mut self) -> &mut [Request] {
         &mut self.requests
     }
 
-    /// Whether there may be a request of this input for this output; if not, there is none.
+    /// Whether there may be a request of this input for this output; if false, there is none.
     #[inline]
     pub(super) fn may_have_requested(&self, input: u16, output: u16) -> bool {
         (self.inputs >> (input % 64)) & (self.outputs >> (output % 64)) & 1 != 0
     }
 
-    /// Matches the requests, each input and each output at most once; the result is in `matches`. All requests of an input have
-    /// one rank.
+    /// Matches the requests, each input and each output at most once; the result is in `matches`. All requests of an
+    /// input have the same rank.
     #[inline(always)]
     pub(super) fn run<M: Mode>(
         &mut self,
@@ -166,28 +166,31 @@ impl Allocation {
     ) {
         self.matches.clear();
         if self.shared_inputs | self.shared_outputs == 0 {
-            // Everybody gets what it asks for, in whatever order sides choose.
+            // All requests are granted, whichever side chooses first.
             std::mem::swap(&mut self.requests, &mut self.matches);
             if settings.takes_turns() {
                 for request in &self.matches {
                     sides.go_on::<M>(request);
                 }
             }
+        } else if M::JOURNAL {
+            self.compete::<Speculative>(settings, sides, &rank, &preference);
         } else {
-            self.compete::<M>(settings, sides, rank, preference);
+            self.compete::<Plain>(settings, sides, &rank, &preference);
         }
         (self.inputs, self.outputs) = (0, 0);
         (self.shared_inputs, self.shared_outputs) = (0, 0);
     }
 
-    /// Matches requests of which some have an input or an output in common.
+    /// Matches requests of which some share an input or an output.
+    // Compiled once per mode: every context of a handler has a rank and a preference of its own.
     #[inline(never)]
     fn compete<M: Mode>(
         &mut self,
         settings: Settings,
         sides: &mut Sides<'_>,
-        rank: impl Fn(&Request) -> u64,
-        preference: impl Fn(&Request) -> u64,
+        rank: &dyn Fn(&Request) -> u64,
+        preference: &dyn Fn(&Request) -> u64,
     ) {
         let most = usize::from(sides.inputs.2.max(sides.outputs.2));
         if self.places.len() < most {
@@ -202,7 +205,7 @@ impl Allocation {
             let by_output = |r: &Request| ((preference(r), rank(r)), sides.of_output(r));
             chosen.clear();
             match settings.allocator {
-                // Inputs of which each has one request have no choice, as those of virtual channels.
+                // Inputs with one request each have no choice, like those of virtual channels.
                 Allocator::InputFirst if self.shared_inputs == 0 => {
                     elect(&self.requests, matches, places, |r| r.output, by_input);
                 }
@@ -222,7 +225,7 @@ impl Allocation {
             if round == settings.iterations {
                 break;
             }
-            // Who has been matched does not take part any more.
+            // Matched inputs and outputs no longer take part.
             for request in agreed {
                 self.taken_inputs[usize::from(request.input)] = true;
                 self.taken_outputs[usize::from(request.output)] = true;
@@ -244,8 +247,8 @@ impl Allocation {
     }
 }
 
-/// Every one of a side chooses one of the requests that it is an end of: the one that is least `behind`, by its rank and by
-/// how far its other end is from the pointer. They are appended in the order in which their ends came first.
+/// Each input or output of a side chooses the least of its requests, by rank and by distance `behind` the pointer. The
+/// choices are appended in the order in which the inputs or outputs first occur.
 #[inline]
 fn elect(
     requests: &[Request],
@@ -276,9 +279,8 @@ fn elect(
 mod tests {
     use super::*;
     use crate::settings::Arbitration;
-    use odonata_engine::Plain;
 
-    /// Matches of two rounds of requests (input, output) on an allocator with these sizes.
+    /// Matches of several rounds of requests (input, output) on an allocator with these sizes.
     fn rounds(how: (Allocator, u32, Arbitration), n: u16, rounds: &[&[(u16, u16)]]) -> Vec<Vec<(u16, u16)>> {
         let (mut a, mut b) = (Store::filled(usize::from(n), 0), Store::filled(usize::from(n), 0));
         let mut allocation = Allocation::default();
@@ -318,7 +320,7 @@ mod tests {
                 channel: 9,
             });
         };
-        // Two that compete, and the cycle does not come to its end.
+        // Two requests conflict, and the cycle does not complete.
         ask(&mut allocation, 0, 1);
         ask(&mut allocation, 1, 1);
         allocation.undo(Savepoint(1));
@@ -332,7 +334,7 @@ mod tests {
         allocation.run::<Plain>(Settings::COMMON, &mut sides, |_| 0, |_| 0);
         let found: Vec<_> = allocation.matches.iter().map(|m| (m.input, m.output)).collect();
         assert_eq!(found, [(1, 2)]);
-        // What was granted and has not passed is not granted either.
+        // A granted request that was not used is not granted again.
         allocation.undo(Savepoint(1));
         assert!(allocation.matches.is_empty());
     }
@@ -360,8 +362,8 @@ mod tests {
         }
     }
 
-    /// Requests without an end in common: the same matches in the same order and the same pointers, whether they are granted
-    /// at once or go through both sides. Inputs that are 64 apart share a bit.
+    /// Requests without a shared input or output: the same matches in the same order and the same pointers on the fast
+    /// path and on the general path. Inputs that are 64 apart share a bit.
     #[test]
     fn what_is_granted_at_once_is_what_competing_would_grant() {
         const N: u16 = 130;
@@ -413,7 +415,7 @@ mod tests {
         }
     }
 
-    /// After the first conflict the pointers are apart, and every cycle is a full match (desynchronisation, McKeown 1999).
+    /// After the first conflict the pointers differ, and every cycle is a full match (desynchronization, McKeown 1999).
     #[test]
     fn round_robin_pointers_come_apart_under_full_load() {
         let all: &[(u16, u16)] = &[(0, 0), (0, 1), (1, 0), (1, 1)];

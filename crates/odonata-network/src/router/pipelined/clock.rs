@@ -1,21 +1,21 @@
-//! The clock: cycles, the subcycles of internal speed-up, and when the stages of the pipeline end.
+//! The clock: cycles, the subcycles of internal speedup, and the ends of pipeline stages.
 //!
-//! Everything here is of one part, all of whose routers have the same clock.
+//! All routers of a part have the same clock.
 
 use crate::settings::Pipeline;
 use odonata_engine::Time;
 
-/// A subcycle: a step of allocation, of which a cycle has as many as the internal speed-up says.
+/// A subcycle: a step of allocation; the internal speedup gives the number of steps per cycle.
 ///
-/// Steps are told apart by picoseconds, of which a period has more: step `s` of cycle `k` is taken at `k T + s - 1`, and
-/// what ends with it is over at `k T + s`.
+/// Steps are one picosecond apart; a period has more picoseconds than steps. Step `s` of cycle `k` is taken at `k T + s
+/// - 1`, and a stage that ends with it is over at `k T + s`.
 #[derive(Clone, Copy)]
 pub(super) struct Subcycle {
     /// When the cycle begins.
     pub(super) cycle: Time,
-    /// From 1 on.
+    /// The step, from 1 on.
     pub(super) step: u32,
-    /// Whether the cycle has no other after it.
+    /// Whether it is the last step of the cycle.
     pub(super) last: bool,
 }
 
@@ -36,7 +36,7 @@ impl Subcycle {
 pub(super) struct PipelineTiming {
     clock: Time,
     pipeline: Pipeline,
-    /// Steps of every cycle; 0 if not all have as many.
+    /// Steps of every cycle; 0 if cycles differ.
     even: u32,
 }
 
@@ -63,7 +63,7 @@ impl PipelineTiming {
         Time(at.0.div_ceil(period) * period)
     }
 
-    /// The number of the first cycle at or after `at`, and when that begins.
+    /// The number of the first cycle at or after `at`.
     #[inline]
     pub(super) fn number_at(&self, at: Time) -> u64 {
         at.0.div_ceil(self.clock.0)
@@ -83,15 +83,16 @@ impl PipelineTiming {
         }
     }
 
-    /// Cycle `k` has as many steps as there are whole numbers in `k S .. (k + 1) S`, of a speed-up of S.
+    /// The number of steps of cycle `k` with speedup S: the number of integers in `k S .. (k + 1) S`.
     fn uneven_steps(&self, cycle: Time) -> u32 {
         let speedup = self.pipeline.internal_speedup;
         let number = (cycle.0 / self.clock.0) as f64;
         (((number + 1.0) * speedup) as u64 - (number * speedup) as u64) as u32
     }
 
-    /// When a stage of so many cycles, at least one, that begins in a step lets the next one begin, see [`Subcycle`]: a stage
-    /// of one cycle takes that step, a longer one ends with the first step of its last cycle, as in BookSim.
+    /// When the next stage may begin after a stage of `stages` cycles, at least one, that begins in a step, see
+    /// [`Subcycle`]. A stage of one cycle takes that step; a longer one ends with the first step of its last cycle, as
+    /// in BookSim.
     #[inline]
     pub(super) fn after(&self, begin: Subcycle, stages: u32) -> Time {
         match stages {
@@ -100,7 +101,7 @@ impl PipelineTiming {
         }
     }
 
-    /// When a packet that comes to the front of its buffer in the step `begin` may ask for a virtual channel.
+    /// When a packet that reaches the front of its buffer in step `begin` may request a virtual channel.
     #[inline]
     pub(super) fn routed(&self, begin: Subcycle) -> Time {
         match self.pipeline.routing {
@@ -109,21 +110,20 @@ impl PipelineTiming {
         }
     }
 
-    /// When a packet that got its virtual channel in the step `granted` may ask for the crossbar.
+    /// When a packet that got its virtual channel in step `granted` may request the crossbar.
     #[inline]
     pub(super) fn allocated(&self, granted: Subcycle) -> Time {
         self.after(granted, self.pipeline.vc_allocation)
     }
 
-    /// When a flit that has asked for the crossbar in the step `granted` and got it leaves its buffer: its credit starts
-    /// back then.
+    /// When a flit granted the crossbar in step `granted` leaves its buffer and its credit departs.
     #[inline]
     pub(super) fn left(&self, granted: Subcycle) -> Time {
         Time(granted.cycle.0 + u64::from(self.pipeline.switch_allocation) * self.clock.0)
     }
 
-    /// When that flit can start on its link: in the last cycle of the crossbar, which begins in the step after switch
-    /// allocation.
+    /// When that flit can start on its link: in the last cycle of the crossbar stage, which begins in the step after
+    /// switch allocation.
     #[inline]
     pub(super) fn crossed(&self, granted: Subcycle) -> Time {
         let clock = self.clock;
@@ -140,7 +140,7 @@ impl PipelineTiming {
         Time(ends.0 + u64::from(crossbar - 1 + u32::from(last)) * clock.0)
     }
 
-    /// The first step that is taken at `ready` or later.
+    /// The first step at or after `ready`.
     fn step_at(&self, ready: Time) -> Subcycle {
         let cycle = Time(ready.0 / self.clock.0 * self.clock.0);
         let (step, steps) = ((ready - cycle).0 + 1, self.steps(cycle));
@@ -153,26 +153,26 @@ impl PipelineTiming {
         Subcycle { cycle, step: 1, last }
     }
 
-    /// When a flit that may ask for the crossbar at `ready` can start on its link at the earliest.
+    /// Earliest start on its link of a flit that may request the crossbar at `ready`.
     pub(super) fn earliest_flit(&self, ready: Time) -> Time {
         self.crossed(self.step_at(ready))
     }
 
-    /// The same of the head of a packet that may ask for a virtual channel at `ready`.
+    /// The same for the head of a packet that may request a virtual channel at `ready`.
     pub(super) fn earliest_head(&self, ready: Time) -> Time {
         self.earliest_flit(self.allocated(self.step_at(ready)))
     }
 
-    /// Since when a packet has been at the front of its buffer that may be routed in the step `begin`: later than the beginning of that cycle
-    /// if its head can start on its link so much later.
+    /// The time from which a packet that may be routed in step `begin` counts as being at the front of its buffer:
+    /// after the beginning of the cycle by as much as its head can start later on its link.
     pub(super) fn in_front_since(&self, begin: Subcycle) -> Time {
         let starts = |begin: Subcycle| self.earliest_head(self.routed(begin));
         let first = Subcycle { step: 1, ..begin };
         begin.cycle + (starts(begin) - starts(first))
     }
 
-    /// Whether a packet asks for a virtual channel in the first step of the cycle for which it comes in time, and for the crossbar in
-    /// the step after the one in which it gets it.
+    /// Whether a packet requests a virtual channel in the first step of the cycle that it arrives in time for, and the
+    /// crossbar in the step after the grant.
     #[inline]
     pub(super) fn allocates_in_a_step(&self) -> bool {
         self.pipeline.routing == 0 && self.pipeline.vc_allocation == 1
@@ -182,7 +182,7 @@ impl PipelineTiming {
     #[inline]
     pub(super) fn following(&self, Subcycle { cycle, step, last }: Subcycle) -> Subcycle {
         if !last {
-            // Whether that one is the last of its cycle matters to crossbars only.
+            // Whether that step is the last of its cycle matters only to crossbars.
             return Subcycle {
                 cycle,
                 step: step + 1,
@@ -209,7 +209,7 @@ mod tests {
         PipelineTiming::new(Time(7), pipeline)
     }
 
-    /// `floor((k + 1) S) - floor(k S)`, late in a run as well.
+    /// `floor((k + 1) S) - floor(k S)`, also late in a run.
     #[test]
     fn steps_are_spread_over_the_cycles() {
         for (speedup, expected) in [
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// `ceil(t / T)`, and that many periods.
+    /// `ceil(t / T)` periods.
     #[test]
     fn a_cycle_begins_at_a_multiple_of_the_period() {
         let timing = timing(1.0);

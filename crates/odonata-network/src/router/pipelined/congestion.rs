@@ -1,8 +1,8 @@
-//! What waits for an output, where congestion control asks for it ([`congestion`](crate::control::congestion)).
+//! The backlog of an output, for congestion control ([`congestion`](crate::control::congestion)).
 //!
-//! Virtual channels are FIFOs: all that has come to one waits for the output of the packet in front of it, once that is routed. What has
-//! crossed and is not out on the link yet waits as well. A packet that goes to another router leaves with its head, which carries its mark; one that
-//! goes to a node with its tail, of which it is known when it will be there.
+//! Virtual channels are FIFOs: everything in a channel waits for the output of its front packet, once that is routed.
+//! Flits that have crossed the crossbar but not started on the link wait as well. A packet to another router counts as
+//! departed with its head, which carries its mark; a packet to a node with its tail, whose arrival time is known.
 
 use super::in_vc::Stage;
 use super::switch_traversal::Traversal;
@@ -18,16 +18,16 @@ use odonata_engine::{NIL, Time};
 #[derive(Clone, Copy)]
 pub(super) struct Leaving {
     pub(super) packet: u32,
-    /// The input virtual channel that it comes from, and the packet behind it there.
+    /// Its input virtual channel, and the packet behind it there.
     pub(super) at: u32,
     pub(super) following: u32,
     pub(super) port: u32,
-    /// When its flit is at the other end of the link.
+    /// When its flit arrives at the other end of the link.
     pub(super) arrival: Time,
 }
 
 impl Pipelined {
-    /// Tells congestion control that a packet leaves.
+    /// Notifies congestion control that a packet leaves.
     pub(super) fn packet_leaves<C: HandlerContext>(
         &self,
         ctx: &mut C,
@@ -62,7 +62,7 @@ impl Pipelined {
         (shared.congestion).packet_leaves(ctx, &shared.setup, &shared.flow.links, pools, departure);
     }
 
-    /// Flits in the buffers of a router that wait for the port of a packet which leaves it, without its own.
+    /// Flits in the buffers of a router that wait for the port of a departing packet, without its own.
     fn flits_for(&self, shared: &Shared<impl Payload>, layout: RouterLayout, leaving: &Leaving) -> u64 {
         let &Leaving {
             at, following, port, ..
@@ -91,7 +91,7 @@ impl Pipelined {
         if vc.stage == Stage::Active {
             return u64::from(vc.present - vc.present.min(vc.left));
         }
-        // All of it has gone.
+        // The whole packet has left.
         let goes_there =
             following != NIL && self.routes_on_arrival() && shared.packets.get(following).kept_way().port == port;
         u64::from(vc.present) * u64::from(goes_there)

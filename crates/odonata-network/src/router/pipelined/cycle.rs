@@ -1,7 +1,7 @@
-//! A cycle of a router: its subcycles, one after the other, and whether it needs another cycle.
+//! A cycle of a router: its subcycles in order, and whether it needs another cycle.
 //!
 //! ```text
-//!  step 1: who asks for what, grants, flits that pass    step 2: ...    next cycle, or sleep until a flit or a credit comes
+//!  step 1: requests, grants, flits that pass    step 2: ...    next cycle, or sleep until a flit or a credit arrives
 //! ```
 
 use super::Pipelined;
@@ -16,7 +16,7 @@ use odonata_engine::Time;
 
 impl Pipelined {
     /// A cycle of `router`.
-    // Compiled into its caller, which knows how far its two components lie apart.
+    // Inlined into its caller, which knows the offset between its two components.
     #[inline(always)]
     pub(crate) fn cycle<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, router: u32) {
         let cycle = ctx.now() - LAG;
@@ -56,7 +56,7 @@ impl Pipelined {
         cell.done = ctx.now();
         cell.awaits_credit = outcome.waits && !outcome.granted_some && !outcome.soon;
         if outcome.granted_some || outcome.soon {
-            // Nothing is left to do where the last flit has gone.
+            // Without flits the router has nothing left to do.
             let words = layout.first_word..layout.first_word + layout.words();
             if words.into_iter().any(|word| *self.occupied.get(word) != 0) {
                 let next = cycle + self.timing.period();
@@ -67,7 +67,7 @@ impl Pipelined {
         }
     }
 
-    /// Those who have been granted the crossbar in this subcycle traverse it.
+    /// The flits that were granted the crossbar in this subcycle traverse it.
     #[inline]
     fn traverse_all<C: HandlerContext>(
         &mut self,
@@ -92,7 +92,7 @@ impl Pipelined {
         self.switch_allocator.matches = matches;
     }
 
-    /// Nobody in the router can go on: asks for the cycle at which the next credit comes that somebody waits for.
+    /// No packet in the router can progress: requests the cycle of the next credit that a packet waits for.
     fn await_credits<C: HandlerContext>(
         &mut self,
         ctx: &mut C,

@@ -1,33 +1,33 @@
-//! Flits that pass a router in the cycle in which they come, without having been queued.
+//! Flits that pass a router in the cycle of their arrival, without being queued.
 //!
-//! A packet of one flit that comes to an empty input port, and is alone in asking for its output, gets its virtual channel in the first
-//! step of the cycle and the crossbar in the second, whatever others do: with an input and an output of its own it has no part in what
-//! they compete for. Nobody has to look at it in either step. Only the arbiters that would have chosen it move on.
+//! A packet of one flit that arrives at an empty input port, and whose output has no other request, gets its virtual
+//! channel in the first step of the cycle and the crossbar in the second. It shares neither input nor output with other
+//! packets, so the allocators need not consider it; only the pointers of the arbiters that would have chosen it
+//! advance.
 //!
-//! That takes two steps in a cycle, and is for [small](super::small) routers under the common settings.
+//! This takes two steps per cycle, and applies to [small](super::small) routers with the common settings.
 
 use super::clock::Subcycle;
 use super::congestion::Leaving;
-use super::losses::{Passed, Waiting};
+use super::losses::Passed;
 use super::small::{PORTS, next};
 use super::switch_traversal::Traversal;
 use super::{Freed, Pipelined, RouterLayout};
 use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
+use crate::observe::Transmission;
 use crate::packet::Way;
-use crate::statistics::Transmission;
-use odonata_blame::lost::Vector;
 use odonata_engine::{NIL, Time};
 
 /// A flit that passes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passing {
     packet: u32,
-    /// Own number of its output port and of the virtual channel there.
+    /// Local number of its output port and of the virtual channel there.
     port: u32,
     out: u32,
-    /// The port, counted over the router, and the channel, counted over the port.
+    /// The port, numbered in the router, and the channel, numbered in the port.
     pub(super) output: u16,
     channel: u8,
     /// The virtual channel of its input port.
@@ -45,12 +45,12 @@ impl Passing {
     };
 }
 
-/// A packet that has come in this cycle.
+/// A packet that has arrived in this cycle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Newcomer {
     packet: u32,
     at: u32,
-    /// Input port and output, counted over the router, and its virtual channel of the former.
+    /// Input port and output, numbered in the router, and its virtual channel of the input port.
     input: u16,
     output: u16,
     channel: u8,
@@ -59,7 +59,7 @@ pub(super) struct Newcomer {
     way: Way,
 }
 
-/// The ports of all that come in a cycle, and of those that are queued, bits: those that somebody uses, and those that more than one would.
+/// The ports of all packets that arrive in a cycle or are queued, as bits: used ports, and ports used more than once.
 pub(super) struct Newcomers {
     inputs: u64,
     outputs: u64,
@@ -68,16 +68,16 @@ pub(super) struct Newcomers {
 }
 
 impl Pipelined {
-    /// Whether flits may pass in a cycle with so many steps.
+    /// Whether flits may pass in a cycle with this number of steps.
     #[inline]
     pub(super) fn lets_pass(&self, steps: u32) -> bool {
         self.small && steps >= 2 && self.timing.allocates_in_a_step()
     }
 
-    /// Begins with those who come to a router in a cycle.
+    /// Begins the list of packets that arrive at a router in a cycle.
     pub(super) fn begin_newcomers(&mut self, layout: RouterLayout) -> Newcomers {
         self.newcomers.clear();
-        // Inputs and outputs that are in use, and those that more than one would use.
+        // Used inputs and outputs, and those used more than once.
         let (inputs, outputs) = self.busy(layout);
         Newcomers {
             inputs,
@@ -87,7 +87,7 @@ impl Pipelined {
         }
     }
 
-    /// The head of `packet` has come, at `arrival`.
+    /// The head of `packet` has arrived at `arrival`.
     #[inline(always)]
     pub(super) fn newcomer<M: Uses>(
         &mut self,
@@ -115,7 +115,7 @@ impl Pipelined {
         });
     }
 
-    /// All have come, in time for `cycle`: they are queued, or will pass.
+    /// All packets have arrived in time for `cycle`: each is queued or will pass.
     pub(super) fn settle_newcomers<M: Uses>(
         &mut self,
         shared: &mut Shared<impl Payload>,
@@ -136,7 +136,7 @@ impl Pipelined {
         self.newcomers = newcomers;
     }
 
-    /// The input and output ports of packets that are queued, bits.
+    /// The input and output ports of queued packets, as bits.
     #[inline]
     fn busy(&self, layout: RouterLayout) -> (u64, u64) {
         let (mut inputs, mut outputs) = (0, 0);
@@ -152,7 +152,7 @@ impl Pipelined {
         (inputs, outputs)
     }
 
-    /// Lets the newcomer pass if the buffer behind its output has room.
+    /// Lets the packet pass if the buffer behind its output has room.
     #[inline]
     fn can_pass<M: Uses>(
         &mut self,
@@ -184,7 +184,8 @@ impl Pipelined {
             *self.vc_inputs.edit::<M>(at) = next(best as u16, layout.vcs);
         }
         *self.vc_outputs.edit::<M>(out) = next(local as u16, layout.vcs);
-        // Nobody else has it before the flit has gone: who comes to the front in the first step may ask for it.
+        // No other packet may get the channel before the flit has left: a packet that reaches the front in the first
+        // step could request it.
         *self.owners.edit::<M>(out) = at;
         if let Some(word) = self.candidates.passing.get_mut(local as usize / 64) {
             *word |= 1 << (local % 64);
@@ -200,13 +201,13 @@ impl Pipelined {
         true
     }
 
-    /// Whether somebody is queued.
+    /// Whether any packet is queued.
     #[inline]
     pub(super) fn has_queued(&self, layout: RouterLayout) -> bool {
         (0..layout.words()).any(|word| *self.occupied.get(layout.first_word + word) != 0)
     }
 
-    /// Lets all pass in a step in which nobody is queued; whether there are any.
+    /// Lets all passing flits through in a step without queued packets. Returns whether there are any.
     pub(super) fn pass_all<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
@@ -230,7 +231,7 @@ impl Pipelined {
         traversal.is_some()
     }
 
-    /// Whether it is a flit that has not been queued which has been granted a passage from virtual channel `at`.
+    /// Whether the traversal granted to virtual channel `at` is for a flit that passes without being queued.
     #[inline]
     pub(super) fn passes(&self, layout: RouterLayout, granted: Subcycle, at: u32) -> bool {
         let local = at - layout.first_vc;
@@ -238,7 +239,7 @@ impl Pipelined {
         granted.step == 2 && word.is_some_and(|word| word >> (local % 64) & 1 != 0)
     }
 
-    /// The flit that has come to input virtual channel `at` of port `input` passes the crossbar.
+    /// The flit that has arrived at input virtual channel `at` of port `input` traverses the crossbar.
     #[inline]
     pub(super) fn pass<C: HandlerContext>(
         &mut self,
@@ -277,32 +278,18 @@ impl Pipelined {
             self.packet_leaves(ctx, shared, layout, &link, traversal, leaving);
         }
         let buffer = link.far + u32::from(channel);
-        let mut to_others = Vector::EMPTY;
-        if self.waits.are_charged::<C>() {
-            if shared.flow.lost.is_on::<C>() {
-                shared.flow.lost.head_to_front::<C>(at, packet, owner);
-                to_others = self.lost_at_crossbar::<C>(&mut shared.flow, Waiting { at, owner, port });
-            }
-            let places = (at, layout.first_port + u32::from(input), port);
-            let (departure, out) = link.times_on(arrival);
-            let expected = (owner, traversal.crossed);
-            self.wait_for_link::<C>(&mut shared.flow, places, expected, traversal, (departure, out));
-            shared.flow.waited::<C>(owner, (traversal.crossed, departure));
-            if shared.flow.lost.is_on::<C>() {
-                let flit = Passed {
-                    at,
-                    owner,
-                    packet: Some(packet),
-                    tail: true,
-                    port,
-                    buffer,
-                    sent: out,
-                    arrival,
-                };
-                self.take_along::<C>(shared, &link, &flit);
-            }
-        }
-        let space = Freed { owner, to_others };
+        let flit = Passed {
+            at,
+            owner,
+            packet: Some(packet),
+            tail: true,
+            port,
+            buffer,
+            arrival,
+        };
+        let input = layout.first_port + u32::from(input);
+        let tag = self.lone_flit_departs::<C>(shared, input, (packet, &link), traversal, &flit);
+        let space = Freed { owner, tag };
         if link.to_node {
             let due = arrival + self.timing.period() + link.credit_delay;
             self.return_flit(ctx, shared, (port, channel), space, due);
@@ -314,8 +301,6 @@ impl Pipelined {
             self.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
         }
         self.free_flit(ctx, shared, (at, of_input), space, traversal.left);
-        if shared.flow.lost.is_on::<C>() {
-            shared.flow.lost.unshare::<C>(to_others);
-        }
+        shared.flow.observers.release_tag::<C>(tag);
     }
 }

@@ -1,24 +1,25 @@
-//! Input virtual channels: what comes into them, and what comes to their front.
+//! Input virtual channels: arrivals, and packets that reach the front.
 
 use super::clock::Subcycle;
 use super::{Pipelined, RouterLayout};
 use crate::fabric::Shared;
 use crate::features::Uses;
+use crate::observe::{Observed, Observer};
 use crate::packet::{VcTerms, Way};
 use crate::routing::{Header, NoRoom};
 use crate::{Payload, Traffic};
 use odonata_engine::{List, NIL, Time};
 
-/// Where the front packet of an input virtual channel stands.
+/// The stage of the front packet of an input virtual channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum Stage {
-    /// There is none.
+    /// There is no packet.
     Empty,
     /// It has not been routed.
     New,
-    /// It asks for a virtual channel of its output.
+    /// It requests a virtual channel of its output.
     Routed,
-    /// It has one; its flits ask for the crossbar.
+    /// It has a virtual channel; its flits request the crossbar.
     Active,
 }
 
@@ -26,9 +27,9 @@ pub(super) enum Stage {
 #[repr(align(64))]
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct InVc {
-    /// Packets whose head is here.
+    /// Packets whose head has arrived.
     pub(super) heads: List,
-    /// When its front packet may ask for what comes next, see [`Subcycle`].
+    /// When its front packet may make its next request, see [`Subcycle`].
     pub(super) ready: Time,
     /// When the front packet was created.
     pub(super) created: Time,
@@ -38,22 +39,22 @@ pub(crate) struct InVc {
     pub(super) delivered: u32,
     /// The front packet's header behind its output.
     pub(super) header: Header,
-    /// Flits here.
+    /// Number of flits in the buffer.
     pub(super) present: u16,
-    /// Flits of the front packet that have not gone.
+    /// Flits of the front packet that have not left.
     pub(super) left: u16,
-    /// Bytes of its last flit.
+    /// Bytes of the last flit of the front packet.
     pub(super) last: u16,
     pub(super) stage: Stage,
     pub(super) level: u8,
     /// Virtual channel of the output.
     pub(super) vc: u8,
     pub(super) terms: VcTerms,
-    /// Whether the head of the front packet has gone.
+    /// Whether the head of the front packet has left.
     pub(super) headless: bool,
     /// Traffic class of the front packet.
     pub(super) class: u8,
-    /// Whose it is; known where waits are charged.
+    /// The owner of the front packet; known if waits are charged.
     pub(super) traffic: Traffic,
 }
 
@@ -81,7 +82,7 @@ impl InVc {
 }
 
 impl Pipelined {
-    /// The head of `packet` has come into its buffer at `arrival`, in time for `cycle`.
+    /// The head of `packet` has arrived in its buffer at `arrival`, in time for `cycle`.
     pub(super) fn arrive<M: Uses>(
         &mut self,
         shared: &mut Shared<impl Payload>,
@@ -99,7 +100,8 @@ impl Pipelined {
         self.queue_head::<M>(shared, layout, (packet, at), way, cycle);
     }
 
-    /// The head of `packet` joins input virtual channel `at`, in time for `cycle`. `way`: where it goes, if it has been routed.
+    /// The head of `packet` joins input virtual channel `at`, in time for `cycle`. `way`: its route, if it has been
+    /// routed.
     #[inline]
     pub(super) fn queue_head<M: Uses>(
         &mut self,
@@ -125,13 +127,13 @@ impl Pipelined {
         if let Some(way) = way {
             shared.packets.edit::<M>(packet).keep_way(way);
         }
-        if self.waits.are_charged::<M>() {
-            let owner = shared.packets.get(packet).traffic;
-            shared.flow.join_input::<M>(at, (packet, owner, true), cycle);
+        if M::BLAME {
+            let observed = Observed::new(packet, shared.packets.get(packet));
+            (shared.flow.observers).packet_joins_fifo::<M>(at, observed, cycle);
         }
     }
 
-    /// `packet`, which came behind another one, is the next one of buffer `at` to go, see
+    /// `packet`, which arrived behind another, becomes the next of buffer `at`, see
     /// [`come_to_front`](Self::come_to_front).
     #[inline(never)]
     pub(super) fn move_up<M: Uses>(
@@ -142,23 +144,23 @@ impl Pipelined {
         begin: Subcycle,
     ) {
         let way = self.routes_on_arrival().then(|| shared.packets.get(packet).kept_way());
-        if self.waits.are_charged::<M>() {
-            let owner = shared.packets.get(packet).traffic;
+        if M::BLAME {
+            let observed = Observed::new(packet, shared.packets.get(packet));
             let until = self.timing.in_front_since(begin);
-            shared.flow.leave_input::<M>(at, (packet, owner, true), until);
+            (shared.flow.observers).packet_leads_fifo::<M>(at, observed, until);
         }
         self.come_to_front::<M>(shared, at, packet, begin, way);
     }
 
-    /// Whether packets are routed when they come into their buffer, and not at its front: where routing takes no time (lookahead
-    /// routing). Adaptive ones go by the loads of that moment, however long they wait then.
+    /// Whether packets are routed on arrival in their buffer instead of at its front: with lookahead routing, which
+    /// takes no time. Adaptive decisions use the loads of that moment, however long the packet then waits.
     #[inline(always)]
     pub(super) fn routes_on_arrival(&self) -> bool {
         !self.settings.late && !self.settings.reroutes
     }
 
-    /// `packet` has come to `router` at `arrival` and is routed, for good: its buffer, whether it has only one flit, and where it
-    /// goes.
+    /// Routes `packet`, which arrived at `router` at `arrival`, once and for all. Returns its buffer, whether it has
+    /// only one flit, and its route.
     #[inline(always)]
     pub(super) fn route_arrival<M: Uses>(
         &self,
@@ -197,8 +199,7 @@ impl Pipelined {
         (at, flits == 1, way)
     }
 
-    /// `packet` is the next one of buffer `at` to go, and can be routed in the step `begin`, if it has not been yet: then `way`
-    /// says where it goes.
+    /// `packet` becomes the next of buffer `at`. It can be routed in step `begin`, unless `way` gives its route.
     #[inline(always)]
     fn come_to_front<M: Uses>(
         &mut self,

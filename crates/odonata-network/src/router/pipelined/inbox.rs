@@ -1,8 +1,8 @@
-//! Inboxes: what is on its way to the routers of this part, by the cycle in which it comes.
+//! Inboxes: heads and flits in flight to the routers of this part, by cycle of arrival.
 //!
-//! Every router has a ring of slots, one for a cycle, as long as links take or longer. Who sends a flit puts it into the slot of
-//! the cycle in which it will be there; that cycle takes in what is in its slot, first of all. So a flit needs no event of its own:
-//! all that come to a router in a cycle share the cycle's.
+//! Every router has a ring of slots, one per cycle, covering at least the longest link. The sender of a flit puts it
+//! into the slot of its arrival cycle; that cycle first takes in the content of its slot. So a flit needs no event: all
+//! arrivals at a router in a cycle share the cycle's event.
 //!
 //! ```text
 //!  slot      k        k + 1      k + 2      ...       of a router in cycle k
@@ -10,9 +10,9 @@
 //!  flits                e        f                    body flits
 //! ```
 //!
-//! A slot may hold what comes a whole turn of the ring later: it stays. Those that come in a cycle are taken in as their events would
-//! have been: by time, then by sender, then in the order in which they were sent. A flit that comes after a cycle has begun comes in
-//! the next one.
+//! A slot may also hold arrivals of a later turn of the ring: they stay. Arrivals of a cycle are taken in as their
+//! events would have been: by time, then by sender, then in the order of sending. A flit that arrives after the
+//! beginning of a cycle belongs to the next one.
 
 use super::{LAG, Pipelined, TICK};
 use crate::fabric::Shared;
@@ -23,16 +23,16 @@ use crate::params::NetworkParams;
 use crate::{FabricEvent, Payload};
 use odonata_engine::{NIL, Pool, Store, Time};
 
-/// Most slots of a router, and fewest.
+/// Most and fewest slots of a router.
 const MOST: u64 = 1024;
 const FEWEST: u64 = 8;
 
-/// What comes to a router in one cycle.
+/// Arrivals at a router in one cycle.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Arrivals {
-    /// The event of the cycle that has been asked for last.
+    /// The event of the cycle requested last.
     asked: Time,
-    /// The head that was put here last; each is linked with the one before.
+    /// The head put here last; each is linked with the one before.
     heads: u32,
     /// The body flits, likewise.
     flits: u32,
@@ -46,7 +46,7 @@ impl Arrivals {
     };
 }
 
-/// A body flit on its way.
+/// A body flit in flight.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct BodyFlit {
     arrival: Time,
@@ -55,10 +55,10 @@ struct BodyFlit {
 }
 odonata_engine::slots!(BodyFlit);
 
-/// A head that comes in this cycle: when in it and from whom, and its packet.
+/// A head that arrives in this cycle: its time in the cycle and its sender, and its packet.
 type Head = (u64, u32);
 
-/// Sorts few by their order, those of the same order as they are.
+/// Stable insertion sort for few elements.
 #[inline(always)]
 fn sort(heads: &mut [Head]) {
     for end in 1..heads.len() {
@@ -77,15 +77,15 @@ fn sort(heads: &mut [Head]) {
 pub(super) struct Inboxes {
     slots: Store<Arrivals>,
     flits: Pool<BodyFlit>,
-    /// Slots of a router, a power of two, less one.
+    /// Number of slots of a router, a power of two, minus one.
     mask: u64,
-    /// Scratch: the heads of a cycle.
+    /// Temporary: the heads of a cycle.
     heads: Vec<Head>,
 }
 odonata_engine::journalled!(Inboxes { slots, flits });
 
 impl Inboxes {
-    /// Of so many routers.
+    /// The inboxes of `routers` routers.
     pub(super) fn new(params: &NetworkParams, routers: usize) -> Inboxes {
         let slots = Self::slots(params);
         Inboxes {
@@ -96,7 +96,7 @@ impl Inboxes {
         }
     }
 
-    /// Slots of a router: no fewer than the cycles of its longest link and of the crossbar before it, if those are not many.
+    /// Slots of a router: at least the cycles of its longest link and the crossbar before it, within the bounds.
     fn slots(params: &NetworkParams) -> u64 {
         let latencies = params
             .links
@@ -107,7 +107,7 @@ impl Inboxes {
         cycles.clamp(FEWEST, MOST).next_power_of_two()
     }
 
-    /// Bytes of each router.
+    /// Bytes per router.
     pub(super) fn bytes(params: &NetworkParams) -> usize {
         Self::slots(params) as usize * size_of::<Arrivals>()
     }
@@ -116,13 +116,13 @@ impl Inboxes {
         self.slots.memory() + self.flits.memory()
     }
 
-    /// The slot of cycle number `cycle` at router `own` of this part.
+    /// The slot of cycle number `cycle` at local router `own`.
     #[inline(always)]
     fn slot(&self, own: u32, cycle: u64) -> u32 {
         own * (self.mask as u32 + 1) + (cycle & self.mask) as u32
     }
 
-    /// Asks for the cycle that begins at `cycle` and has this number, unless somebody has.
+    /// Requests the cycle that begins at `cycle` and has this number, unless it is requested already.
     #[inline(always)]
     pub(super) fn ask<C: HandlerContext>(
         &mut self,
@@ -140,7 +140,7 @@ impl Inboxes {
 }
 
 impl Pipelined {
-    /// The head of `packet` will be in buffer `buffer` of `router` at `arrival`.
+    /// The head of `packet` will arrive in buffer `buffer` of `router` at `arrival`.
     #[inline(always)]
     pub(crate) fn send_head<C: HandlerContext>(
         &mut self,
@@ -157,7 +157,7 @@ impl Pipelined {
         arrivals.heads = packet;
     }
 
-    /// A body flit will be in buffer `buffer` of `router` at `arrival`.
+    /// A body flit will arrive in buffer `buffer` of `router` at `arrival`.
     #[inline(always)]
     pub(crate) fn send_body<C: HandlerContext>(&mut self, ctx: &mut C, (router, buffer): (u32, u32), arrival: Time) {
         let slot = self.slot_of(ctx, router, arrival);
@@ -166,7 +166,7 @@ impl Pipelined {
         self.inboxes.slots.edit::<C>(slot).flits = self.inboxes.flits.allocate::<C>(flit);
     }
 
-    /// The slot of what comes to `router` at `arrival`, whose cycle is asked for.
+    /// The slot for an arrival at `router` at `arrival`; requests its cycle.
     #[inline(always)]
     fn slot_of<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, arrival: Time) -> u32 {
         let number = self.timing.number_at(arrival);
@@ -176,8 +176,8 @@ impl Pipelined {
         self.inboxes.slot(own, number)
     }
 
-    /// Takes in all that has come to `router` by `now` and has not been taken in: its cycle has not been worked off. `pass`: that is
-    /// being worked off, and flits may [pass](super::express).
+    /// Takes in all arrivals at `router` up to `now` whose cycle has not been processed. `pass`: the cycle is being
+    /// processed, and flits may [pass](super::express).
     #[inline]
     pub(crate) fn take_in<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, router: u32, now: Time, pass: bool) {
         self.candidates.passing = Default::default();
@@ -197,7 +197,7 @@ impl Pipelined {
         }
     }
 
-    /// The heads of a slot.
+    /// Takes in the heads of a slot.
     fn take_heads<M: Uses>(
         &mut self,
         shared: &mut Shared<impl Payload>,
@@ -220,7 +220,7 @@ impl Pipelined {
                 };
                 came.push(((arrival - before).0 << 32 | sender, at));
             } else {
-                // Linked the other way round for now.
+                // Linked in reverse for now.
                 shared.packets.edit::<M>(at).next = kept;
                 kept = at;
             }
@@ -231,10 +231,8 @@ impl Pipelined {
         sort(&mut came);
         let layout = self.layout(router);
         let when = |order: u64| before + Time(order >> 32);
-        if shared.flow.lost.is_on::<M>() {
-            came.iter()
-                .for_each(|&(_, packet)| self.head_comes::<M>(shared, packet));
-        }
+        came.iter()
+            .for_each(|&(_, packet)| self.head_comes::<M>(shared, packet));
         if pass {
             let mut all = self.begin_newcomers(layout);
             for &(order, packet) in &came {
@@ -252,7 +250,7 @@ impl Pipelined {
         self.inboxes.heads = came;
     }
 
-    /// The same where it does not matter in which order they come, and none is the second of its buffer: they need no place in between.
+    /// The same if the order does not matter and no buffer gets two heads: no temporary list.
     fn take_heads_at_once<M: Uses>(
         &mut self,
         shared: &mut Shared<impl Payload>,
@@ -268,9 +266,7 @@ impl Pipelined {
             let (next, arrival) = (p.next, p.tail_in);
             if arrival <= now {
                 last = last.max(arrival);
-                if shared.flow.lost.is_on::<M>() {
-                    self.head_comes::<M>(shared, at);
-                }
+                self.head_comes::<M>(shared, at);
                 self.newcomer::<M>(shared, (router, layout), (at, arrival), &mut all);
             } else {
                 shared.packets.edit::<M>(at).next = kept;
@@ -285,7 +281,7 @@ impl Pipelined {
         }
     }
 
-    /// The heads from `kept` on, which are linked the other way round, stay in a slot.
+    /// Keeps the heads from `kept` on, which are linked in reverse, in a slot.
     #[inline]
     fn keep_heads<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, slot: u32, mut kept: u32) {
         let mut left = NIL;
@@ -296,7 +292,7 @@ impl Pipelined {
         self.inboxes.slots.edit::<M>(slot).heads = left;
     }
 
-    /// The body flits of a slot.
+    /// Takes in the body flits of a slot.
     fn take_flits<M: Uses>(&mut self, flow: &mut Flow, router: u32, (slot, first): (u32, u32), now: Time) {
         let (mut at, mut left) = (first, NIL);
         let mut last = Time::ZERO;
@@ -321,14 +317,14 @@ impl Pipelined {
         }
     }
 
-    /// A flit has come to `router` at `arrival`.
+    /// A flit has arrived at `router` at `arrival`.
     #[inline]
     fn note_arrival<M: Uses>(&mut self, router: u32, arrival: Time) {
         let clock = self.clocks.edit::<M>(router - self.first_router);
         clock.arrival = clock.arrival.max(arrival);
     }
 
-    /// When a flit has last come to a router of this part until then, though no cycle may have taken it in yet.
+    /// Time of the last arrival at a router of this part up to `until`, even if no cycle has taken it in yet.
     pub(crate) fn last_arrival_until(&self, packets: &Pool<Packet>, until: Time) -> Option<Time> {
         let mut last = self.last_arrival();
         for slot in self.inboxes.slots.iter() {
@@ -347,7 +343,7 @@ impl Pipelined {
         last
     }
 
-    /// When a flit has last come to a router of this part.
+    /// Time of the last arrival at a router of this part.
     pub(crate) fn last_arrival(&self) -> Option<Time> {
         self.clocks.iter().map(|clock| clock.arrival).max()
     }

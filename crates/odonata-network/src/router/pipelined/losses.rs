@@ -1,48 +1,51 @@
-//! What flits lose by their waits, carried along with them ([`lost`](crate::control::lost)).
+//! Losses of flits by their waits, carried with the flits ([`lost`](crate::observe::lost)).
 //!
-//! [`waits`](super::waits) says for whom a flit has waited and for how long. Here that is added to what it had lost before; where it has
-//! waited for its own traffic, it has lost what the flit had lost that it has waited for:
+//! [`waits`](super::waits) determines the culprit and duration of each wait. This module adds the wait to the flit's
+//! losses. A flit that waits for its own traffic inherits the losses of the flit that it waits for:
 //!
-//! | has waited for | that is |
+//! | waits for | inherits from |
 //! |---|---|
 //! | a virtual channel of its output, its output, the link behind it | the last flit of its traffic on that link |
-//! | its input port | the last flit of its traffic on the link of whoever was granted that |
-//! | a credit | the flit whose credit made the room |
-//! | a packet in front of it in its virtual channel | the tail of that packet |
+//! | its input port | the last flit of its traffic on the link that the port was granted |
+//! | a credit | the flit that freed the space |
+//! | a packet ahead in its virtual channel | the tail of that packet |
 //!
-//! A flit that leaves its buffer takes along what it has lost, and so does its credit; the next flit of its packet needs it.
+//! A flit that leaves its buffer carries its losses, and so does its credit. The next flit of its packet depends on it.
 
 use super::Pipelined;
 use super::switch_traversal::Traversal;
 use super::waits::Culprit;
-use crate::control::OwnWait;
-use crate::control::blame::{CREDIT, INPUT};
 use crate::fabric::Shared;
 use crate::features::Uses;
 use crate::flow::{Flow, Link};
+use crate::observe::blame::{CREDIT, INPUT};
+use crate::observe::{LostTime, OwnWait, Tag};
 use crate::{Payload, Traffic};
-use odonata_blame::lost::Vector;
 use odonata_engine::Time;
 
 /// A flit that has passed the crossbar.
 #[derive(Clone, Copy)]
 pub(super) struct Passed {
-    /// The input virtual channel that it has left, and whose it is.
+    /// The input virtual channel that it has left, and its owner.
     pub(super) at: u32,
     pub(super) owner: Traffic,
-    /// Its packet, if it is the head of that or completes it at its node.
+    /// Its packet, if the flit is its head or completes it at its node.
     pub(super) packet: Option<u32>,
-    /// Whether it is the last one of its packet.
+    /// Whether it is the last flit of its packet.
     pub(super) tail: bool,
     /// Its output, and the buffer behind that.
     pub(super) port: u32,
     pub(super) buffer: u32,
-    /// When it is out on its link, and when it is at the other end.
-    pub(super) sent: Time,
+    /// When it arrives at the other end of its link.
     pub(super) arrival: Time,
 }
 
-/// A flit that waits: where, whose it is, and for which output.
+/// The lost-time instrument.
+fn lost(flow: &mut Flow) -> &mut LostTime {
+    &mut flow.observers.contention.lost
+}
+
+/// A waiting flit: its place, owner and output.
 #[derive(Clone, Copy)]
 pub(super) struct Waiting {
     pub(super) at: u32,
@@ -61,7 +64,7 @@ impl Pipelined {
         }
     }
 
-    /// A flit has waited during `span` at `line`: what it has lost by that.
+    /// Adds to a flit's losses its wait during `span` at `line`.
     pub(super) fn lose<M: Uses>(&self, flow: &mut Flow, who: Waiting, line: u32, span: (Time, Time), by: Culprit) {
         if span.1 <= span.0 {
             return;
@@ -69,23 +72,26 @@ impl Pipelined {
         let Waiting { at, owner, .. } = who;
         let (culprit, cause) = by.by;
         if culprit == owner && cause != CREDIT {
-            if let Some(before) = flow.lost.waits_for_own::<M>(at, span, cause) {
+            if let Some(before) = lost(flow).waits_for_own::<M>(at, span, cause) {
                 self.lose_to_own::<M>(flow, who, before);
             }
             return;
         }
         self.settle_own::<M>(flow, who);
         let own = match by.room {
-            Some((port, channel)) if culprit == owner => Some(flow.room_vector(port, channel, owner)),
+            Some((port, channel)) if culprit == owner => {
+                let channel = flow.first_vc(port) + u32::from(channel);
+                Some(flow.observers.contention.room_vector(channel, owner))
+            }
             _ => None,
         };
-        flow.lost.flit_waits::<M>((at, line), owner, span, by.by, own);
+        lost(flow).flit_waits::<M>((at, line), owner, span, by.by, own);
     }
 
-    /// If a flit has waited for its own traffic last, that is over.
+    /// Ends the flit's wait for its own traffic, if that was the last one.
     #[inline]
     pub(super) fn settle_own<M: Uses>(&self, flow: &mut Flow, who: Waiting) {
-        if let Some(wait) = flow.lost.end_own_wait::<M>(who.at) {
+        if let Some(wait) = lost(flow).end_own_wait::<M>(who.at) {
             self.lose_to_own::<M>(flow, who, wait);
         }
     }
@@ -96,21 +102,36 @@ impl Pipelined {
         let (line, link) = match cause {
             INPUT => {
                 let layout = self.layout(flow.links.sender(port));
-                (flow.line_of_buffer(at), self.granted_output(layout, at))
+                (
+                    flow.observers.contention.blame.line_of_buffer(at),
+                    self.granted_output(layout, at),
+                )
             }
             _ => (port, port),
         };
-        let own = flow.lost.last_own(link, owner, since);
-        (flow.lost).flit_waits::<M>((at, line), owner, (since, until), (owner, cause), own);
+        let own = lost(flow).last_own(link, owner, since);
+        lost(flow).flit_waits::<M>((at, line), owner, (since, until), (owner, cause), own);
     }
 
-    /// What a flit that leaves its buffer has lost to others, which its credit takes along.
-    pub(super) fn lost_at_crossbar<M: Uses>(&self, flow: &mut Flow, who: Waiting) -> Vector {
+    /// The losses to others of a flit that leaves its buffer, for its credit.
+    pub(super) fn lost_at_crossbar<M: Uses>(&self, flow: &mut Flow, who: Waiting) -> Tag {
         self.settle_own::<M>(flow, who);
-        flow.lost.share_of_front::<M>(who.at)
+        flow.observers.tag_of_front::<M>(who.at)
     }
 
-    /// A flit is on its way: it takes along what it has lost.
+    /// The front packet of `at`, of `owner`, has left with others behind it; `tag` holds the losses of its last flit.
+    pub(super) fn packet_leaves_front<M: Uses>(
+        &self,
+        flow: &mut Flow,
+        (at, owner): (u32, Traffic),
+        tag: Tag,
+        traversal: &Traversal,
+    ) {
+        let until = self.timing.in_front_since(self.timing.following(traversal.granted));
+        flow.observers.front_is_left::<M>((at, owner), until, tag);
+    }
+
+    /// A flit departs with its losses.
     pub(super) fn take_along<M: Uses>(&self, shared: &mut Shared<impl Payload>, link: &Link, flit: &Passed) {
         let &Passed {
             at,
@@ -119,14 +140,14 @@ impl Pipelined {
             tail,
             port,
             buffer,
-            sent,
             arrival,
         } = flit;
         self.settle_own::<M>(&mut shared.flow, Waiting { at, owner, port });
-        let lost = &mut shared.flow.lost;
+        let (_, sent) = link.times_on(arrival);
+        let lost = &mut shared.flow.observers.contention.lost;
         lost.flit_takes_link::<M>(port, at, owner, sent);
         match packet {
-            // Of a packet that goes to a node its tail alone counts.
+            // For a packet to a node only the tail counts.
             Some(packet) => lost.front_to_packet::<M>(at, packet, tail),
             None if link.to_node => {}
             None if link.leaves => {
@@ -138,7 +159,8 @@ impl Pipelined {
         }
     }
 
-    /// The flit of `at` that has crossed is out at `sent`; the next one of its packet, which is here if `present`, follows it.
+    /// The flit of `at` that has crossed completes its transmission at `sent`; the next flit of its packet, which has
+    /// arrived if `present`, follows it.
     pub(super) fn next_flit_follows<M: Uses>(
         &self,
         flow: &mut Flow,
@@ -148,32 +170,35 @@ impl Pipelined {
         present: bool,
     ) {
         let step = self.timing.following(traversal.granted).taken();
-        flow.lost.next_after::<M>(at, sent.max(self.timing.earliest_flit(step)));
+        lost(flow).next_after::<M>(at, sent.max(self.timing.earliest_flit(step)));
         if present {
             self.body_to_front::<M>(flow, at);
         }
     }
 
-    /// The next flit of `at`, which is no head, has come.
+    /// The next flit of `at`, a body flit, has arrived.
     pub(super) fn body_to_front<M: Uses>(&self, flow: &mut Flow, at: u32) {
         let owner = self.vcs.get(at).traffic;
         let start = |came| self.timing.earliest_flit(self.timing.cycle_at(came));
-        flow.lost.body_to_front::<M>(at, owner, start);
+        lost(flow).body_to_front::<M>(at, owner, start);
     }
 
-    /// All of the front packet of `at`, whose head could have begun at `begins`, has come.
+    /// The whole front packet of `at`, whose head could have begun at `begins`, has arrived.
     pub(super) fn whole_to_front<M: Uses>(&self, flow: &mut Flow, at: u32, begins: Time) {
         let vc = self.vcs.get(at);
         if vc.left > 1 {
             let start = |came| self.timing.earliest_head(self.timing.cycle_at(came));
-            flow.lost.whole_to_front::<M>((at, vc.left), vc.traffic, begins, start);
+            lost(flow).whole_to_front::<M>((at, vc.left), vc.traffic, begins, start);
         }
     }
 
-    /// `packet` has come to its buffer.
+    /// `packet` has arrived in its buffer.
     pub(super) fn head_comes<M: Uses>(&self, shared: &mut Shared<impl Payload>, packet: u32) {
+        if !shared.flow.observers.contention.lost.is_on::<M>() {
+            return;
+        }
         let p = shared.packets.get(packet);
         let (owner, came) = (p.traffic, p.tail_in);
-        (shared.flow.lost).head_comes::<M>(packet, owner, came, |came| self.timing.cycle_at(came));
+        lost(&mut shared.flow).head_comes::<M>(packet, owner, came, |came| self.timing.cycle_at(came));
     }
 }

@@ -1,8 +1,8 @@
-//! VC allocation and switch allocation: who requests what in a subcycle, and who gets it.
+//! VC allocation and switch allocation: requests and grants of a subcycle.
 //!
-//! The front packets of all occupied input virtual channels are gone through in the order of their numbers. Those that
-//! have been routed ask for a virtual channel of their output, those that have one for the crossbar; both get what they get
-//! from one allocator each.
+//! The front packets of all occupied input virtual channels are visited in ascending order. Routed packets request a
+//! virtual channel of their output, packets with a virtual channel request the crossbar. One allocator grants each
+//! kind.
 
 use super::allocator::{Request, Sides, behind};
 use super::clock::Subcycle;
@@ -19,32 +19,32 @@ use crate::route_computation::RepeatableDraws;
 use crate::settings::Arbitration;
 use odonata_engine::{Store, Time};
 
-/// Where in the channel of a request for a virtual channel its preference stands.
+/// Bit position of the preference in the channel of a request for a virtual channel.
 const PREFERENCE: u32 = 8;
 
-/// Where in an urgency the turn of the class stands: times before it are shorter.
+/// Bit position of the class's turn in an urgency; times are shorter than that.
 const CLASS: u32 = 60;
 
-/// Most outputs that a packet may take at once: one for each dimension.
+/// Most outputs that a packet may request at once: one per dimension.
 const MOST_WAYS: usize = 16;
 
-/// What a cycle has found, over its subcycles.
+/// Findings of a cycle, over its subcycles.
 #[derive(Clone, Copy, Default)]
 pub(super) struct CycleOutcome {
-    /// Somebody was granted something.
+    /// A request was granted.
     pub(super) granted_some: bool,
-    /// Somebody can go on after a fixed time.
+    /// A packet can progress after a fixed time.
     pub(super) soon: bool,
-    /// Somebody waits for a credit or for a virtual channel.
+    /// A packet waits for a credit or a virtual channel.
     pub(super) waits: bool,
 }
 
-/// What goes before the turns of input virtual channel `at`.
+/// The rank of input virtual channel `at`, which precedes turns.
 #[inline(always)]
 fn rank(settings: Settings, vcs: &Store<InVc>, at: u32) -> u64 {
     match settings.arbitration {
         Arbitration::Age => vcs.get(at).created.0,
-        // Since when it has been able to ask for what it asks for.
+        // Since when it has been able to make this request.
         Arbitration::FirstCome => vcs.get(at).ready.0,
         Arbitration::RoundRobin | Arbitration::LowestFirst => 0,
     }
@@ -61,7 +61,7 @@ fn urgency(settings: Settings, (vcs, classes): (&Store<InVc>, &ClassScheduler), 
     turn(classes, vc.port, vc.class) << CLASS | (rank & ((1 << CLASS) - 1))
 }
 
-/// Which turn it is of traffic class `class` at `port`, from 0.
+/// The position of traffic class `class` in the order of turns at `port`, from 0.
 fn turn(classes: &ClassScheduler, port: u32, class: u8) -> u64 {
     classes
         .order(port)
@@ -71,8 +71,8 @@ fn turn(classes: &ClassScheduler, port: u32, class: u8) -> u64 {
 }
 
 impl Pipelined {
-    /// Works a step of `router` off, but for the flits that pass the crossbar: those are the matches of its allocator.
-    // A function of its own for each kind, so that neither has the other's values in its registers.
+    /// Processes a step of `router`, except for the crossbar traversals: those are the matches of the switch allocator.
+    // A separate function for each kind, so that neither holds the other's values in registers.
     #[inline(never)]
     pub(super) fn step<K: Kind, M: Uses>(
         &mut self,
@@ -115,7 +115,7 @@ impl Pipelined {
         }
     }
 
-    /// The front packet of `at` asks for a virtual channel of its output, after it has been routed.
+    /// The front packet of `at` is routed and requests a virtual channel of its output.
     #[inline]
     fn request_vc<K: Kind, M: Uses>(
         &mut self,
@@ -131,7 +131,7 @@ impl Pipelined {
         if settings.store_and_forward && vc.present < vc.left {
             return;
         }
-        // A packet that came to the front of its buffer when routing took time is new; where it takes none, it never is.
+        // A packet that reached the front of its buffer is new only if routing takes time.
         if settings.takes_any {
             self.request_any::<M>(shared, router, layout, at, cycle, outcome);
             return;
@@ -179,8 +179,8 @@ impl Pipelined {
         }
     }
 
-    /// The front packet of `at` asks for a virtual channel of every output that it may take, and with less urgency of that for
-    /// which it would wait.
+    /// The front packet of `at` requests a virtual channel of every output that it may take; the output where it would
+    /// wait has the lowest preference.
     #[inline(never)]
     fn request_any<M: Uses>(
         &mut self,
@@ -266,7 +266,7 @@ impl Pipelined {
         (vc.terms, vc.header) = (VcTerms::of(&decision), header);
     }
 
-    /// The front packet of `at` has something to send, and cannot ask for the crossbar yet, or lacks a credit: that does not cost its class its
+    /// The front packet of `at` has flits, but cannot request the crossbar yet or lacks a credit: its class keeps its
     /// share.
     fn lacks(&mut self, layout: RouterLayout, at: u32) {
         let vc = self.vcs.get(at);
@@ -275,7 +275,7 @@ impl Pipelined {
         self.lacking[input as usize][1] |= bit;
     }
 
-    /// The next flit of `at` asks for the crossbar.
+    /// The next flit of `at` requests the crossbar.
     #[inline]
     fn request_switch<K: Kind, M: Uses>(
         &mut self,
@@ -301,7 +301,7 @@ impl Pipelined {
         self.request_output::<K>(&shared.classes, layout, at, out);
     }
 
-    /// Gives virtual channels to those who have asked.
+    /// Grants virtual channels to the requests.
     #[inline]
     fn grant_vcs<K: Kind, M: Uses>(
         &mut self,
@@ -341,7 +341,7 @@ impl Pipelined {
 }
 
 impl Pipelined {
-    /// A flit of `at` asks for output `out`.
+    /// A flit of `at` requests output `out`.
     #[inline(always)]
     fn request_output<K: Kind>(&mut self, classes: &ClassScheduler, layout: RouterLayout, at: u32, out: u32) {
         let speedup = K::of(self.settings).input_speedup;
@@ -362,8 +362,8 @@ impl Pipelined {
         }
     }
 
-    /// Whether another virtual channel of the same switch input asks for the same output as well. Then the one whose turn it
-    /// is stands for both.
+    /// Whether another virtual channel of the same switch input requests the same output. If so, one request stands for
+    /// both: that of the channel whose turn it is.
     #[inline(never)]
     fn yields<K: Kind>(
         &mut self,
@@ -381,7 +381,7 @@ impl Pipelined {
             let turns = behind(channel, turn, u16::from(u8::MAX) + 1);
             (urgency(settings, (vcs, classes), r.channel), turns)
         };
-        // Requests come in the order of their input virtual channels, so that those of a port are side by side.
+        // Requests are in the order of input virtual channels, so those of a port are adjacent.
         let mut others = (self.switch_allocator.requests().iter_mut().rev()).take_while(|r| r.input >= first_input);
         let Some(other) = others.find(|r| (r.input, r.output) == (request.input, request.output)) else {
             return false;
@@ -392,7 +392,7 @@ impl Pipelined {
         true
     }
 
-    /// Gives passages through the crossbar to those who have asked.
+    /// Grants crossbar traversals to the requests.
     #[inline]
     fn grant_switch<K: Kind, M: Uses>(&mut self, classes: &ClassScheduler, layout: RouterLayout) {
         let settings = K::of(self.settings);
@@ -404,7 +404,7 @@ impl Pipelined {
         };
         let vcs = &self.vcs;
         let rank = |r: &Request| urgency(settings, (vcs, classes), r.channel);
-        // An input port is a link of its own into the crossbar, which classes share as they do those behind it.
+        // An input port is a link into the crossbar, which classes share like the links behind it.
         let of_inputs = &self.input_classes;
         let preference = |r: &Request| match settings.classes {
             true => turn(

@@ -1,7 +1,7 @@
-//! The settings that the loops of a cycle ask for in every step, and the common ones among them.
+//! The settings that the loops of a cycle read in every step, and the most common ones.
 //!
-//! They are asked for so often that the branches on them cost more than what they decide. The loops are therefore compiled
-//! twice: for the settings that most simulations have, of which the compiler knows every one, and for all others.
+//! Their branches would cost more than the work that they select. So the loops are compiled twice: with the common
+//! settings as constants, and for all others.
 
 use crate::params::NetworkParams;
 use crate::routing::Routing;
@@ -14,22 +14,22 @@ pub(super) struct Settings {
     pub(super) iterations: u32,
     pub(super) arbitration: Arbitration,
     pub(super) input_speedup: u16,
-    /// Whether all of a packet must have come before it gets a virtual channel.
+    /// Whether a whole packet must have arrived before it gets a virtual channel.
     pub(super) store_and_forward: bool,
-    /// Whether a packet is routed anew in every step until it gets a virtual channel.
+    /// Whether a packet is routed again in every step until it gets a virtual channel.
     pub(super) reroutes: bool,
-    /// Whether such a packet asks for all outputs that might do, see [`Routing::takes_any`].
+    /// Whether such a packet requests all possible outputs, see [`Routing::takes_any`].
     pub(super) takes_any: bool,
-    /// Whether it asks only for the first of them, and where it would wait.
+    /// Whether it requests only the first of them, and the one where it would wait.
     pub(super) first_only: bool,
-    /// Whether packets are routed at the front of their buffer, and not on their way there.
+    /// Whether packets are routed at the front of their buffer instead of on arrival.
     pub(super) late: bool,
     /// Whether there are several traffic classes.
     pub(super) classes: bool,
 }
 
 impl Settings {
-    /// One round of round robin, inputs first, of packets that have been routed on their way.
+    /// One round of round robin, inputs first, with packets routed on arrival.
     pub(super) const COMMON: Settings = Settings {
         allocator: Allocator::InputFirst,
         iterations: 1,
@@ -58,12 +58,12 @@ impl Settings {
         }
     }
 
-    /// Whether these are the [`Common`] ones.
+    /// Whether the settings equal [`Common`].
     pub(super) fn are_common(&self) -> bool {
         *self == Settings::COMMON
     }
 
-    /// Whether an input's choice among virtual channels can be made before the others are known.
+    /// Whether an input can choose among its virtual channels before the others are known.
     #[inline(always)]
     pub(super) fn chooses_alone(self) -> bool {
         self.iterations == 1 && self.allocator == Allocator::InputFirst
@@ -76,13 +76,13 @@ impl Settings {
     }
 }
 
-/// For which settings a loop is compiled.
+/// The settings for which a loop is compiled.
 pub(super) trait Kind {
-    /// The settings, given those of the fabric.
+    /// The settings to use, given those of the fabric.
     fn of(own: Settings) -> Settings;
 }
 
-/// The common ones, whatever the fabric says: only where [`Settings::are_common`].
+/// The common settings as constants; requires [`Settings::are_common`].
 pub(super) struct Common;
 
 impl Kind for Common {
@@ -92,7 +92,7 @@ impl Kind for Common {
     }
 }
 
-/// Any.
+/// Any settings.
 pub(super) struct Any;
 
 impl Kind for Any {

@@ -1,10 +1,10 @@
-//! A step of both allocations, as most simulations have it: the common settings, in routers whose ports and virtual channels fit a
-//! few words of bits.
+//! A step of both allocations in the common case: the common settings, in routers whose ports and virtual channels fit
+//! a few words of bits.
 //!
-//! Grants the same as the [`allocator`](super::allocator), one round of which with inputs first needs no list of requests. Input
-//! virtual channels are looked at in the order of their numbers, so that those of an input port are side by side: its choice is
-//! made when the next port's begin. Whoever asks for an output that nobody has asked for has it for now; two are told apart by the
-//! output's pointer at once. What is left at the end are the matches, in the order in which outputs were first asked for.
+//! It grants the same as the [`allocator`](super::allocator): one round with inputs first needs no list of requests.
+//! Input virtual channels are visited in ascending order, so those of an input port are adjacent, and the port's choice
+//! is known when the next port begins. The first request for an output holds it tentatively; the output's pointer
+//! decides conflicts at once. The remaining ones are the matches, in the order in which outputs were first requested.
 
 use super::allocator::{Request, behind};
 use super::clock::Subcycle;
@@ -16,6 +16,7 @@ use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::Uses;
 use crate::flow::Link;
+use crate::observe::Observer;
 use crate::packet::Way;
 use odonata_engine::saved::{Damaged, Loader, Saver};
 use odonata_engine::{Digest, Journalled, NIL, Saved, Savepoint, Time};
@@ -24,16 +25,17 @@ use odonata_engine::{Digest, Journalled, NIL, Saved, Savepoint, Time};
 const CHANNELS: usize = 256;
 pub(super) const PORTS: usize = 64;
 
-/// Who has what for now, while a step is gone through. Scratch: what is not asked for in this step means nothing.
+/// The tentative holders during a step. Temporary: entries not requested in this step are invalid.
 #[derive(Debug)]
 pub(super) struct Candidates {
-    /// By output virtual channel, an input virtual channel; both counted over the router.
+    /// By output virtual channel, an input virtual channel; both numbered in the router.
     channels: [u8; CHANNELS],
     /// By output port, an input port and its virtual channel.
     switch: [(u8, u32); PORTS],
-    /// The output ports in the order in which they were first asked for.
+    /// The output ports in the order of their first request.
     order: [u8; PORTS],
-    /// The input virtual channels whose flits pass in this cycle without having been queued, bits; see [`express`](super::express).
+    /// The input virtual channels whose flits pass in this cycle without being queued, as bits; see
+    /// [`express`](super::express).
     pub(super) passing: [u64; CHANNELS / 64],
     /// By input port, the flit.
     pub(super) flits: [Passing; PORTS],
@@ -67,15 +69,15 @@ impl Saved for Candidates {
     }
 }
 
-/// What has been asked for in a step: bits.
+/// The requested outputs of a step, as bits.
 struct Asked {
     channels: [u64; CHANNELS / 64],
     ports: u64,
-    /// Ports that have been.
+    /// Number of requested ports.
     count: usize,
 }
 
-/// What an input port would send: by which virtual channel, to which output.
+/// The choice of an input port: virtual channel and output.
 #[derive(Clone, Copy)]
 struct Choice {
     port: u16,
@@ -98,14 +100,14 @@ impl RouterLayout {
     }
 }
 
-/// The one behind `number`, of `size`, around.
+/// The successor of `number`, modulo `size`.
 #[inline(always)]
 pub(super) fn next(number: u16, size: u16) -> u16 {
     if number + 1 == size { 0 } else { number + 1 }
 }
 
 impl Pipelined {
-    /// Works a step of `router` off, as [`step`](Self::step) would under the common settings.
+    /// Processes a step of `router` like [`step`](Self::step) with the common settings.
     #[inline(never)]
     pub(super) fn step_small<M: Uses>(
         &mut self,
@@ -168,7 +170,7 @@ impl Pipelined {
         self.grant_passages::<M>(layout, asked.count);
     }
 
-    /// The front packet of input virtual channel `local` asks for a virtual channel of its output.
+    /// The front packet of input virtual channel `local` requests a virtual channel of its output.
     #[inline(always)]
     fn ask_for_vc<M: Uses>(
         &mut self,
@@ -206,8 +208,8 @@ impl Pipelined {
         *candidate = local as u8;
     }
 
-    /// The virtual channel, counted over the outputs of the router, that a packet of `flits` in input virtual channel `at` asks for
-    /// if it goes this `way`, over `link`; [`NIL`]: there is none.
+    /// The virtual channel, numbered over the outputs of the router, that a packet of `flits` in input virtual channel
+    /// `at` requests on route `way` over `link`; [`NIL`] if there is none.
     #[inline(always)]
     pub(super) fn best_channel<M: Uses>(
         &self,
@@ -246,7 +248,7 @@ impl Pipelined {
         best
     }
 
-    /// A flit of input virtual channel `at` asks for the crossbar to `output`.
+    /// A flit of input virtual channel `at` requests the crossbar to `output`.
     #[inline(always)]
     fn choose<M: Uses>(
         &mut self,
@@ -264,7 +266,7 @@ impl Pipelined {
         }
     }
 
-    /// Whether its port takes virtual channel `at`, number `channel` of the port, rather than `other`.
+    /// Whether virtual channel `at`, number `channel` of its port, takes precedence over `other`.
     #[inline(never)]
     fn goes_first(&self, layout: RouterLayout, (at, output, channel): (u32, u16, u8), other: Choice) -> bool {
         let input = layout.first_port + u32::from(other.port);
@@ -278,7 +280,7 @@ impl Pipelined {
         behind(output, pointer, layout.ports) < behind(other.output, pointer, layout.ports)
     }
 
-    /// An input port has chosen.
+    /// Records the choice of an input port.
     #[inline(always)]
     fn propose(&mut self, layout: RouterLayout, choice: Choice, asked: &mut Asked) {
         if choice.at == NIL {
@@ -300,7 +302,7 @@ impl Pipelined {
         *candidate = (choice.port as u8, choice.at);
     }
 
-    /// Gives the output virtual channels of a word of bits to their candidates.
+    /// Grants the output virtual channels in a word of bits to their candidates.
     #[inline(always)]
     fn grant_channels<M: Uses>(
         &mut self,
@@ -320,7 +322,7 @@ impl Pipelined {
             *self.owners.edit::<M>(out) = at;
             let vc = self.vcs.edit::<M>(at);
             (vc.stage, vc.vc, vc.ready) = (Stage::Active, channel, ready);
-            // Where a level has one channel no input has a choice.
+            // With one channel per level an input has no choice.
             if several {
                 *self.vc_inputs.edit::<M>(at) = next(output as u16, layout.vcs);
             }
@@ -328,7 +330,7 @@ impl Pipelined {
         }
     }
 
-    /// Gives passages through the crossbar to the candidates of the first `count` outputs in order.
+    /// Grants crossbar traversals to the candidates of the first `count` outputs in order.
     #[inline(always)]
     fn grant_passages<M: Uses>(&mut self, layout: RouterLayout, count: usize) {
         let matches = &mut self.switch_allocator.matches;
@@ -345,7 +347,7 @@ impl Pipelined {
         }
     }
 
-    /// Virtual channel `channel` of port `input` has been granted a passage to port `output`: arbiters move on.
+    /// Virtual channel `channel` of port `input` has been granted a traversal to port `output`: the arbiters advance.
     #[inline(always)]
     pub(super) fn grant_passage<M: Uses>(&mut self, layout: RouterLayout, (input, channel): (u16, u8), output: u16) {
         let (at_input, at_output) = (
@@ -358,12 +360,12 @@ impl Pipelined {
     }
 }
 
-/// A flit finds no room behind `out`.
+/// A flit lacks room behind `out`.
 #[inline(never)]
 pub(super) fn stalled<M: Uses>(shared: &mut Shared<impl Payload>, out: u32, cycle: Time) {
     let port = shared.flow.port(out);
     if port.stalled_since == Time::NEVER {
         shared.flow.edit_port::<M>(out).stalled_since = cycle.max(port.free_at);
-        shared.stats.stalled::<M>(out);
+        shared.flow.observers.port_stalls::<M>(out);
     }
 }

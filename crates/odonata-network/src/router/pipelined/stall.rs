@@ -1,9 +1,9 @@
-//! Stall diagnosis in pipelined routers: who waits for whom, for [`stall`](crate::stall).
+//! Stall diagnosis of pipelined routers: the dependencies between waiting packets, for [`stall`](crate::stall).
 //!
-//! Only the front packet of an input virtual channel matters to it. It cannot move on if every output virtual channel that
-//! it may have, or the one it has, leads to a buffer without room for it whose own front packet cannot move on, or
-//! belongs to an input virtual channel that cannot. Flits on wires count for nothing, so that what is found to be stuck
-//! is stuck whatever happens, and what stands still is found to be stuck.
+//! Only the front packet of an input virtual channel matters. It is stuck if each output virtual channel that it may
+//! have, or the one it has, either leads to a buffer without room whose own front packet is stuck, or is held by an
+//! input virtual channel that is stuck. Flits on wires are ignored. So packets found stuck cannot move whatever
+//! happens, and at a standstill every stuck packet is found.
 
 use super::Pipelined;
 use super::in_vc::{InVc, Stage};
@@ -19,9 +19,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 struct Way {
     wants: Channel,
-    /// The input virtual channel, of another packet, that has it.
+    /// The input virtual channel, of another packet, that holds it.
     owner: Option<Channel>,
-    /// Flits of room that are needed, of so many.
+    /// Flits of room that are needed, and the capacity.
     room: u32,
     capacity: u32,
 }
@@ -30,13 +30,13 @@ struct Way {
 #[derive(Debug)]
 pub(crate) struct Front {
     waiting: Waiting,
-    /// Whether the front packet's head is here; if not, [`waiting`](Self::waiting) does not say yet who it is.
+    /// Whether the head of the front packet is here; if not, [`waiting`](Self::waiting) does not identify it yet.
     head: bool,
-    /// The packet whose head came last, if it is here.
+    /// The packet whose head arrived last, if it is here.
     last: Option<PacketView>,
     heads: usize,
     present: u32,
-    /// Nothing holds the packet up if there are none.
+    /// Nothing blocks the packet if this is empty.
     ways: Vec<Way>,
 }
 
@@ -56,11 +56,11 @@ impl Pipelined {
         }
     }
 
-    /// What the front packet of `at` waits for; nothing if it can go on as far as this router is concerned.
+    /// The channels that the front packet of `at` waits for; empty if this router does not block it.
     fn ways(&self, shared: &Shared<impl Payload>, router: u32, vc: &InVc) -> Vec<Way> {
         let flits = u32::from(vc.left);
         let mut ways = Vec::new();
-        // Nodes take everything.
+        // Nodes accept all packets.
         let mut add = |port: u32, channel: u8, room: u32, active: bool| {
             let link = shared.flow.link(port);
             let owner = *self.owners.get(link.first_vc + u32::from(channel));
@@ -84,11 +84,11 @@ impl Pipelined {
             Stage::Empty | Stage::New => {}
             Stage::Active if vc.present == 0 => {}
             Stage::Active => add(vc.port, vc.vc, 1, true),
-            // Any of the ways that it might be given when it is decided upon again.
+            // Any of the channels that a new routing decision may give it.
             Stage::Routed if self.settings.reroutes => {
                 let header = shared.packets.get(vc.heads.head).header;
                 let mut decisions: Vec<Decision> = Vec::new();
-                // Many outcomes lead the same way.
+                // Many outcomes lead to the same channel.
                 outcomes(&shared.routes.routing, router, header, |decision, _| {
                     if !decisions.contains(&decision) {
                         decisions.push(decision);
@@ -103,7 +103,7 @@ impl Pipelined {
         ways.into_iter().collect::<Option<Vec<Way>>>().unwrap_or_default()
     }
 
-    /// Calls `see` with every input virtual channel of this part that is not empty, and its router.
+    /// Calls `see` with every non-empty input virtual channel of this part, and its router.
     fn see(&self, mut see: impl FnMut(u32, u32, &InVc)) {
         for (router, layout) in (self.first_router..).zip(&self.layouts) {
             for at in layout.first_vc..layout.first_vc + u32::from(layout.vcs) {
@@ -115,7 +115,7 @@ impl Pipelined {
         }
     }
 
-    /// Where a front packet goes or wants to go: of several channels of a level the first.
+    /// The channel that a front packet has or requests; of several channels of a level the first.
     fn wanted(&self, shared: &Shared<impl Payload>, vc: &InVc) -> Channel {
         let link = shared.flow.link(vc.port);
         let channel = match vc.stage {
@@ -188,7 +188,7 @@ impl Pipelined {
     }
 }
 
-/// The deadlock that these are in, of all parts.
+/// The deadlock among `fronts`, those of all parts.
 pub(crate) fn find_deadlock(fronts: &[Front]) -> Option<Deadlock> {
     let index: BTreeMap<Channel, usize> = (fronts.iter().zip(0..))
         .map(|(front, place)| (front.waiting.packet.holds, place))
@@ -211,7 +211,7 @@ pub(crate) fn find_deadlock(fronts: &[Front]) -> Option<Deadlock> {
             break;
         }
     }
-    // A worm whose head is further on is the packet that came last to where it goes.
+    // A packet in several buffers, whose head is downstream, is the last one to arrive at its downstream buffer.
     let identify = |mut place: usize| {
         let front = &fronts[place];
         let mut known = front.head.then_some(front.waiting.packet);

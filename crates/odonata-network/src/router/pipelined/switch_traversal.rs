@@ -1,4 +1,4 @@
-//! Switch traversal: flits that have won the crossbar leave their buffers, and are on their way.
+//! Switch traversal: flits with a granted crossbar traversal leave their buffers and are in flight.
 
 use super::clock::Subcycle;
 use super::congestion::Leaving;
@@ -9,13 +9,12 @@ use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::flow::Link;
+use crate::observe::{Observer, Transmission};
 use crate::router::NOBODY;
-use crate::statistics::Transmission;
-use odonata_blame::lost::Vector;
 use odonata_engine::{List, NIL, Time};
 
-/// Cycles that a credit may have counted for before it is counted without need. Looked at one by one, credits cost
-/// more than the flits that they stand for; looked at only when a buffer seems to be full, they would fill the caches.
+/// Cycles that a due credit may stay uncounted. Counting each credit separately costs more than its flit; counting them
+/// only when a buffer seems full would fill the caches.
 const OVERDUE: u64 = 8;
 
 /// The times of all flits that traverse the crossbar of a router in one subcycle.
@@ -26,12 +25,12 @@ pub(super) struct Traversal {
     pub(super) left: Time,
     /// When they can start on their links.
     pub(super) crossed: Time,
-    /// Credits that have counted since then get counted.
+    /// Credits due by then are counted.
     overdue: Time,
 }
 
 impl Pipelined {
-    /// The times of those who have asked for the crossbar in the subcycle `granted` and got it.
+    /// The times of the flits granted the crossbar in subcycle `granted`.
     pub(super) fn traversal(&self, granted: Subcycle) -> Traversal {
         let overdue = granted.cycle.0.saturating_sub(OVERDUE * self.timing.period().0);
         Traversal {
@@ -44,7 +43,8 @@ impl Pipelined {
 }
 
 impl Pipelined {
-    /// A flit goes out on `port`, on the virtual channel that is `out` among all; when it is at the other end.
+    /// A flit departs on `port`, on virtual channel `out`, numbered over all. Returns its arrival time at the other
+    /// end.
     #[inline(always)]
     pub(super) fn depart<C: HandlerContext>(
         &mut self,
@@ -61,16 +61,17 @@ impl Pipelined {
         }
         shared.flow.count_overdue_flits::<C>(port, traversal.overdue, cycle);
         let (departure, since) = shared.flow.send_flit::<C>(port, out, traversal.crossed, link.flit);
+        shared.flow.observers.credits_are_taken::<C>(out, 1, cycle);
         if shared.flow.leaves_no_room(port, out, link.capacity) {
             shared.flow.flit_leaves::<C>(port, out, cycle);
         }
         shared.remote.load_grows(ctx, &shared.flow.links, port, 1);
-        shared.stats.stall_ended::<C>(port, since, cycle);
-        shared.stats.port_transmitted::<C>((port, link.class), departure, sent);
+        shared.flow.observers.port_resumes::<C>(port, since, cycle);
+        (shared.flow.observers).port_sends::<C>((port, link.class), departure, sent);
         departure + link.flit + link.latency
     }
 
-    /// The next flit of `at` passes the crossbar.
+    /// The next flit of `at` traverses the crossbar.
     #[inline]
     pub(super) fn traverse_switch<C: HandlerContext>(
         &mut self,
@@ -80,14 +81,7 @@ impl Pipelined {
         at: u32,
         traversal: &Traversal,
     ) {
-        let charged = self.waits.are_charged::<C>();
-        let mut to_others = Vector::EMPTY;
-        if charged {
-            self.wait_ends::<C>(&mut shared.flow, layout, at, traversal);
-            if shared.flow.lost.is_on::<C>() {
-                to_others = self.lost_at_crossbar::<C>(&mut shared.flow, self.next_flit_of(at));
-            }
-        }
+        let tag = self.flit_crosses::<C>(&mut shared.flow, layout, at, traversal);
         let vc = self.vcs.edit::<C>(at);
         let (port, out, packet, owner) = (vc.port, vc.vc, vc.heads.head, vc.traffic);
         let (head, tail) = (!vc.headless, vc.left == 1);
@@ -97,7 +91,7 @@ impl Pipelined {
             shared.setup.params.flit
         } as u32;
         if head {
-            // Not worth a look at the packet where it is the only one.
+            // Avoids reading the packet if it is the only one.
             if packet == vc.heads.tail {
                 vc.heads = List::EMPTY;
             } else {
@@ -145,28 +139,20 @@ impl Pipelined {
             self.packet_leaves(ctx, shared, layout, &link, traversal, leaving);
         }
         let buffer = link.far + u32::from(out);
-        let space = Freed { owner, to_others };
-        if charged {
-            let (departure, out) = link.times_on(arrival);
-            self.wait_on_link::<C>(&mut shared.flow, layout, at, traversal, (departure, out));
-            if shared.flow.lost.is_on::<C>() {
-                let flit = Passed {
-                    at,
-                    owner,
-                    packet: match link.to_node {
-                        true => tail.then_some(delivered),
-                        false => head.then_some(packet),
-                    },
-                    tail,
-                    port,
-                    buffer,
-                    sent: out,
-                    arrival,
-                };
-                self.take_along::<C>(shared, &link, &flit);
-            }
-            self.wait_of_next::<C>(&mut shared.flow, at, traversal, out);
-        }
+        let space = Freed { owner, tag };
+        let flit = Passed {
+            at,
+            owner,
+            packet: match link.to_node {
+                true => tail.then_some(delivered),
+                false => head.then_some(packet),
+            },
+            tail,
+            port,
+            buffer,
+            arrival,
+        };
+        self.flit_departs::<C>(shared, layout, &link, traversal, &flit);
         if link.to_node {
             let due = arrival + self.timing.period() + link.credit_delay;
             self.return_flit(ctx, shared, (port, out), space, due);
@@ -187,14 +173,10 @@ impl Pipelined {
         }
         let of_input = self.places[at as usize].1;
         self.free_flit(ctx, shared, (at, of_input), space, traversal.left);
-        if shared.flow.lost.is_on::<C>() {
-            if tail && following != NIL {
-                let until = self.timing.in_front_since(self.timing.following(traversal.granted));
-                let line = shared.flow.line_of_buffer(at);
-                (shared.flow.lost).was_in_front::<C>(line, owner, until, to_others);
-            }
-            shared.flow.lost.unshare::<C>(to_others);
+        if tail && following != NIL {
+            self.packet_leaves_front::<C>(&mut shared.flow, (at, owner), tag, traversal);
         }
+        shared.flow.observers.release_tag::<C>(tag);
 
         if !tail {
             return;

@@ -1,60 +1,61 @@
-//! Waits in pipelined routers, charged to whoever is waited for ([`blame`](crate::control::blame)).
+//! Waits in pipelined routers, charged to the traffic that causes them ([`blame`](crate::observe::blame)).
 //!
-//! A packet waits at a router while its next flit there could go and does not. How long is found at the end: when the flit starts
-//! on its link, and when it would have if nothing had held it up, as the stages of the pipeline have fixed lengths. What the
-//! time goes to is told cycle by cycle:
+//! A packet waits at a router while its next flit there could move and does not. The duration is known at the end: the
+//! flit's start on its link minus its start at zero load, as pipeline stages have fixed lengths. The cause is recorded
+//! cycle by cycle:
 //!
 //! ```text
 //!  head is routed        loses          no credit       loses        crosses        starts on the link
 //!  ├─ stages of the ─────┼── link ──────┼─── credit ────┼── input ───┼──── link ────┤
-//!     pipeline        expected       to the one that  to the winner  to those who lie in
-//!                                    gave the credit                 front of the link
+//!     pipeline        expected       to the owner of  to the winner  to the flits ahead
+//!                                    the credit                      on the link
 //! ```
 //!
-//! | does not go because | resource | of |
+//! | cause | resource | charged to the owner of |
 //! |---|---|---|
-//! | other packets have the virtual channels of its output | [`LINK`] | the packet that has the first of them |
-//! | another flit was granted its output in this cycle | [`LINK`] | that one |
-//! | there is no credit | [`CREDIT`] | the packet whose flit made the room |
-//! | another flit of its input port was granted the crossbar | [`INPUT`] | that one |
-//! | it has crossed, and others are in front of it on the link | [`LINK`] | each of them, for its flit |
-//! | another packet is in front of it in its virtual channel | [`INPUT`] | that one |
+//! | other packets hold the virtual channels of its output | [`LINK`] | the packet that holds the first of them |
+//! | another flit was granted its output in this cycle | [`LINK`] | that flit |
+//! | there is no credit | [`CREDIT`] | the packet whose flit freed the space |
+//! | another flit of its input port was granted the crossbar | [`INPUT`] | that flit |
+//! | it has crossed, and others are ahead on the link | [`LINK`] | each of them, for its flit |
+//! | another packet is ahead in its virtual channel | [`INPUT`] | that packet |
 //!
-//! If a separable allocator grants neither its input nor its output to anybody, no other packet is the reason: the charge goes to
-//! the packet's own traffic. A reason holds until the next cycle of the router; where that has none, nothing changes. So charges do
-//! not depend on how many cycles a scheduler finds that do nothing.
+//! If a separable allocator grants neither its input nor its output, no other packet is the cause: the charge goes to
+//! the packet's own traffic. A cause holds until the router's next cycle; in sleep nothing changes. So charges do not
+//! depend on superfluous cycles of a scheduler.
 
 use super::in_vc::{InVc, Stage};
-use super::losses::Waiting;
+use super::losses::{Passed, Waiting};
 use super::switch_traversal::Traversal;
 use super::{Pipelined, RouterLayout};
-use crate::control::blame::{CREDIT, INPUT, LINK};
 use crate::fabric::Shared;
 use crate::features::Uses;
-use crate::flow::Flow;
+use crate::flow::{Flow, Link};
+use crate::observe::blame::{CREDIT, INPUT, LINK};
+use crate::observe::{Observer, Tag};
 use crate::{Payload, Traffic};
 use odonata_blame::Cause;
 use odonata_engine::{List, NIL, Pool, Store, Time};
 
-/// Why the next flit of an input virtual channel has not gone since its last cycle.
+/// Why the next flit of an input virtual channel has not departed since its last cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 enum Reason {
-    /// It has not been held up, or all of that is charged.
+    /// It was not delayed, or the delay is charged already.
     None,
     /// There was no credit for the output virtual channel of this number.
     Credit(u32),
-    /// Somebody held something.
+    /// Another flit or packet held a resource.
     Held((Traffic, Cause)),
 }
 
 /// The wait of the front packet of an input virtual channel.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Wait {
-    /// When its next flit would have started on its link; [`Time::NEVER`] while that has not come.
+    /// When its next flit would have started on its link; [`Time::NEVER`] until that flit has arrived.
     began: Time,
-    /// The same, later by what has been charged.
+    /// The same plus the time that has been charged.
     expected: Time,
-    /// When its last flit is out on its link.
+    /// When its last flit completes its transmission.
     sent: Time,
     reason: Reason,
 }
@@ -67,7 +68,7 @@ impl Wait {
         reason: Reason::None,
     };
 
-    /// Of a flit that is expected to start on its link at `began`, behind one of its packet that is out at `sent`.
+    /// The wait of a flit expected to start on its link at `began`, behind one of its packet sent by `sent`.
     fn of_flit(began: Time, sent: Time) -> Wait {
         Wait {
             began,
@@ -78,7 +79,7 @@ impl Wait {
     }
 }
 
-/// Whose flit was granted a port last, in which cycle, and for which output.
+/// The owner, cycle and output of the last grant of a port.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Granted {
     cycle: Time,
@@ -86,7 +87,7 @@ struct Granted {
     owner: Traffic,
 }
 
-/// Who is to blame for a wait, and for what; if it was room, in which virtual channel of which port that was made.
+/// The owner and cause to charge for a wait; for a credit, also the port and virtual channel.
 #[derive(Clone, Copy)]
 pub(super) struct Culprit {
     pub(super) by: (Traffic, Cause),
@@ -99,7 +100,7 @@ impl Culprit {
     }
 }
 
-/// Flits of one owner that have crossed, one behind the other on the link.
+/// Consecutive flits of one owner that have crossed and wait for the link.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Stretch {
     from: Time,
@@ -109,7 +110,7 @@ struct Stretch {
 }
 odonata_engine::slots!(Stretch);
 
-/// What is known of all waits; empty where waits are not charged.
+/// The state of all waits; empty unless waits are charged.
 #[derive(Debug)]
 pub(super) struct Waits {
     /// By input virtual channel.
@@ -117,7 +118,7 @@ pub(super) struct Waits {
     /// By input port and by output port.
     inputs: Store<Granted>,
     outputs: Store<Granted>,
-    /// By output port: what is not out on the link yet.
+    /// By output port: the flits that have crossed and not completed their transmission.
     queues: Store<List>,
     stretches: Pool<Stretch>,
 }
@@ -130,7 +131,7 @@ odonata_engine::journalled!(Waits {
 });
 
 impl Waits {
-    /// For so many input virtual channels and ports.
+    /// The state of `channels` input virtual channels and `ports` ports.
     pub(super) fn new(channels: usize, ports: usize) -> Waits {
         let nobody = Granted {
             cycle: Time::NEVER,
@@ -146,7 +147,7 @@ impl Waits {
         }
     }
 
-    /// Bytes of each input virtual channel, and of each port.
+    /// Bytes per input virtual channel, and per port.
     pub(super) const OF_A_CHANNEL: usize = size_of::<Wait>();
     pub(super) const OF_A_PORT: usize = 2 * size_of::<Granted>() + size_of::<List>();
 
@@ -163,7 +164,7 @@ impl Waits {
         U::BLAME && !self.vcs.is_empty()
     }
 
-    /// A flit of `owner` lies on the link of `port` from `from` to `until`, behind all that have crossed before.
+    /// A flit of `owner` occupies the link of `port` from `from` to `until`, behind all that have crossed before.
     fn queue<M: Uses>(&mut self, port: u32, owner: Traffic, (from, until): (Time, Time)) {
         let mut queue = *self.queues.get(port);
         if !queue.is_empty() {
@@ -184,7 +185,7 @@ impl Waits {
         *self.queues.edit::<M>(port) = queue;
     }
 
-    /// Forgets what is out on the link of `port` at `now`.
+    /// Removes the flits whose transmission on the link of `port` is complete at `now`.
     fn forget<M: Uses>(&mut self, port: u32, now: Time) {
         let mut queue = *self.queues.get(port);
         let before = queue.head;
@@ -200,9 +201,9 @@ impl Waits {
 }
 
 impl Pipelined {
-    /// The packet of `owner` at the front of input virtual channel `at` may ask for an output channel from `ready` on.
+    /// The packet of `owner` at the front of input virtual channel `at` may request an output channel from `ready`.
     pub(super) fn wait_of_front<M: Uses>(&mut self, flow: &mut Flow, at: u32, owner: Traffic, ready: Time) {
-        flow.hold_input::<M>(at, owner);
+        flow.observers.fifo_is_held::<M>(at, owner);
         let vc = self.vcs.edit::<M>(at);
         vc.traffic = owner;
         let packet = vc.heads.head;
@@ -213,15 +214,15 @@ impl Pipelined {
             Time::NEVER
         };
         *self.waits.vcs.edit::<M>(at) = Wait::of_flit(began, Time::ZERO);
-        if flow.lost.is_on::<M>() {
-            flow.lost.head_to_front::<M>(at, packet, owner);
+        if flow.observers.contention.lost.is_on::<M>() {
+            flow.observers.contention.lost.head_to_front::<M>(at, packet, owner);
             if complete && self.settings.store_and_forward {
                 self.whole_to_front::<M>(flow, at, began);
             }
         }
     }
 
-    /// A body flit has come to input virtual channel `at`, in time for `cycle`.
+    /// A body flit has arrived at input virtual channel `at`, in time for `cycle`.
     pub(super) fn flit_may_wait<M: Uses>(&mut self, flow: &mut Flow, at: u32, cycle: Time) {
         let vc = self.vcs.get(at);
         let wait = *self.waits.vcs.get(at);
@@ -233,7 +234,7 @@ impl Pipelined {
             Stage::Routed | Stage::New if vc.present >= vc.left => self.timing.earliest_head(vc.ready.max(cycle)),
             Stage::Routed | Stage::New | Stage::Empty => return,
         };
-        if flow.lost.is_on::<M>() {
+        if flow.observers.contention.lost.is_on::<M>() {
             match vc.stage {
                 Stage::Active => self.body_to_front::<M>(flow, at),
                 _ => self.whole_to_front::<M>(flow, at, self.timing.earliest_head(vc.ready)),
@@ -242,7 +243,7 @@ impl Pipelined {
         *self.waits.vcs.edit::<M>(at) = Wait::of_flit(began, wait.sent);
     }
 
-    /// When the next flit of a front packet starts on its link if it gets all that it asks for from `cycle` on.
+    /// When the next flit of a front packet starts on its link if all its requests from `cycle` on are granted.
     fn starts(&self, vc: &InVc, cycle: Time) -> Time {
         let from = vc.ready.max(cycle);
         match vc.stage {
@@ -251,7 +252,7 @@ impl Pipelined {
         }
     }
 
-    /// Calls `see` with every input virtual channel of a router that is not empty.
+    /// Calls `see` with every non-empty input virtual channel of a router.
     fn for_each_occupied(&mut self, layout: RouterLayout, mut see: impl FnMut(&mut Self, u32)) {
         for word in 0..layout.words() {
             let mut bits = *self.occupied.get(layout.first_word + word);
@@ -262,7 +263,7 @@ impl Pipelined {
         }
     }
 
-    /// At the beginning of `cycle`: charges what was waited since the last one.
+    /// At the beginning of `cycle`: charges the waits since the last cycle.
     pub(super) fn charge_waits<M: Uses>(
         &mut self,
         shared: &mut Shared<impl Payload>,
@@ -275,7 +276,7 @@ impl Pipelined {
                 Reason::Held(by) => Culprit::holding(by),
                 Reason::Credit(_) => match c.channel_with_room::<M>(shared, at, cycle) {
                     Some(room) => Self::room_made::<M>(&mut shared.flow, room, cycle),
-                    // It goes on waiting for the same.
+                    // It continues to wait for the same reason.
                     None => return,
                 },
             };
@@ -283,7 +284,7 @@ impl Pipelined {
         });
     }
 
-    /// The output channel that the next flit of `at` has, or the first that its packet can have, if there is room in it.
+    /// The output channel of the next flit of `at`, or the first possible one of its packet, if it has room.
     fn channel_with_room<M: Uses>(&self, shared: &mut Shared<impl Payload>, at: u32, cycle: Time) -> Option<(u32, u8)> {
         let vc = self.vcs.get(at);
         let port = vc.port;
@@ -301,7 +302,7 @@ impl Pipelined {
         channels.find(can).map(|channel| (port, channel))
     }
 
-    /// Charges to `by` what input virtual channel `at` has waited until `cycle`, in which it may go on.
+    /// Charges to `by` the wait of input virtual channel `at` until `cycle`, in which it may progress.
     fn charge_until<M: Uses>(&mut self, flow: &mut Flow, at: u32, cycle: Time, by: Culprit) {
         let vc = self.vcs.get(at);
         let starts = self.starts(vc, cycle);
@@ -312,22 +313,23 @@ impl Pipelined {
         self.charge::<M>(flow, at, (from, starts), by);
     }
 
-    /// Charges to `by` the time from `from` to `until`, if there is any, that the front packet of `at` has waited: at its output, or, for
-    /// others of its input, in its buffer.
+    /// Charges to `by` the wait of the front packet of `at` from `from` to `until`, if it is not empty: at its output,
+    /// or, behind others of its input, in its buffer.
     fn charge<M: Uses>(&self, flow: &mut Flow, at: u32, span: (Time, Time), by: Culprit) {
         let vc = self.vcs.get(at);
         let line = if by.by.1 == INPUT {
-            flow.line_of_buffer(at)
+            flow.observers.contention.blame.line_of_buffer(at)
         } else {
             vc.port
         };
-        flow.charge_wait::<M>(line, vc.traffic, span, by.by);
-        if flow.lost.is_on::<M>() {
+        let blame = &mut flow.observers.contention.blame;
+        blame.charge_wait::<M>(line, vc.traffic, span, by.by);
+        if flow.observers.contention.lost.is_on::<M>() {
             self.lose::<M>(flow, self.next_flit_of(at), line, span, by);
         }
     }
 
-    /// At the end of `cycle`: why those who have not gone have not.
+    /// At the end of `cycle`: records why the remaining flits have not departed.
     pub(super) fn find_reasons<M: Uses>(
         &mut self,
         shared: &mut Shared<impl Payload>,
@@ -346,7 +348,7 @@ impl Pipelined {
                 Stage::Empty | Stage::New | Stage::Routed => c.no_channel::<M>(shared, layout, at, cycle),
             };
             if let (Reason::Credit(out), Reason::Held(..)) = (wait.reason, reason) {
-                // Somebody has taken what it waited for room in.
+                // Another flit has taken the space that it waited for.
                 let by = c.made_room::<M>(&mut shared.flow, layout, out, cycle);
                 c.charge_until::<M>(&mut shared.flow, at, cycle, by);
             }
@@ -354,21 +356,23 @@ impl Pipelined {
         });
     }
 
-    /// Who has made room in output channel `out`.
+    /// The culprit that freed space in output channel `out`.
     fn made_room<M: Uses>(&self, flow: &mut Flow, layout: RouterLayout, out: u32, cycle: Time) -> Culprit {
         let room = (self.port_of(layout, out), self.places[out as usize].1);
         Self::room_made::<M>(flow, room, cycle)
     }
 
-    /// The same of a channel of a port.
+    /// The same for a channel of a port.
     fn room_made<M: Uses>(flow: &mut Flow, (port, channel): (u32, u8), cycle: Time) -> Culprit {
+        flow.count_flit_credits::<M>(port, cycle);
+        let channel_number = flow.first_vc(port) + u32::from(channel);
         Culprit {
-            by: (flow.room_made_by::<M>(port, channel, cycle), CREDIT),
+            by: (flow.observers.contention.blame.last_freed(channel_number), CREDIT),
             room: Some((port, channel)),
         }
     }
 
-    /// The output for which the input port of `at` has been granted last.
+    /// The output granted last to the input port of `at`.
     pub(super) fn granted_output(&self, layout: RouterLayout, at: u32) -> u32 {
         self.waits.inputs.get(self.port_of(layout, at)).output
     }
@@ -388,7 +392,7 @@ impl Pipelined {
         Reason::Credit(shared.flow.first_vc(vc.port) + u32::from(vc.vc))
     }
 
-    /// Who was granted the output of `at` in `cycle`, or else its input; if nobody was, its own traffic.
+    /// The flit granted the output of `at` in `cycle`, or else its input; without a grant, its own traffic.
     fn winner(&self, layout: RouterLayout, at: u32, cycle: Time) -> (Traffic, Cause) {
         let vc = self.vcs.get(at);
         let output = self.waits.outputs.get(vc.port);
@@ -427,7 +431,7 @@ impl Pipelined {
         lacks.map_or_else(|| Reason::Held(self.winner(layout, at, cycle)), Reason::Credit)
     }
 
-    /// A flit of `at` has been granted the crossbar: what is left of its wait there is charged.
+    /// A flit of `at` has been granted the crossbar: charges the rest of its wait there.
     pub(super) fn wait_ends<M: Uses>(&mut self, flow: &mut Flow, layout: RouterLayout, at: u32, traversal: &Traversal) {
         let Wait { expected, reason, .. } = *self.waits.vcs.get(at);
         if traversal.crossed <= expected {
@@ -443,8 +447,8 @@ impl Pipelined {
         self.charge::<M>(flow, at, (expected, traversal.crossed), by);
     }
 
-    /// A flit of `owner` from input virtual channel `at` of port `input`, which was expected to start on the link of `port` at `expected`, does at
-    /// `departure`, and is out at `sent`: charges what it has waited there behind others.
+    /// A flit of `owner` from input virtual channel `at` of port `input`, expected on the link of `port` at `expected`,
+    /// starts at `departure` and ends at `sent`: charges its wait behind others there.
     pub(super) fn wait_for_link<M: Uses>(
         &mut self,
         flow: &mut Flow,
@@ -468,8 +472,9 @@ impl Pipelined {
             let stretch = *self.waits.stretches.get(next);
             let span = (stretch.from.max(from), stretch.until.min(departure));
             let by = (stretch.owner, LINK);
-            flow.charge_wait::<M>(port, owner, span, by);
-            if flow.lost.is_on::<M>() {
+            let blame = &mut flow.observers.contention.blame;
+            blame.charge_wait::<M>(port, owner, span, by);
+            if flow.observers.contention.lost.is_on::<M>() {
                 let who = Waiting { at, owner, port };
                 self.lose::<M>(flow, who, port, span, Culprit::holding(by));
             }
@@ -478,7 +483,7 @@ impl Pipelined {
         self.waits.queue::<M>(port, owner, (departure, sent));
     }
 
-    /// The flit of `at` whose wait has [ended](Self::wait_ends) is on its link from `departure` to `sent`.
+    /// The flit of `at` whose wait has [ended](Self::wait_ends) occupies its link from `departure` to `sent`.
     pub(super) fn wait_on_link<M: Uses>(
         &mut self,
         flow: &mut Flow,
@@ -491,14 +496,15 @@ impl Pipelined {
         let vc = *self.vcs.get(at);
         let places = (at, self.port_of(layout, at), vc.port);
         self.wait_for_link::<M>(flow, places, (vc.traffic, expected), traversal, (departure, sent));
-        flow.waited::<M>(vc.traffic, (began, departure));
+        let blame = &mut flow.observers.contention.blame;
+        blame.waited::<M>(vc.traffic, (began, departure));
     }
 
-    /// The wait of the next flit of the packet of `at` begins, if that is here: the one before it is out at `sent`.
+    /// Begins the wait of the next flit of the packet of `at`, if it has arrived; the flit before it ends at `sent`.
     pub(super) fn wait_of_next<M: Uses>(&mut self, flow: &mut Flow, at: u32, traversal: &Traversal, sent: Time) {
         let vc = *self.vcs.get(at);
         let present = vc.stage == Stage::Active && vc.present > 0;
-        if flow.lost.is_on::<M>() && vc.stage == Stage::Active {
+        if flow.observers.contention.lost.is_on::<M>() && vc.stage == Stage::Active {
             self.next_flit_follows::<M>(flow, at, traversal, sent, present);
         }
         let next = match present {
@@ -511,7 +517,85 @@ impl Pipelined {
         *self.waits.vcs.edit::<M>(at) = Wait::of_flit(next, sent);
     }
 
-    /// Ends the books at `now`, in the middle of waits.
+    /// A packet of one flit, from `input` to the link, departs in the cycle of its arrival. Returns the tag of its
+    /// credit.
+    #[inline(always)]
+    pub(super) fn lone_flit_departs<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        input: u32,
+        (packet, link): (u32, &Link),
+        traversal: &Traversal,
+        flit: &Passed,
+    ) -> Tag {
+        if !self.waits.are_charged::<M>() {
+            return Tag::NONE;
+        }
+        let &Passed {
+            at,
+            owner,
+            port,
+            arrival,
+            ..
+        } = flit;
+        let is_lost_kept = shared.flow.observers.contention.lost.is_on::<M>();
+        let mut tag = Tag::NONE;
+        if is_lost_kept {
+            (shared.flow.observers.contention.lost).head_to_front::<M>(at, packet, owner);
+            tag = self.lost_at_crossbar::<M>(&mut shared.flow, Waiting { at, owner, port });
+        }
+        let (departure, sent) = link.times_on(arrival);
+        let (places, expected) = ((at, input, port), (owner, traversal.crossed));
+        self.wait_for_link::<M>(&mut shared.flow, places, expected, traversal, (departure, sent));
+        let blame = &mut shared.flow.observers.contention.blame;
+        blame.waited::<M>(owner, (traversal.crossed, departure));
+        if is_lost_kept {
+            self.take_along::<M>(shared, link, flit);
+        }
+        tag
+    }
+
+    /// The next flit of `at` leaves its buffer through the crossbar. Returns the tag of its credit.
+    #[inline(always)]
+    pub(super) fn flit_crosses<M: Uses>(
+        &mut self,
+        flow: &mut Flow,
+        layout: RouterLayout,
+        at: u32,
+        traversal: &Traversal,
+    ) -> Tag {
+        if !self.waits.are_charged::<M>() {
+            return Tag::NONE;
+        }
+        self.wait_ends::<M>(flow, layout, at, traversal);
+        match flow.observers.contention.lost.is_on::<M>() {
+            true => self.lost_at_crossbar::<M>(flow, self.next_flit_of(at)),
+            false => Tag::NONE,
+        }
+    }
+
+    /// The flit is in flight on the link.
+    #[inline(always)]
+    pub(super) fn flit_departs<M: Uses>(
+        &mut self,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        link: &Link,
+        traversal: &Traversal,
+        flit: &Passed,
+    ) {
+        if !self.waits.are_charged::<M>() {
+            return;
+        }
+        let times @ (_, sent) = link.times_on(flit.arrival);
+        self.wait_on_link::<M>(&mut shared.flow, layout, flit.at, traversal, times);
+        if shared.flow.observers.contention.lost.is_on::<M>() {
+            self.take_along::<M>(shared, link, flit);
+        }
+        self.wait_of_next::<M>(&mut shared.flow, flit.at, traversal, sent);
+    }
+
+    /// Closes the waits that last at `now`.
     pub(crate) fn close_books(&mut self, flow: &mut Flow, now: Time) {
         use odonata_engine::Plain;
         if !self.waits.are_charged::<Plain>() {
@@ -525,7 +609,8 @@ impl Pipelined {
                 Reason::Credit(_) => {
                     let vc = c.vcs.get(at);
                     let time = c.starts(vc, cycle).saturating_sub(c.waits.vcs.get(at).expected);
-                    flow.lacked_room(vc.port, vc.traffic, time);
+                    let blame = &mut flow.observers.contention.blame;
+                    blame.lacked_room(vc.port, vc.traffic, time);
                 }
             });
         }

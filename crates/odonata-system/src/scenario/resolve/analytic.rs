@@ -1,4 +1,4 @@
-//! The parameters of the LogGP model that follow from the machine: L and G.
+//! The parameters L and G of the LogGP model, derived from the machine.
 
 use odonata_network::settings::Network;
 use odonata_topology::{LinkClass, Peer, Topology};
@@ -14,7 +14,7 @@ pub(super) fn fill(n: &mut Network, machine: &r::Machine) -> Result<(), Problem>
             .build()
             .map_err(|problem| Problem::new("machine", problem, "one that is possible"))?;
         let mean = mean_latency(graph.topology(), n);
-        // A machine whose links take no time has no paths that do.
+        // If links take no time, no path takes time.
         n.analytic.latency.fill(mean.max(Time(1)));
     }
     let terminal = *n.links.terminal.bandwidth;
@@ -22,8 +22,8 @@ pub(super) fn fill(n: &mut Network, machine: &r::Machine) -> Result<(), Problem>
     Ok(())
 }
 
-/// How long a first byte is on its way when it meets nobody, over links and routers of a path with the fewest cables: in the
-/// mean over the paths from the first router to all others.
+/// The unloaded latency of a message's first byte over the links and routers of a path with the fewest cables: the mean
+/// over the paths from the first router to all others.
 fn mean_latency(topology: &Topology, n: &Network) -> Time {
     let of = |class: LinkClass| *n.links.of(class).latency;
     let ends = of(LinkClass::Terminal) + of(LinkClass::Terminal) + n.router_delay;

@@ -13,13 +13,13 @@ use crate::scenario::job::Job;
 use crate::scenario::resolved as r;
 use crate::scenario::workload::{Trace, Workload};
 
-/// Most ranks of all jobs together; each takes memory before the first event.
+/// Maximum number of ranks of all jobs together; each rank takes memory before the first event.
 pub(in crate::scenario) const MOST_RANKS: u64 = 1 << 24;
 
-/// Most words of memory of the programs of all ranks together: they are counted in 32 bits.
+/// Maximum total memory, in words, of the programs of all ranks: a 32-bit count.
 const MOST_WORDS: u64 = u32::MAX as u64;
 
-/// Most jobs; traffic is counted in 16 bits, two kinds per job.
+/// Maximum number of jobs; traffic is counted in 16 bits, with two kinds per job.
 pub(super) const MOST_JOBS: usize = 30_000;
 
 /// Resolves the jobs, which may be none, of a scenario whose other parts are in `machine`.
@@ -76,7 +76,7 @@ pub(super) fn jobs(jobs: Vec<Job>, machine: &r::Resolved, folder: &Path) -> Resu
         }
         for (number, one) in (first..).zip(&mut resolved[first..]) {
             one.start = one.start.drawn(machine.seed, number).ok_or_else(|| {
-                let problem = "the job could start after the longest run";
+                let problem = "the job could start after the longest possible run";
                 Problem::new(
                     format!("{at}.start"),
                     problem,
@@ -94,13 +94,13 @@ pub(super) fn jobs(jobs: Vec<Job>, machine: &r::Resolved, folder: &Path) -> Resu
     Ok(resolved)
 }
 
-/// How many jobs the table at `at` makes, after `before` others.
+/// The number of jobs that the table at `at` makes, after `before` others.
 fn members(at: &str, job: &Job, before: usize) -> Result<usize, Problem> {
     let Some(count) = job.count else {
         return match job.stagger {
             Some(_) => Err(Problem::new(
                 format!("{at}.stagger"),
-                "one job has nothing to be staggered",
+                "a single job cannot be staggered",
                 "count",
             )),
             None => Ok(1),
@@ -126,7 +126,7 @@ fn members(at: &str, job: &Job, before: usize) -> Result<usize, Problem> {
     Ok(count as usize)
 }
 
-/// When job `member` of an array starts.
+/// The start of job `member` of an array.
 fn staggered(at: &str, job: &Job, member: u64) -> Result<Time, Problem> {
     let stagger = job.stagger.unwrap_or(Time::ZERO);
     let start = u128::from(job.start.at.0) + u128::from(stagger.0) * u128::from(member);
@@ -140,8 +140,8 @@ fn staggered(at: &str, job: &Job, member: u64) -> Result<Time, Problem> {
     }
 }
 
-/// Fills in and checks `job`, which is number `number` of all jobs; how many words of memory each of its ranks has. Its name
-/// is that of its array. `trace` is what it replays.
+/// Fills in and checks `job`, number `number` of all jobs, and returns the words of memory of each of its ranks. Its
+/// name is the name of its array. `trace` is the trace that it replays.
 fn job(
     job: &mut Job,
     number: usize,
@@ -178,12 +178,12 @@ fn job(
         ranks,
         ranks_per_node: job.ranks_per_node,
         number,
-        told: job.until.name().is_some(),
+        stopped_by_job: job.until.name().is_some(),
     };
     workload::workload(&at, job, size, trace, machine, folder)?;
     let kind = job.workload.kind();
     let synthetic = matches!(*job.workload, Workload::Synthetic(_));
-    if size.told && !synthetic {
+    if size.stopped_by_job && !synthetic {
         let key = format!("{at}.until");
         return Err(Problem::new(key, format!("{kind} ends by itself"), "synthetic traffic"));
     }
@@ -195,7 +195,7 @@ fn job(
             "at least 1, and a workload that ends by itself",
         );
         return Err(if synthetic {
-            error.hint("messages says how much synthetic traffic there is, on and off make bursts")
+            error.hint("messages limits synthetic traffic; on and off make bursts")
         } else {
             error
         });
@@ -208,7 +208,7 @@ fn job(
             let memory = program.map_or(0, |program| program.memory());
             Ok(u64::from(odonata_host::footprint::words(memory)))
         }
-        // What is wrong with a single workload was found with it.
+        // Problems of a single workload were found with the workload.
         Err(problem) => Err(Problem::new(
             format!("{at}.repeat"),
             problem,

@@ -1,7 +1,8 @@
-//! The machine's graph: sizes filled in and checked, then built once.
+//! The machine's graph: sizes are filled in and checked, then the graph is built once.
 //!
-//! Sizes that are wrong by themselves or against one other its [family](odonata_topology::family) refuses, with their key.
-//! What remains between several sizes is refused when the graph is built, with the table as key.
+//! Sizes that are wrong by themselves or in relation to one other size are refused by the
+//! [family](odonata_topology::family) with their key. Problems between several sizes are refused when the graph is
+//! built, with the table as key.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,11 +20,11 @@ use crate::scenario::written as w;
 /// Most broken cables.
 const MOST_FAULTS: usize = 1 << 20;
 
-/// Longest file of a graph, in bytes.
+/// Maximum size of a graph file, in bytes.
 const LONGEST: u64 = 256 << 20;
 
-/// Resolves the machine and finds out where its nodes are. A graph's file starts from `folder`. Refuses a machine whose
-/// graph alone does not fit into the memory that is `available`.
+/// Resolves the machine and locates its nodes. The path of a graph file is relative to `folder`. Refuses a machine
+/// whose graph alone does not fit into `available` memory.
 pub(super) fn machine(
     machine: Option<w::Machine>,
     folder: &Path,
@@ -57,7 +58,7 @@ pub(super) fn machine(
     Ok((machine, layout))
 }
 
-/// The kind of a machine, of which there has to be one.
+/// The kind of a machine, exactly one of which must be given.
 fn the_only(mut kinds: Vec<r::Kind>) -> Result<r::Kind, Problem> {
     if kinds.len() > 1 {
         let names: Vec<&str> = kinds.iter().map(r::Kind::name).collect();
@@ -68,14 +69,14 @@ fn the_only(mut kinds: Vec<r::Kind>) -> Result<r::Kind, Problem> {
     kinds.pop().ok_or_else(|| {
         let missing = Problem::new(
             "machine",
-            "the machine is missing",
+            "the scenario has no machine",
             "a table of its kind, such as [machine.dragonfly] or [machine.torus]",
         );
         missing.hint("or a preset that has a machine, such as preset = \"codes-compatible\"")
     })
 }
 
-/// Checks the list of service routers and leaves compute nodes.
+/// Checks the list of service routers and that it leaves compute nodes.
 fn service_routers(machine: &mut r::Machine, list: Vec<u32>, layout: Layout) -> Result<Layout, Problem> {
     const KEY: &str = "machine.service_routers";
     if list.is_empty() {
@@ -94,7 +95,7 @@ fn service_routers(machine: &mut r::Machine, list: Vec<u32>, layout: Layout) -> 
     Ok(layout)
 }
 
-/// Checks a list of routers that are numbered in a group.
+/// Checks a list of routers numbered within a group.
 pub(super) fn routers_of_a_group(key: &str, list: &[u32], layout: &Layout) -> Result<(), Problem> {
     let routers = layout.routers_of_a_group();
     let mut seen = BTreeSet::new();
@@ -112,7 +113,7 @@ pub(super) fn routers_of_a_group(key: &str, list: &[u32], layout: &Layout) -> Re
     Ok(())
 }
 
-/// Checks that the broken cables exist, and that the rest still connects all nodes.
+/// Checks that the failed cables exist and that the remaining ones still connect all nodes.
 fn impaired(machine: &r::Machine) -> Result<(), Problem> {
     const SHOWN: usize = 4;
     let key = match (machine.failed_links.is_empty(), machine.degraded_links.is_empty()) {
@@ -123,7 +124,7 @@ fn impaired(machine: &r::Machine) -> Result<(), Problem> {
             None => return Ok(()),
         },
     };
-    let refuse = |problem| Problem::new(&key, problem, "cables that there are");
+    let refuse = |problem| Problem::new(&key, problem, "cables of the machine");
     let family = machine.build().map_err(refuse)?;
     let apart = family.topology().cut_off(SHOWN);
     if apart.pairs == 0 {
@@ -134,18 +135,14 @@ fn impaired(machine: &r::Machine) -> Result<(), Problem> {
         list.push("...".into());
     }
     let problem = format!(
-        "{} pairs of routers with nodes have no way to each other: {}",
+        "{} pairs of routers with nodes are disconnected: {}",
         apart.pairs,
         list.join(", ")
     );
-    Err(Problem::new(
-        key,
-        problem,
-        "cables that leave a way between any two nodes",
-    ))
+    Err(Problem::new(key, problem, "failures that leave all nodes connected"))
 }
 
-/// Checks the lists of broken cables.
+/// Checks the lists of failed cables.
 fn faults(machine: &mut r::Machine, rest: Rest, routers: u32) -> Result<(), Problem> {
     let (failed, degraded) = (rest.failed_links, rest.degraded_links);
     let known = |key: &str, at: usize, pair: [u32; 2]| {

@@ -1,7 +1,7 @@
-//! What goes with which router model: keys that the chosen one has no use for, and what it does not have, are refused.
+//! Which keys go with which router model: keys that do not apply to the chosen model are refused.
 //!
-//! Traffic classes, congestion control, wormhole switching and who waited for whom say so where they are resolved;
-//! `docs/router.md` has the table of all.
+//! Traffic classes, congestion control, wormhole switching and blame are checked where they are resolved;
+//! `docs/router.md` has the complete table.
 
 use odonata_network::settings::Network;
 
@@ -9,27 +9,27 @@ use crate::scenario::document::Document;
 use crate::scenario::error::Problem;
 use crate::scenario::resolved::RouterModel;
 
-/// Keys of `network`, the models that take them, and what there is instead.
+/// Keys of `network`, the models that take them, and the alternative for other models.
 const KEYS: [(&str, &[RouterModel], &str); 3] = [
     (
         "input_queues",
         &[RouterModel::InputQueued],
-        "only input-queued routers have buffers whose packets compete for outputs in one of two ways",
+        "only input-queued routers have a choice of input queues",
     ),
     (
         "router_delay",
         &[RouterModel::InputQueued, RouterModel::OutputQueued],
-        "pipelined routers take the time of their stages (network.pipeline)",
+        "pipelined routers have a delay per stage (network.pipeline)",
     ),
     (
         "pipeline",
         &[RouterModel::Pipelined],
-        "the pipeline of other routers is one number, network.router_delay",
+        "other routers have a single delay, network.router_delay",
     ),
 ];
 
-/// Checks the keys of `n`, which was read from `document`. Those that a preset has for another model are passed over, like
-/// those of a file where an override names the model.
+/// Checks the keys of `n`, which was read from `document`. Keys that a preset sets for another model are ignored, and
+/// so are keys of the file where an override selects the model.
 ///
 /// # Errors
 /// A key that the model does not take.
@@ -61,7 +61,8 @@ mod tests {
         format!("[machine.torus]\ndims = [4, 4]\n[network]\nclock = \"1 ns\"\n{keys}\n")
     }
 
-    /// Every key with every model: taken by those of the table of docs/router.md, else refused with their names.
+    /// Tests every key with every model: models in the table of docs/router.md accept it, all others refuse it and name
+    /// those models.
     #[test]
     fn a_key_of_another_router_model_is_refused() {
         let models = ["input-queued", "output-queued", "pipelined"];
@@ -93,12 +94,12 @@ mod tests {
         let error = load(&network("router = \"pipelined\"\nrouter_delay = \"50 ns\""), &[]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "m.toml:6:16: network.router_delay: pipelined routers do not use it: pipelined routers take the time of their \
-             stages (network.pipeline); expected no such key, or network.router = \"input-queued\" or \"output-queued\""
+            "m.toml:6:16: network.router_delay: pipelined routers do not use it: pipelined routers have a delay per \
+             stage (network.pipeline); expected no such key, or network.router = \"input-queued\" or \"output-queued\""
         );
     }
 
-    /// A file or a preset for one model can be run with another that `--set` names.
+    /// A file or preset for one model can be run with another model selected by `--set`.
     #[test]
     fn keys_of_a_layer_below_the_model_are_passed_over() {
         let file = network("router = \"pipelined\"\npipeline = { crossbar = 2 }");

@@ -11,7 +11,7 @@ use super::{routing_keys, within};
 use crate::scenario::error::Problem;
 use crate::scenario::resolved as r;
 
-/// How the way up can be chosen, the default first.
+/// The possible rules for the way up, the default first.
 fn ways_up(kind: &r::Kind, algorithm: r::Algorithm) -> &'static [r::Up] {
     match algorithm {
         r::Algorithm::UpDown => &[r::Up::Random, r::Up::Adaptive],
@@ -24,7 +24,7 @@ fn ways_up(kind: &r::Kind, algorithm: r::Algorithm) -> &'static [r::Up] {
 
 const KEY: &str = "network.routing";
 
-/// What is known later than that is of no use.
+/// Information that arrives later than this is useless.
 const LATEST: Time = Time::from_ns(1_000_000_000);
 
 /// Fills in and checks the routing of `network` on a machine of `kind`. `leftovers` are keys that need not fit the
@@ -78,20 +78,18 @@ pub(super) fn routing(network: &mut Network, leftovers: &BTreeSet<String>, kind:
     let refuse = routing.deadlock_check == r::DeadlockCheck::Refuse;
     if routing.vc_rule == Some(r::VcRule::Codes) && routing.via == Some(r::Intermediate::Router) && nonminimal && refuse
     {
-        let problem = "virtual channels by the rule of CODES on detours over a router can deadlock";
+        let problem = "with detours over a router, the CODES rule of virtual channels can deadlock";
         let error = Problem::new(format!("{KEY}.vc_rule"), problem, "\"stage\", or via = \"group\"");
         return Err(error.hint("two local hops in the intermediate group would share virtual channel 2"));
     }
     if routing.vc_rule == Some(r::VcRule::Phase) && nonminimal && refuse {
-        let problem = "virtual channels by phase can deadlock where packets take detours";
+        let problem = "virtual channels by phase can deadlock with detours";
         let error = Problem::new(
             format!("{KEY}.vc_rule"),
             problem,
             "\"stage\", or deadlock_check = \"warn\"",
         );
-        return Err(
-            error.hint("packets that reach their intermediate group share channels with those that leave theirs")
-        );
+        return Err(error.hint("packets entering and leaving an intermediate group share channels"));
     }
     knowledge_keys(network, kind)?;
     let takes = |key: RoutingKey| routing_keys::takes(kind.family(), algorithm, key);
@@ -120,7 +118,7 @@ pub(super) fn routing(network: &mut Network, leftovers: &BTreeSet<String>, kind:
         routing.candidates = None;
     }
     if routing.candidates.is_some() && !compares {
-        let problem = "ways up that are not adaptive are not compared";
+        let problem = "only adaptive up-routing compares ports";
         return Err(Problem::new(
             format!("{KEY}.candidates"),
             problem,
@@ -143,22 +141,22 @@ pub(super) fn routing(network: &mut Network, leftovers: &BTreeSet<String>, kind:
     Ok(())
 }
 
-/// Gives a key its default if the algorithm takes it; what it does not take was left out before.
+/// Sets a key to its default if the algorithm takes it; otherwise it has already been removed.
 fn fill<T>(key: &mut Option<T>, taken: bool, default: T) {
     if taken {
         key.get_or_insert(default);
     }
 }
 
-/// Fills in and checks what goes with the knowledge of other routers' ports, and only with it.
+/// Fills in and checks the keys that need, or are needed for, knowledge of other routers' ports.
 fn knowledge_keys(network: &mut Network, kind: &r::Kind) -> Result<(), Problem> {
     let (routing, links) = (&mut network.routing, &network.links);
     let knowledge = routing.knowledge.unwrap_or_default();
     let bits = knowledge == r::KnowledgeKind::Piggyback;
-    let told = bits || knowledge == r::KnowledgeKind::Global;
+    let published = bits || knowledge == r::KnowledgeKind::Global;
     let keys = [
-        ("knowledge_interval", routing.knowledge_interval.is_some(), told),
-        ("knowledge_delay", routing.knowledge_delay.is_some(), told),
+        ("knowledge_interval", routing.knowledge_interval.is_some(), published),
+        ("knowledge_delay", routing.knowledge_delay.is_some(), published),
         ("congestion_factor", routing.congestion_factor.is_some(), bits),
         ("congestion_threshold", routing.congestion_threshold.is_some(), bits),
     ];
@@ -170,15 +168,12 @@ fn knowledge_keys(network: &mut Network, kind: &r::Kind) -> Result<(), Problem> 
         let problem = format!("the knowledge is {}", knowledge.name());
         return Err(Problem::new(format!("{KEY}.{key}"), problem, expected));
     }
-    if !told {
+    if !published {
         return Ok(());
     }
-    // The shortest way from the routers with global ports to those with nodes.
+    // The shortest path from the routers with global ports to the routers with nodes.
     let Some(way) = kind.way_in_a_group() else {
-        let problem = format!(
-            "machines of kind {} have no groups that share global links",
-            kind.name()
-        );
+        let problem = format!("machines of kind {} have no groups with global links", kind.name());
         return Err(Problem::new(format!("{KEY}.knowledge"), problem, "\"local\""));
     };
     let latencies = way.iter().map(|&class| links.of(class).latency.0);

@@ -1,7 +1,8 @@
 //! Which keys of `network.routing` go with which algorithm, on which machines.
 //!
-//! Every family says it of its own algorithms ([`algorithms`]). Keys that the chosen algorithm has no use for are refused by
-//! it, and the table of `docs/routing.md` is held against it. Keys that are no [`RoutingKey`] go with every algorithm.
+//! Every family defines the keys of its own algorithms ([`algorithms`]). Keys that the chosen algorithm does not use
+//! are refused, and a test compares these rules with the table of `docs/routing.md`. Keys that are not a [`RoutingKey`]
+//! go with every algorithm.
 
 use std::collections::BTreeSet;
 
@@ -23,8 +24,8 @@ pub(super) fn takes(family: FamilyName, algorithm: Algorithm, key: RoutingKey) -
     takers(family, key).contains(&algorithm)
 }
 
-/// Leaves in `routing` the keys that `algorithm` takes on `family`. Of the others those in `leftovers` are left out, which
-/// were written for another algorithm (see [`Document::leftovers`](crate::scenario::Document)).
+/// Keeps in `routing` the keys that `algorithm` takes on `family`, and removes those of the others that are in
+/// `leftovers`, which were written for another algorithm (see [`Document::leftovers`](crate::scenario::Document)).
 ///
 /// # Errors
 /// Any other key that is given and that the algorithm does not take.
@@ -63,7 +64,8 @@ fn refuse(key: RoutingKey, family: FamilyName, algorithm: Algorithm) -> Problem 
     Problem::new(format!("network.routing.{}", key.name()), problem, expected)
 }
 
-/// Who takes `key`, in words: families that follow each other and agree together; last what every family has.
+/// Describes where `key` is accepted: consecutive families with the same algorithms are combined; algorithms of all
+/// families come last.
 fn places(key: RoutingKey) -> String {
     let mut groups: Vec<(Vec<Algorithm>, Vec<&str>)> = Vec::new();
     for &family in FamilyName::ALL {
@@ -96,7 +98,7 @@ mod tests {
         "dragonfly-2d = { groups = 3, rows = 2, columns = 2, nodes_per_router = 1, global_ports_per_router = 1 }";
     const MESH: &str = "mesh = { dims = [4, 4] }";
 
-    /// A machine of every family but graphs.
+    /// A machine of every family except graphs.
     fn machines() -> Vec<String> {
         let first = |family: &FamilyName| {
             let example = family.examples().first()?;
@@ -105,7 +107,7 @@ mod tests {
         FamilyName::ALL.iter().filter_map(first).collect()
     }
 
-    /// A value of each key that is possible wherever the key is.
+    /// A valid value for each key.
     const VALUES: &[(&str, &str)] = &[
         ("via", "\"group\""),
         ("candidates", "3"),
@@ -126,8 +128,8 @@ mod tests {
         scenario::load_hardware(text, "m.toml", &overrides, "")
     }
 
-    /// Every key is taken or refused, with every algorithm of every kind of machine, and what is refused names those that
-    /// take it.
+    /// Tests every key with every algorithm of every kind of machine: it is either accepted, or refused with the
+    /// algorithms that accept it.
     #[test]
     fn a_key_is_accepted_where_the_algorithm_takes_it_and_nowhere_else() {
         let mut refused = 0;
@@ -176,10 +178,10 @@ mod tests {
         );
     }
 
-    /// What a preset or the file says for one algorithm does not stand in the way of another one that is named above it.
+    /// Keys that a preset or the file sets for one algorithm do not prevent selecting another one in a higher layer.
     #[test]
     fn keys_of_a_layer_below_the_algorithm_are_left_out() {
-        // The preset has minimal routing, and keys of progressive adaptive routing for those who take that.
+        // The preset has minimal routing, and keys for progressive adaptive routing, if that is selected.
         let routing =
             |overrides: &[&str]| load("preset = \"codes-compatible\"\n", overrides).map(|h| h.network.routing);
         let minimal = routing(&[]).unwrap();
@@ -202,7 +204,7 @@ mod tests {
         assert_eq!(minimal.network.routing.bias, None);
         let adaptive = load(&file, &["network.routing.algorithm=progressive-adaptive"]).unwrap();
         assert_eq!(adaptive.network.routing.bias, Some(3.0));
-        // In one layer there is no excuse.
+        // Within one layer the combination is an error.
         let both = ["network.routing.algorithm=minimal", "network.routing.bias=3.0"];
         let error = load(&file, &both).unwrap_err();
         assert_eq!(error.file, "--set network.routing.bias=3.0");
@@ -234,7 +236,7 @@ mod tests {
         }
     }
 
-    /// The table of docs/routing.md, which has a row for every key.
+    /// The table of docs/routing.md has a row for every key.
     #[test]
     fn the_documented_table_is_this_one() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/routing.md");

@@ -1,17 +1,18 @@
-//! Rules between jobs: which starts after which, and whose end stops whose traffic.
+//! Rules between jobs: start dependencies, and jobs whose end stops the traffic of others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use odonata_network::settings::{Fidelity, RouterModel};
 use odonata_units::OneOrMany;
 
+use crate::link_choice::links_named;
 use crate::scenario::error::{Problem, nearest, quoted};
 use crate::scenario::job::{Job, OtherJobs};
 use crate::scenario::resolved::Resolved;
 use crate::scenario::timeline::Timeline;
 
-/// Most pairs of jobs of which one waits for the other: two arrays of a thousand.
+/// Maximum number of dependencies between jobs: enough for two arrays of a thousand jobs.
 const MOST_PAIRS: usize = 1 << 20;
 
 /// A table `[[jobs]]`: its key, its name, and the jobs that it makes.
@@ -21,11 +22,10 @@ pub(super) struct Entry {
     pub(super) jobs: Range<usize>,
 }
 
-/// Looks up the jobs that the rules of the jobs in `resolved`, which `entries` have made, name.
+/// Resolves the names of jobs in the rules of the jobs `resolved`, which `entries` have made.
 ///
 /// # Errors
-/// Two jobs or arrays have the same name, a rule names a job that there is not, or jobs wait for each
-/// other.
+/// Two jobs or arrays have the same name, a rule names a job that does not exist, or jobs wait for each other.
 pub(super) fn apply(entries: Vec<Entry>, resolved: &mut [Job]) -> Result<(), Problem> {
     let names = names(&entries, resolved)?;
     let mut pairs = 0;
@@ -38,9 +38,9 @@ pub(super) fn apply(entries: Vec<Entry>, resolved: &mut [Job]) -> Result<(), Pro
             };
             pairs += jobs.len() * entry.jobs.len();
             if pairs > MOST_PAIRS {
-                let problem = format!("{pairs} pairs of jobs of which one waits for the other");
+                let problem = format!("{pairs} dependencies between jobs");
                 let error = Problem::new(at, problem, format!("at most {MOST_PAIRS}"));
-                return Err(error.hint("let the array wait for one job that waits for the others"));
+                return Err(error.hint("make the array wait for one job, and that job for the others"));
             }
             for job in &mut resolved[entry.jobs.clone()] {
                 rule_of(job, key).set(jobs.clone());
@@ -50,10 +50,49 @@ pub(super) fn apply(entries: Vec<Entry>, resolved: &mut [Job]) -> Result<(), Pro
     no_cycle(resolved)
 }
 
-/// Looks up the jobs that `timeline` names; all of `resolved` if it names none.
+/// Most links whose queues are recorded.
+const MOST_QUEUE_LINKS: usize = 1024;
+
+/// Checks the links whose queues are recorded.
 ///
 /// # Errors
-/// There is no such job, or none of them has such a rank.
+/// There is no interval, no such link, or there are too many.
+pub(super) fn queue_links(resolved: &Resolved) -> Result<(), Problem> {
+    const KEY: &str = "run.queue_links";
+    let run = &resolved.run;
+    if run.queue_links.is_empty() {
+        return Ok(());
+    }
+    if run.series_interval.is_none() {
+        let error = Problem::new(
+            KEY,
+            "queues of links without an interval",
+            "run.series_interval beside it",
+        );
+        return Err(error.hint("for example series_interval = \"10 us\""));
+    }
+    let refuse = |problem| Problem::new("machine", problem, "a machine that is possible");
+    let graph = resolved.machine.build().map_err(refuse)?;
+    let mut links = BTreeSet::new();
+    for (i, pattern) in run.queue_links.iter().enumerate() {
+        let named = links_named(graph.topology(), pattern).map_err(|problem| {
+            let expected = "the ends of a link, such as \"r3>r7\", \"n5>r1\" or \"r3>*\"";
+            let error = Problem::new(format!("{KEY}.{i}"), problem, expected);
+            error.hint("the table links of any run names all links of its machine")
+        })?;
+        links.extend(named);
+    }
+    if links.len() > MOST_QUEUE_LINKS {
+        let problem = format!("{} links", links.len());
+        return Err(Problem::new(KEY, problem, format!("at most {MOST_QUEUE_LINKS} links")));
+    }
+    Ok(())
+}
+
+/// Resolves the jobs that `timeline` names; all of `resolved` if it names none.
+///
+/// # Errors
+/// A named job does not exist, or none of the jobs has such a rank.
 pub(super) fn timeline(timeline: &mut Timeline, resolved: &[Job]) -> Result<(), Problem> {
     let mut entries: Vec<Entry> = Vec::new();
     for (number, job) in resolved.iter().enumerate() {
@@ -95,7 +134,7 @@ fn rule_of<'a>(job: &'a mut Job, key: &str) -> &'a mut OtherJobs {
     }
 }
 
-/// The jobs that each name stands for: those of an array, or one.
+/// The jobs that each name refers to: the jobs of an array, or one job.
 fn names(entries: &[Entry], resolved: &[Job]) -> Result<BTreeMap<String, Range<usize>>, Problem> {
     let mut names: BTreeMap<String, (usize, Range<usize>)> = BTreeMap::new();
     let mut add = |at: usize, name: &str, jobs: Range<usize>| {
@@ -127,7 +166,7 @@ fn names(entries: &[Entry], resolved: &[Job]) -> Result<BTreeMap<String, Range<u
     Ok(names.into_iter().map(|(name, (_, jobs))| (name, jobs)).collect())
 }
 
-/// The jobs that the rule at key `at` names, ascending, each once.
+/// The jobs that the rule at key `at` names, ascending and without duplicates.
 fn named(at: &str, rule: &OneOrMany<String>, names: &BTreeMap<String, Range<usize>>) -> Result<Vec<u16>, Problem> {
     let mut jobs = Vec::new();
     for (key, name) in rule.clone().keyed(at) {
@@ -155,8 +194,8 @@ fn named(at: &str, rule: &OneOrMany<String>, names: &BTreeMap<String, Range<usiz
     Ok(jobs)
 }
 
-/// Checks that the jobs can be put in an order in which each comes after those that it waits for, for its
-/// start or for its end.
+/// Checks that the jobs can be put in an order in which each comes after the jobs whose end it waits for, at its start
+/// or at its own end.
 fn no_cycle(jobs: &[Job]) -> Result<(), Problem> {
     #[derive(Clone, Copy, PartialEq)]
     enum Seen {
@@ -173,7 +212,7 @@ fn no_cycle(jobs: &[Job]) -> Result<(), Problem> {
     };
     let mut seen = vec![Seen::Not; jobs.len()];
     for first in 0..jobs.len() {
-        // Depth first, with a path of its own: chains of jobs may be longer than the stack.
+        // Depth first with an explicit path: chains of jobs may be longer than the stack.
         let mut path = vec![(first, 0)];
         while let Some((job, next)) = path.last_mut() {
             let job = *job;
@@ -202,7 +241,7 @@ fn no_cycle(jobs: &[Job]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The messages of each job may go in a way of their own.
+/// Checks jobs that set a fidelity of their own.
 pub(super) fn fidelity(resolved: &mut Resolved) -> Result<(), Problem> {
     let [packet, flow, analytic] =
         [Fidelity::Packet, Fidelity::Flow, Fidelity::Analytic].map(|fidelity| resolved.has_fidelity(fidelity));
@@ -214,26 +253,26 @@ pub(super) fn fidelity(resolved: &mut Resolved) -> Result<(), Problem> {
         network.check_without_packets(Fidelity::Analytic)?;
     }
     if !analytic && !network.analytic.is_none() {
-        let problem = "no messages go by the parameters of the LogGP model";
+        let problem = "nothing in the scenario uses the LogGP model";
         let expected = "no such table, or fidelity = \"analytic\" of the network or of a job";
         return Err(Problem::new("network.analytic", problem, expected));
     }
     let in_packets = |job: &Job| resolved.fidelity_of(job) == Fidelity::Packet;
     if let Some(job) = (resolved.jobs.iter()).find(|job| !in_packets(job) && !job.traffic_class.are_first()) {
         let key = format!("jobs.{}.traffic_class", job.entry);
-        let problem = "its messages do not go in packets, which alone have a share of a link";
+        let problem = "traffic classes share links by packet, and this job sends no packets";
         return Err(Problem::new(key, problem, "none, or fidelity = \"packet\""));
     }
     resolved.network.fill_coupling(packet && flow)
 }
 
-/// Lost time is found from waits that are charged to jobs, one by one.
+/// Checks the conditions of lost time, which is computed from waits charged to individual jobs.
 pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
     if !resolved.run.lost_time {
         return match resolved.run.lost_time_path {
             0 => Ok(()),
             _ => {
-                let problem = "waits are kept of which it is found out what is lost by them, which run.lost_time does not ask for";
+                let problem = "the path keeps waits of the lost-time analysis, and run.lost_time is off";
                 Err(Problem::new(
                     "run.lost_time_path",
                     problem,
@@ -244,30 +283,30 @@ pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
     }
     let refused = |problem: &str| Err(Problem::new("run.lost_time", problem, "false"));
     if resolved.has_fidelity(Fidelity::Analytic) {
-        return refused("messages of the analytic model have no waits in the network");
+        return refused("messages of the analytic model never wait in the network");
     }
     if resolved.has_fidelity(Fidelity::Flow) {
-        return refused("flows share links: none waits for another");
+        return refused("flows share links and never wait");
     }
     if !*resolved.run.blame {
-        let problem = "lost time is found from the waits that run.blame charges to jobs, which is off";
+        let problem = "lost time needs the waits charged by run.blame, which is off";
         return Err(Problem::new("run.lost_time", problem, "false, or run.blame = true"));
     }
     Ok(())
 }
 
-/// A sample of waits is one of packets whose waits are charged, and says nothing of what single messages lose.
+/// Checks blame sampling: a sample covers packets whose waits are charged, and cannot show what single messages lose.
 pub(super) fn blame_sampling(resolved: &Resolved) -> Result<(), Problem> {
     let refused = |problem: &str, expected: &str| Err(Problem::new("run.blame_sampling", problem, expected));
     match resolved.run.blame_sampling {
         1 => Ok(()),
         _ if !*resolved.run.blame => refused("run.blame, which charges waits, is off", "1, or run.blame = true"),
         _ if resolved.run.lost_time => refused(
-            "run.lost_time needs all waits of all packets",
+            "run.lost_time needs every wait of every packet",
             "1, or run.lost_time = false",
         ),
         _ if resolved.network.router == RouterModel::Pipelined => refused(
-            "pipelined routers charge the waits of all flits",
+            "pipelined routers charge every wait of every flit",
             "1, or another network.router",
         ),
         _ => Ok(()),
@@ -290,6 +329,6 @@ fn cycle(jobs: &[Job], path: Vec<usize>) -> Problem {
     Problem::new(
         format!("jobs.{}.{key}", jobs[first].entry),
         problem,
-        "jobs that do not wait for this one",
+        "jobs that do not depend on this one",
     )
 }

@@ -10,8 +10,8 @@ use crate::scenario::error::Problem;
 use crate::scenario::layout::Layout;
 use crate::scenario::resolved::{Job, JobFiles, Resolved, Workload};
 
-/// Compute nodes of a server where the scenario does not say which nodes are servers.
-const COMPUTE_NODES_OF_A_SERVER: usize = 32;
+/// Number of compute nodes per server where the scenario does not define the servers' nodes.
+const COMPUTE_NODES_PER_SERVER: usize = 32;
 
 /// Fills in and checks the servers of a machine.
 pub(super) fn storage(storage: &mut Storage, layout: &Layout) -> Result<(), Problem> {
@@ -36,7 +36,7 @@ pub(super) fn storage(storage: &mut Storage, layout: &Layout) -> Result<(), Prob
             return Err(Problem::new("storage.nodes.class", problem, "compute"));
         }
         Some(NodeClass::Compute) if *storage.assignment != Assignment::default() => {
-            let problem = "an assignment, of nodes that have servers of their own";
+            let problem = "an assignment to servers on other nodes";
             return Err(Problem::new("storage.assignment", problem, "none"));
         }
         _ => {}
@@ -51,7 +51,7 @@ pub(super) fn storage(storage: &mut Storage, layout: &Layout) -> Result<(), Prob
         let key = format!("storage.tiers.{number}.nodes");
         nodes(&key, &mut tier.nodes, layout)?;
         if tier.nodes.class == Some(NodeClass::Compute) {
-            let problem = "a lower tier on the nodes of jobs";
+            let problem = "a lower tier on compute nodes";
             return Err(Problem::new(format!("{key}.class"), problem, "service"));
         }
         for node in layout.servers(&tier.nodes) {
@@ -121,8 +121,8 @@ pub(super) fn storage(storage: &mut Storage, layout: &Layout) -> Result<(), Prob
     storage.check_faults((servers, all), metadata)
 }
 
-/// Says where servers are of which the scenario does not: one for every 32 compute nodes, at least one, spread evenly over the
-/// nodes that nobody else has. Whatever groups the machine has, no server has many times the ranks of another.
+/// Places servers whose nodes the scenario does not define: one for every 32 compute nodes, at least one, evenly spaced
+/// over the nodes that are not otherwise used. This balances the ranks per server whatever the machine's groups are.
 fn default_servers(storage: &mut Storage, layout: &Layout) -> Result<(), Problem> {
     let unsaid = Nodes::default();
     storage.assignment.fill(match storage.nodes == unsaid {
@@ -151,7 +151,7 @@ fn default_servers(storage: &mut Storage, layout: &Layout) -> Result<(), Problem
         if *named == unsaid {
             let free = (0..layout.nodes()).filter(|node| !taken.contains(node) && !layout.is_service(*node));
             let free: Vec<u32> = free.collect();
-            let servers = free.len().div_ceil(COMPUTE_NODES_OF_A_SERVER + 1);
+            let servers = free.len().div_ceil(COMPUTE_NODES_PER_SERVER + 1);
             let list: Vec<u32> = (0..servers).map(|server| free[server * free.len() / servers]).collect();
             taken.extend(&list);
             named.list = Some(list);
@@ -171,7 +171,7 @@ fn no_service_node(key: &str, list: &[u32], layout: &Layout) -> Result<(), Probl
     }
 }
 
-/// Checks what is said of the files of the jobs in `scenario`.
+/// Checks the file settings of the jobs in `scenario`.
 pub(super) fn files(scenario: &Resolved) -> Result<(), Problem> {
     let layout = &scenario.layout;
     let servers = (scenario.storage.as_ref()).map_or(0, |storage| layout.tiers(storage)[0].len() as u32);
@@ -201,7 +201,7 @@ pub(super) fn files(scenario: &Resolved) -> Result<(), Problem> {
         let other = *first.entry(job.directory()).or_insert(job);
         if of(other) != of(job) {
             let problem = format!(
-                "jobs \"{}\" and \"{}\" share the directory \"{}\", and lay its files out differently",
+                "jobs \"{}\" and \"{}\" share the directory \"{}\", but with different layouts",
                 other.name,
                 job.name,
                 job.directory()
@@ -212,7 +212,7 @@ pub(super) fn files(scenario: &Resolved) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks what is said at `at` of the files that `job` brings in and takes out.
+/// Checks the settings at `at` for files that `job` stages in and out.
 fn stages(scenario: &Resolved, job: &Job, at: &str) -> Result<(), Problem> {
     let JobFiles {
         stage_in,
@@ -232,7 +232,7 @@ fn stages(scenario: &Resolved, job: &Job, at: &str) -> Result<(), Problem> {
     };
     let storage = scenario.storage.as_ref();
     if storage.is_none_or(|storage| storage.tier_count() < 2) {
-        let problem = "a job that stages where there is no tier below";
+        let problem = "a job that stages data without a lower tier";
         return Err(Problem::new(
             key(first),
             problem,
@@ -243,7 +243,7 @@ fn stages(scenario: &Resolved, job: &Job, at: &str) -> Result<(), Problem> {
         return Err(Problem::new(key(first), "synthetic traffic has no files", "a program"));
     }
     if !stage_in.is_empty() && storage.is_some_and(|storage| storage.manager.unwritten == Unwritten::Error) {
-        let problem = "input files that it would be an error to read";
+        let problem = "input files whose reads would fail";
         let expected = "storage.manager.unwritten = \"exists-below\"";
         return Err(Problem::new(key("stage_in"), problem, expected));
     }

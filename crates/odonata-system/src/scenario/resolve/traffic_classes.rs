@@ -1,11 +1,11 @@
-//! Which jobs are in which traffic class.
+//! The traffic classes of jobs.
 
 use odonata_network::settings::Network;
 
 use crate::scenario::error::Problem;
 use crate::scenario::job::JobClasses;
 
-/// Looks up the classes of a job, which the table at `at` names.
+/// Resolves the classes of the job whose table is at `at`.
 pub(super) fn of_job(at: &str, job: &mut JobClasses, network: &Network) -> Result<(), Problem> {
     let classes = &network.traffic_classes;
     for (key, class) in [("mpi", &mut job.mpi), ("io", &mut job.io)] {
@@ -18,7 +18,7 @@ pub(super) fn of_job(at: &str, job: &mut JobClasses, network: &Network) -> Resul
             continue;
         }
         let expected = match classes.is_empty() {
-            true => "a class of network.traffic_classes, of which there is none".into(),
+            true => "a class of network.traffic_classes; none is declared".into(),
             false => {
                 let names: Vec<&str> = classes.iter().map(|class| class.name.as_str()).collect();
                 format!("one of {}", names.join(", "))

@@ -1,4 +1,4 @@
-//! Workloads: what a job does.
+//! Workloads: what a job runs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::scenario::job::{Arguments, Job};
 use crate::scenario::resolved as r;
 use crate::scenario::workload::{ProgramFile, Python, PythonSource, Trace, Workload};
 
-/// What a recorded time can be multiplied by.
+/// Maximum factor for recorded times.
 const LARGEST_SCALE: f64 = 1e6;
 
 /// The size of a job, and what else its workload depends on.
@@ -32,19 +32,19 @@ pub(super) struct Size {
     pub(super) ranks_per_node: u32,
     /// Position among all jobs.
     pub(super) number: usize,
-    /// Whether somebody will tell its sources to stop.
-    pub(super) told: bool,
+    /// Whether the end of other jobs stops its sources.
+    pub(super) stopped_by_job: bool,
 }
 
-/// The trace of the job at key `at`, opened, unless that takes more memory than there is, or than `limit`; `None` if it
-/// replays none.
+/// Opens the trace of the job at key `at`, unless that takes more memory than is available or than `limit`; `None` if
+/// the job replays none.
 pub(super) fn trace(at: &str, job: &Job, folder: &Path, limit: Option<Bytes>) -> Result<Option<Trace>, Problem> {
     let Some(path) = &job.trace else {
         let of_traces = [
             (
                 "compute_scale",
                 job.compute_scale.is_some(),
-                "only a trace has recorded times",
+                "only a trace has recorded compute times",
             ),
             (
                 "incomplete_trace",
@@ -78,7 +78,7 @@ pub(super) fn trace(at: &str, job: &Job, folder: &Path, limit: Option<Bytes>) ->
         .map_err(|error| unreadable(at, error))
 }
 
-/// That the trace of the job at key `at` cannot be read.
+/// The problem that the trace of the job at key `at` cannot be read.
 fn unreadable(at: &str, mut error: FormatError) -> Problem {
     let (incomplete, expected) = (error.incomplete, FORMATS.files());
     if error.expected == expected {
@@ -87,12 +87,12 @@ fn unreadable(at: &str, mut error: FormatError) -> Problem {
     }
     let problem = Problem::new(format!("{at}.trace"), error.to_string(), expected);
     match incomplete {
-        true => problem.hint("incomplete_trace = true replays what there is of it"),
+        true => problem.hint("incomplete_trace = true replays the recorded part"),
         false => problem,
     }
 }
 
-/// Fills in and checks what the job at key `at` does, whichever of its keys says so.
+/// Fills in and checks what the job at key `at` runs, whichever of its keys defines it.
 pub(super) fn workload(
     at: &str,
     job: &mut Job,
@@ -131,7 +131,7 @@ pub(super) fn workload(
         let problem = if given.is_empty() {
             "the key \"workload\" is missing".into()
         } else {
-            format!("the keys {} say what it does", given.join(" and "))
+            format!("the job has the keys {}", given.join(" and "))
         };
         let expected = "exactly one of the keys workload, program, python and trace";
         return Err(Problem::new(at, problem, expected));
@@ -183,7 +183,7 @@ fn replayed(at: &str, ranks: u32, trace: &Trace, machine: &r::Resolved) -> Resul
         return Err(Problem::new(
             format!("{at}.ranks"),
             problem,
-            "the ranks of the trace, or no such key",
+            "the number of ranks of the trace, or no such key",
         ));
     }
     if trace.does_io() && machine.storage.is_none() {
@@ -206,7 +206,7 @@ fn python(at: &str, ranks: u32, (name, args): (&str, Map<String, Value>), folder
     else {
         return Err(Problem::new(at, format!("{name:?} names no function"), expected));
     };
-    // In angle brackets: a function of this process, which is in no file.
+    // In angle brackets: a function of this process that is not in a file.
     let (path, source) = if file.starts_with('<') {
         (file.to_owned(), String::new())
     } else {
@@ -239,13 +239,14 @@ fn phases(at: &str, size: Size, list: &mut [Workload], machine: &r::Resolved) ->
         if matches!(phase, Workload::Synthetic(_)) {
             let problem = format!("{} traffic cannot be a phase", phase.kind());
             let problem = Problem::new(at, problem, "workloads that end by themselves");
-            return Err(problem.hint("give the traffic a job of its own"));
+            return Err(problem.hint("run the traffic as a separate job"));
         }
     }
     readers_at_work(at, size, list)
 }
 
-/// That no phase at key `at` has readers beside a phase that asks for the time: ranks whose program does have one stream.
+/// Checks that no phase at key `at` has background readers beside a phase that asks for the time: ranks whose program
+/// does have a single stream.
 fn readers_at_work(at: &str, size: Size, list: &[Workload]) -> Result<(), Problem> {
     let reads_ahead = |phase: &&Workload| matches!(phase, Workload::Skeleton(Skeleton::DataLoader(_)));
     let asks = |phase: &&Workload| matches!(phase.program(size.ranks), Ok(Some(program)) if program.memory() > 0);
@@ -253,17 +254,17 @@ fn readers_at_work(at: &str, size: Size, list: &[Workload]) -> Result<(), Proble
         (Some(loader), Some(other)) => Err(Problem::new(
             at,
             format!(
-                "{} reads ahead, which it cannot beside {} in one list",
+                "{} reads ahead and cannot share a list with {}",
                 loader.kind(),
                 other.kind()
             ),
-            "jobs of their own, one of which starts after the other: start_after",
+            "separate jobs, one with start_after",
         )),
         _ => Ok(()),
     }
 }
 
-/// Fills in and checks a workload that is no list, at key `at`.
+/// Fills in and checks a single workload, at key `at`.
 fn one(at: &str, size: Size, workload: &mut Workload, machine: &r::Resolved) -> Result<(), Problem> {
     let ranks = size.ranks;
     if let Workload::Synthetic(traffic) = workload {
@@ -285,7 +286,7 @@ fn one(at: &str, size: Size, workload: &mut Workload, machine: &r::Resolved) -> 
     let Err(problem) = workload.program(ranks) else {
         return Ok(());
     };
-    // The extents are to blame if the workload runs without them.
+    // The extents are the cause if the workload runs without them.
     let at = format!("{at}.{kind}");
     Err(
         match without_dims(workload).is_some_and(|other| other.program(ranks).is_ok()) {
@@ -295,7 +296,8 @@ fn one(at: &str, size: Size, workload: &mut Workload, machine: &r::Resolved) -> 
     )
 }
 
-/// What a program says of its parameters, which are at key `at`: "KEY is VALUE: expected WHAT" is of that key.
+/// The problem that a program found in its parameters, which are at key `at`: "KEY is VALUE: expected WHAT" refers to
+/// that key.
 fn of_program(at: String, problem: &str, workload: &Workload) -> Problem {
     let Some((said, expected)) = problem.split_once(": expected ") else {
         return Problem::new(at, problem, "");
@@ -306,7 +308,7 @@ fn of_program(at: String, problem: &str, workload: &Workload) -> Problem {
     Problem::new(key.map_or(at.clone(), |key| format!("{at}.{key}")), said, expected)
 }
 
-/// The same workload on a balanced grid, if it was given extents.
+/// The same workload on a balanced grid, if extents were given.
 fn without_dims(workload: &Workload) -> Option<Workload> {
     let mut other = workload.clone();
     let given = match &mut other {
@@ -338,7 +340,7 @@ fn synthetic(at: &str, size: Size, traffic: &mut SyntheticParams, machine: &r::R
     }
     let around = Surroundings {
         ranks: size.ranks,
-        told: size.told,
+        stopped_by_job: size.stopped_by_job,
         packet: machine.network.packet,
         terminal: *machine.network.links.terminal.bandwidth,
         cycle_ps: machine.network.clock.map(|clock| clock.ps()),
@@ -348,7 +350,7 @@ fn synthetic(at: &str, size: Size, traffic: &mut SyntheticParams, machine: &r::R
 }
 
 fn permutation(at: &str, size: Size, seed: u64, itself: bool) -> Result<Vec<u32>, Problem> {
-    // Apart from the streams of nodes, whose numbers are below 2^32, and different for every job.
+    // Separate from the streams of nodes, whose numbers are below 2^32, and different for every job.
     let mut stream = Stream::new(seed, (1 << 32) + size.number as u64, Purpose::Destination);
     let drawn = match itself {
         true => Ok(synthetic::Pattern::any_permutation(size.ranks, |n| stream.below(n))),

@@ -1,4 +1,4 @@
-//! The traffic that is worst for minimal routing on a machine.
+//! The worst traffic for minimal routing on a machine.
 
 use std::collections::VecDeque;
 
@@ -11,11 +11,11 @@ use odonata_storage::settings::Nodes;
 use odonata_units::Filled;
 use odonata_workload::synthetic::{PatternParams, Step};
 
-/// How many ranks a group of the machine has room for; storage servers and service nodes are left out.
+/// Number of ranks that fit into a group of the machine, excluding storage servers and service nodes.
 pub(super) fn ranks_per_group(size: Size, machine: &r::Resolved) -> u32 {
     let layout = &machine.layout;
     let groups = (layout.groups_with_nodes().count() as u32).max(1);
-    // Servers that are listed one by one are not in every group.
+    // Servers that are listed individually are not in every group.
     let servers = match machine.storage.as_ref().map(|storage| &storage.nodes) {
         None | Some(Nodes { list: Some(_), .. } | Nodes { class: Some(_), .. }) => 0,
         Some(nodes @ Nodes { routers: Some(_), .. }) => layout.servers(nodes).len() as u32 / groups,
@@ -26,10 +26,11 @@ pub(super) fn ranks_per_group(size: Size, machine: &r::Resolved) -> u32 {
     nodes.saturating_mul(size.ranks_per_node)
 }
 
-/// What of the machine's topology decides which traffic is worst.
+/// The properties of the machine's topology that determine the worst traffic.
 ///
 /// # Errors
-/// Routers of a machine that has no groups have different numbers of nodes, or cannot all have a neighbor of their own.
+/// Routers of a machine without groups have different numbers of nodes, or cannot all be paired with different
+/// neighbors.
 pub(super) fn shape(size: Size, machine: &r::Resolved) -> Result<WorstCase, String> {
     let of_router = |nodes: u32| nodes.saturating_mul(size.ranks_per_node);
     Ok(match machine.machine.kind.worst_case() {
@@ -68,48 +69,49 @@ pub(super) fn shape(size: Size, machine: &r::Resolved) -> Result<WorstCase, Stri
     })
 }
 
-/// A neighbor of each router, all different: a perfect matching of routers with neighbors, found by augmenting paths
+/// Assigns a different neighbor to each router: a perfect matching of routers with neighbors, found by augmenting paths
 /// (H. Kuhn, "The Hungarian method for the assignment problem", 1955), breadth first.
 fn partners(topology: &Topology) -> Result<Vec<u32>, String> {
-    const NOBODY: u32 = u32::MAX;
+    const NO_ROUTER: u32 = u32::MAX;
     let routers = topology.routers() as usize;
     let neighbours = |router: u32| topology.ports_of(router).filter_map(|port| topology.neighbour(port));
-    // Who has which neighbor, both ways.
-    let mut partner = vec![NOBODY; routers];
-    let mut taken_by = vec![NOBODY; routers];
+    // The current assignment, in both directions.
+    let mut partner = vec![NO_ROUTER; routers];
+    let mut taken_by = vec![NO_ROUTER; routers];
     for start in 0..routers as u32 {
-        if let Some(free) = neighbours(start).find(|&other| taken_by[other as usize] == NOBODY) {
+        if let Some(free) = neighbours(start).find(|&other| taken_by[other as usize] == NO_ROUTER) {
             (partner[start as usize], taken_by[free as usize]) = (free, start);
             continue;
         }
-        // The router that asked for each neighbor in this search, if one did.
-        let mut asked_by = vec![NOBODY; routers];
+        // The router that requested each neighbor in this search, if any.
+        let mut asked_by = vec![NO_ROUTER; routers];
         let mut open = VecDeque::from([start]);
-        let mut end = NOBODY;
+        let mut end = NO_ROUTER;
         while let Some(router) = open.pop_front() {
             for other in neighbours(router) {
-                if asked_by[other as usize] != NOBODY {
+                if asked_by[other as usize] != NO_ROUTER {
                     continue;
                 }
                 asked_by[other as usize] = router;
                 match taken_by[other as usize] {
-                    NOBODY => end = other,
+                    NO_ROUTER => end = other,
                     owner => open.push_back(owner),
                 }
-                if end != NOBODY {
+                if end != NO_ROUTER {
                     break;
                 }
             }
-            if end != NOBODY {
+            if end != NO_ROUTER {
                 break;
             }
         }
-        if end == NOBODY {
+        if end == NO_ROUTER {
             return Err(format!(
-                "router {start} cannot have a neighbour that is no other router's"
+                "router {start} has no neighbor left that is not taken by another router"
             ));
         }
-        // Everybody on the path takes the neighbor asked for, and leaves the former one to who asked before.
+        // Along the path, each router takes the requested neighbor and leaves its former one to the router that
+        // requested it before.
         loop {
             let router = asked_by[end as usize];
             let former = partner[router as usize];
@@ -169,7 +171,7 @@ mod tests {
     use odonata_units::{Bytes, Time};
     use odonata_workload::synthetic::{SyntheticParams, table};
 
-    /// In every graph that has such partners they are found: Slim Flies and a ring of three.
+    /// The matching is found in graphs that have one: Slim Flies and a ring of three.
     #[test]
     fn partners_are_different_neighbours() {
         let fly = |q| odonata_topology::SlimFly::new(odonata_topology::SlimFlyShape { q, nodes: None }).unwrap();
@@ -192,7 +194,7 @@ mod tests {
             found.sort_unstable();
             assert!(found.iter().copied().eq(0..topology.routers()));
         }
-        // The two ends of a line of three want the same neighbor.
+        // The two ends of a line of three need the same neighbor.
         let line = Topology::new(&[2; 3], &[], &[cable((0, 0), (1, 1)), cable((1, 0), (2, 1))]).unwrap();
         assert!(partners(&line).unwrap_err().contains("router 2"));
     }

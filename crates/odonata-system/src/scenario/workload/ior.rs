@@ -1,4 +1,5 @@
-//! Tests of IOR in the list of a job, as in a script of IOR: which have the same files (`testFile`, -o) and the same status file.
+//! IOR tests in the list of a job, as in an IOR script: which tests have the same files (`testFile`, -o) and the same
+//! status file.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +8,21 @@ use odonata_workload::skeletons::{Ior, IorParams, IorProgram, Skeleton};
 
 use super::Workload;
 
-/// What the tests of a list have of each other, by their places in it.
+/// How the tests of a list are related, by their positions in the list.
 #[derive(Debug, Default)]
 pub(crate) struct IorTests<'a> {
     /// The first test with the same files.
     files: BTreeMap<usize, usize>,
     /// Number of the status file of those that have one.
     status: BTreeMap<usize, u32>,
-    /// Status files in all.
+    /// Number of status files.
     status_files: u32,
-    /// The test that has written what is left in the files of each, when it begins.
+    /// For the files of each test, the test that last wrote them before it begins.
     left: BTreeMap<usize, &'a IorParams>,
 }
 
 impl<'a> IorTests<'a> {
-    /// Those of `list`, in which other workloads may stand between them.
+    /// The IOR tests of `list`, which may contain other workloads between them.
     pub(crate) fn of(list: &'a [Workload]) -> IorTests<'a> {
         let mut found = IorTests::default();
         let mut first: BTreeMap<&str, usize> = BTreeMap::new();
@@ -51,7 +52,7 @@ impl<'a> IorTests<'a> {
         found
     }
 
-    /// The test that has written what is in the files of test `number` when it begins.
+    /// The test that last wrote the files of test `number` before it begins.
     pub(crate) fn writer_before(&self, number: usize) -> Option<&'a IorParams> {
         self.left.get(&number).copied()
     }
@@ -73,7 +74,7 @@ impl<'a> IorTests<'a> {
         ))
     }
 
-    /// The phase whose files each of `phases` phases has.
+    /// For each of `phases` phases, the phase whose files it has.
     pub(super) fn files(&self, phases: usize) -> Vec<u32> {
         (0..phases)
             .map(|phase| self.files.get(&phase).copied().unwrap_or(phase) as u32)

@@ -1,4 +1,4 @@
-//! A job whose ranks run a program in coNCePTuaL.
+//! A job whose ranks run a coNCePTuaL program.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,19 +10,19 @@ use serde::Serialize;
 
 use crate::placement::read_text;
 
-/// Longest file that a program reads, in bytes.
+/// Maximum size of a file that a program reads, in bytes.
 const LONGEST_DATA: u64 = 16 << 20;
 
-/// A program in coNCePTuaL, with all that it was read from.
+/// A coNCePTuaL program, with everything that it was read from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProgramFile {
-    /// Path of the file, as found from the scenario's folder.
+    /// Path of the file, resolved from the scenario's folder.
     pub path: String,
     /// Its command-line arguments.
     pub args: Vec<String>,
-    /// Whether text for a back end that is not known is passed over.
+    /// Whether text for an unknown back end is skipped.
     pub ignore_unknown_backend: bool,
-    /// What its random choices follow from: the scenario's seed.
+    /// Seed of its random choices: the scenario's seed.
     pub seed: u64,
     /// Its text.
     pub source: String,
@@ -31,11 +31,11 @@ pub struct ProgramFile {
 }
 
 impl ProgramFile {
-    /// Reads the program at `path`, named at key `at`, with all files that it reads as `ranks` tasks; everything else is as in
-    /// `settings`.
+    /// Reads the program at `path`, named at key `at`, with all files that it reads as `ranks` tasks; everything else
+    /// is taken from `settings`.
     ///
     /// # Errors
-    /// It cannot be read, or something is wrong with it.
+    /// The program cannot be read or is invalid.
     pub(crate) fn read(at: &str, path: &Path, ranks: u32, settings: ProgramFile) -> Result<ProgramFile, Problem> {
         let shown = path.display().to_string();
         let expected = "a program in coNCePTuaL, at most 4 MiB";
@@ -72,7 +72,7 @@ impl ProgramFile {
         self.program_with(ranks, &read)
     }
 
-    /// The program, whatever its number of tasks.
+    /// The program, for any number of tasks.
     ///
     /// # Errors
     /// What is wrong with it, with file, line and column.
@@ -84,7 +84,7 @@ impl ProgramFile {
         Conceptual::parse_as(&self.path, &self.source, dialect).map_err(|errors| errors.to_string())
     }
 
-    /// As [`ProgramFile::program`], with files that `read` gives.
+    /// As [`ProgramFile::program`], with files supplied by `read`.
     fn program_with(
         &self,
         ranks: u32,

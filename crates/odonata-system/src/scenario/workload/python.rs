@@ -10,17 +10,18 @@ use serde_json::{Map, Value};
 /// What a Python program is made from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PythonSource {
-    /// Path of the file, as found from the scenario's folder; or, in angle brackets, the name of a function without one.
+    /// Path of the file, resolved from the scenario's folder; or, in angle brackets, the name of a function without a
+    /// file.
     pub path: String,
-    /// Name of the function in it.
+    /// Name of the function in the file.
     pub function: String,
-    /// What it is given beside rank and number of ranks.
+    /// Its arguments in addition to rank and number of ranks.
     pub args: Map<String, Value>,
     /// The text of the file; empty if there is none.
     pub source: String,
 }
 
-/// A program that is asked of Python. Equal sources are equal.
+/// A program whose operations come from Python. Equal sources are equal.
 #[derive(Clone, Serialize)]
 pub struct Python {
     /// What it is made from.
@@ -30,13 +31,13 @@ pub struct Python {
     program: Arc<dyn Program>,
 }
 
-/// Makes the program of a source for a number of ranks; an error is a text for people.
+/// Makes the program of a source for a number of ranks; the error is a message for users.
 pub type PythonMaker = fn(&PythonSource, u32) -> Result<Arc<dyn Program>, String>;
 
-// The core knows no interpreter: the bridge, which has one, says so once when it is loaded.
+// The core has no interpreter: the Python bridge, which has one, registers itself when it is loaded.
 static MAKER: OnceLock<PythonMaker> = OnceLock::new();
 
-/// Says how Python programs are made, once per process.
+/// Registers the function that makes Python programs, once per process.
 pub fn provide_python(maker: PythonMaker) {
     MAKER.get_or_init(|| maker);
 }
@@ -45,9 +46,9 @@ impl Python {
     /// The program of `source` for `ranks` ranks.
     ///
     /// # Errors
-    /// There is no interpreter in this process, no such function, or it does not take these arguments.
+    /// There is no interpreter in this process or no such function, or it does not take these arguments.
     pub fn new(source: PythonSource, ranks: u32) -> Result<Python, String> {
-        let maker = MAKER.get().ok_or("there is no Python in this process")?;
+        let maker = MAKER.get().ok_or("this process has no Python interpreter")?;
         let program = maker(&source, ranks)?;
         Ok(Python { source, program })
     }

@@ -10,22 +10,22 @@ use serde::Serialize;
 
 use crate::formats::FORMATS;
 
-/// A program in files, of any [format](crate::FORMATS). Equal paths and scales are equal: the files are not to change.
+/// A program in files, of any [format](crate::FORMATS). Equal paths and scales are equal: the files must not change.
 #[derive(Clone, Serialize)]
 pub struct Trace {
-    /// Path of the trace, as found from the scenario's folder.
+    /// Path of the trace, resolved from the scenario's folder.
     pub path: String,
-    /// What times of computation are multiplied by.
+    /// Factor for compute times.
     pub compute_scale: f64,
-    /// Whether files that are not whole are replayed as far as they go.
+    /// Whether incomplete files are replayed as far as they go.
     pub incomplete: bool,
     #[serde(skip)]
     opened: Opened,
 }
 
 impl Trace {
-    /// Opens the trace or program at `path`: reads all its files once. With `incomplete`, files of a trace that are not
-    /// whole are no error.
+    /// Opens the trace or program at `path`: reads all its files once. With `incomplete`, incomplete files of a trace
+    /// are not an error.
     ///
     /// # Errors
     /// It cannot be read.
@@ -53,7 +53,7 @@ impl Trace {
         self.opened.does_io
     }
 
-    /// What is wrong with files that are not whole and are replayed all the same.
+    /// What is wrong with incomplete files that are replayed nevertheless.
     pub fn damages(&self) -> &[String] {
         &self.opened.damages
     }

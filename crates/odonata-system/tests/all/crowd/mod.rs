@@ -1,9 +1,10 @@
-//! Threads that behave as processes which share a run.
+//! Threads that act as processes sharing a run.
 
 use odonata_engine::transport::ThreadTransport;
 use odonata_system::{Others, ProcessGroup, Results};
 
-/// What `each` of `processes` processes, in order of their numbers, makes of its way to the others.
+/// The results of `each` for `processes` processes, in order of their numbers; each is given its connection to the
+/// others.
 pub(crate) fn together<T: Send>(processes: usize, each: impl Fn(usize, Others) -> T + Sync) -> Vec<T> {
     let (for_schedulers, for_runs) = (ThreadTransport::new(processes), ThreadTransport::new(processes));
     let each = &each;

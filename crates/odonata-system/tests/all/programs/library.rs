@@ -1,4 +1,4 @@
-//! Programs of the library (`programs/`) in a machine, beside the skeletons that they are equal to.
+//! Programs of the library (`programs/`) in a machine, compared with the equivalent skeletons.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn run(scenario: &str) -> Results {
     results
 }
 
-/// Runs both, and holds every column of every table against each other, but for the one that describes the workload.
+/// Runs both, and compares every column of every table except the one that describes the workload.
 fn assert_same(extra: &str, ranks: u32, native: &str, program: &str) {
     let job = |what: &str| {
         format!("{MACHINE}{extra}[[jobs]]\nname = \"job\"\nranks = {ranks}\nplacement = \"random\"\n{what}\n")
@@ -53,8 +53,8 @@ fn assert_same(extra: &str, ranks: u32, native: &str, program: &str) {
     assert_eq!(native.digest(), program.digest());
 }
 
-/// The skeleton waits for its sends, then for its receives, and handles what comes in the second wait alone; AWAITS COMPLETION
-/// handles receives while it waits for sends too. Where to handle one takes no time, both are the same.
+/// The skeleton waits for its sends, then for its receives, and handles what arrives only in the second wait; AWAITS
+/// COMPLETION also handles receives while it waits for sends. If handling takes no time, both are the same.
 #[test]
 fn milc_gives_the_tables_of_the_skeleton() {
     assert_same(
@@ -82,8 +82,8 @@ fn jacobi(message: u32) -> (String, String) {
     )
 }
 
-/// Eager and by rendezvous. The stencil waits for its receives, then for its sends; AWAITS COMPLETION waits for all. Receives
-/// are handled as they come under both.
+/// Eager and by rendezvous. The stencil waits for its receives, then for its sends; AWAITS COMPLETION waits for all.
+/// Both handle receives as they arrive.
 #[test]
 fn jacobi_gives_the_tables_of_the_stencil() {
     for message in [10_000, 100_000] {
@@ -120,8 +120,8 @@ fn cosmoflow_gives_the_tables_of_the_skeleton() {
     }
 }
 
-/// The same training three times: native, in coNCePTuaL, and the latter in files. A digest covers times, bytes, messages
-/// and packets.
+/// The same training three times: native, in coNCePTuaL, and the coNCePTuaL program in files. A digest covers times,
+/// bytes, messages and packets.
 #[test]
 fn cosmoflow_has_one_digest_as_a_skeleton_in_conceptual_and_in_files() {
     let job = |what: &str| {
@@ -141,7 +141,7 @@ fn cosmoflow_has_one_digest_as_a_skeleton_in_conceptual_and_in_files() {
     std::fs::remove_dir_all(&files).unwrap();
     let digests = results.each_ref().map(|results| results.digest());
     assert_eq!(digests, [digests[0]; 3]);
-    // Not an empty one: the gradients of three steps travel, and 60 samples are read.
+    // The run is not empty: the gradients of three steps are sent, and 60 samples are read.
     for results in &results {
         let ranks = &results.rows().ranks;
         assert_eq!(ranks.iter().map(|rank| rank.bytes_read).sum::<u64>(), 60_000_000);

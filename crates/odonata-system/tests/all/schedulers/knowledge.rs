@@ -1,9 +1,9 @@
-//! What pipelined routers publish for their group, where instants coincide: a delay that is a multiple of the interval puts
-//! every report on the instant of another publication, and of a cycle that looks at both.
+//! Publications of pipelined routers to their group, at coinciding instants: if the delay is a multiple of the
+//! interval, every report arrives at the instant of another publication, and of a cycle that uses both.
 
 use super::{ALL, ONE_QUEUE, results, tables};
 
-/// One of each family whose routers publish; 40 nodes or a few more.
+/// One machine of each family whose routers publish, with about 40 nodes.
 const FAMILIES: [&str; 3] = [
     "[machine.dragonfly]\ngroups = 5\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 1\n",
     "[machine.dragonfly-2d]\ngroups = 5\nrows = 2\ncolumns = 2\nnodes_per_router = 2\nglobal_ports_per_router = 1\n",
@@ -15,7 +15,7 @@ const UNIFORM: &str = "[network]\nrouter = \"pipelined\"\nclock = \"1 ns\"\n\
                        [network.routing]\nalgorithm = \"ugal\"\n\
                        [[jobs]]\nranks = 40\nworkload = { uniform = { bytes = \"1 KiB\", load = 0.9, messages = 20 } }\n";
 
-/// Scheduler, threads, parts. What threads do differs from run to run.
+/// Scheduler, threads, parts. The order of work on threads differs from run to run.
 const SCHEDULES: [(&str, u32, u32); 6] = [
     (ALL[0], 1, 2),
     (ALL[0], 1, 8),
@@ -25,7 +25,7 @@ const SCHEDULES: [(&str, u32, u32); 6] = [
     (ALL[2], 2, 4),
 ];
 
-/// Holds every schedule against one queue.
+/// Compares every schedule with a single queue.
 fn assert_equal_on_small_machines(more: &[&str]) {
     for machine in FAMILIES {
         let text = format!("{UNIFORM}{machine}");
@@ -46,7 +46,7 @@ fn assert_equal_on_small_machines(more: &[&str]) {
     }
 }
 
-/// Published in time for every cycle that it counts in: the delay is a multiple of the interval, and both of the clock.
+/// Published in time for every cycle that uses it: the delay is a multiple of the interval, and both of the clock.
 #[test]
 fn loads_published_at_a_divisor_of_their_delay() {
     let more = [
@@ -67,7 +67,7 @@ fn loads_published_by_default_over_links_of_100_ns() {
     assert_equal_on_small_machines(&more);
 }
 
-/// A port with half of its router's mean counts as congested, so that ports often become so, and cease to be.
+/// A port with half of its router's mean counts as congested, so that ports often change between both states.
 #[test]
 fn congestion_published_at_a_divisor_of_its_delay() {
     let more = [
@@ -80,7 +80,7 @@ fn congestion_published_at_a_divisor_of_its_delay() {
     assert_equal_on_small_machines(&more);
 }
 
-/// Every picosecond is an instant of publication: packets come and credits count at many of them.
+/// Every picosecond is an instant of publication: packets arrive and credits count at many of them.
 #[test]
 fn event_driven_routers_that_publish_all_the_time() {
     for router in ["input-queued", "output-queued"] {
@@ -95,9 +95,9 @@ fn event_driven_routers_that_publish_all_the_time() {
     }
 }
 
-/// On 1,088 nodes the sequential scheduler takes clusters by itself.
+/// On 1,088 nodes the sequential scheduler chooses clusters by itself.
 #[test]
-fn clusters_of_a_larger_machine_know_what_one_queue_knows() {
+fn clusters_of_a_larger_machine_have_the_knowledge_of_one_queue() {
     let text = "[machine.dragonfly]\ngroups = 17\nrouters_per_group = 8\nnodes_per_router = 8\n\
                 global_ports_per_router = 2\n\
                 [network]\nrouter = \"pipelined\"\nclock = \"1 ns\"\n\

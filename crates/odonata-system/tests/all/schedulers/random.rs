@@ -1,7 +1,7 @@
 //! Random small scenarios, each under schedulers, threads and parts drawn at random, and twice on the same threads.
 //!
-//! `ODONATA_RANDOM_SCENARIOS` says how many, or which (`FROM..TO`), instead of the sample that every run of the tests takes; of those
-//! about storage alone, `ODONATA_RANDOM_STORAGE`.
+//! `ODONATA_RANDOM_SCENARIOS` sets how many, or which (`FROM..TO`), instead of the sample that every run of the tests
+//! takes; for those about storage alone, `ODONATA_RANDOM_STORAGE`.
 
 mod author;
 mod jobs;
@@ -14,13 +14,13 @@ use super::{ALL, ONE_QUEUE, assert_same, results};
 use author::Author;
 use std::ops::Range;
 
-/// As many as take ten seconds of one core.
+/// Takes ten seconds on one core.
 const SAMPLE: Range<u64> = 0..100;
 
-/// As many more as take half a minute.
+/// Takes another half a minute.
 const MORE: Range<u64> = 100..400;
 
-/// Of those about storage.
+/// Sample of the scenarios about storage.
 const STORAGE_SAMPLE: Range<u64> = 0..60;
 
 fn chosen(variable: &str, sample: Range<u64>) -> Range<u64> {
@@ -32,10 +32,10 @@ fn chosen(variable: &str, sample: Range<u64>) -> Range<u64> {
     number(from)..number(to)
 }
 
-/// Says which scenario it is that goes wrong, however it does.
-struct Told(String);
+/// Prints the scenario that fails, in whatever way it fails.
+struct OnPanic(String);
 
-impl Drop for Told {
+impl Drop for OnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{}", self.0);
@@ -43,16 +43,16 @@ impl Drop for Told {
     }
 }
 
-/// Holds the scenario of `seed` under drawn schedules against that of one queue. Returns whether it ran to its end.
+/// Compares the scenario of `seed` under drawn schedules with a single queue. Returns whether it ran to its end.
 fn assert_equal_of(seed: u64) -> bool {
     let mut author = Author::new(seed);
     let text = author.scenario();
-    let _told = Told(format!("seed {seed}:\n{text}"));
+    let _context = OnPanic(format!("seed {seed}:\n{text}"));
     let reference = results(&text, &ONE_QUEUE);
     let threads = author.threads();
-    // What threads do differs from run to run.
+    // The order of work on threads differs from run to run.
     for how in [author.schedule(), threads.clone(), threads] {
-        let _told = Told(format!("{how:?}"));
+        let _context = OnPanic(format!("{how:?}"));
         let overrides: Vec<&str> = how.iter().map(String::as_str).collect();
         let got = match author.chance(5) && !how[0].contains("sequential") {
             true => shared(&text, &how, 2),
@@ -83,12 +83,12 @@ fn assert_equal_of_all(seeds: Range<u64>) {
     );
 }
 
-/// Every scheduler says the same of the scenario of `seed`. Returns how it ended; a run that completes has had its books audited: every byte
-/// that was committed is somewhere, and all waits are charged.
+/// Checks that every scheduler gives the same results for the scenario of `seed`, and returns how it ended. For a
+/// completed run, it was checked that every committed byte is in exactly one place and that all waits are charged.
 fn storage_outcome(seed: u64) -> String {
     let mut author = Author::new(seed);
     let text = author.storage_scenario();
-    let _told = Told(format!("storage seed {seed}:\n{text}"));
+    let _context = OnPanic(format!("storage seed {seed}:\n{text}"));
     let reference = results(&text, &ONE_QUEUE);
     for scheduler in ALL {
         let threads = if scheduler == "sequential" { 1 } else { 2 };
@@ -97,7 +97,7 @@ fn storage_outcome(seed: u64) -> String {
             format!("run.threads={threads}"),
             format!("run.parts={}", 2 + author.below(5)),
         ];
-        let _told = Told(format!("{how:?}"));
+        let _context = OnPanic(format!("{how:?}"));
         let overrides: Vec<&str> = how.iter().map(String::as_str).collect();
         let got = results(&text, &overrides);
         assert_same(&got, &reference);

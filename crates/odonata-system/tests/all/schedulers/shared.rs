@@ -1,11 +1,11 @@
-//! Runs that several processes share; here they are threads, each of which has only its own parts.
+//! Runs that several processes share; in these tests they are threads, each of which has only its own parts.
 
 use super::{MACHINE, MIX, PARALLEL, RULES, TIES, results, tables};
 use crate::crowd::{of_first, together};
 use odonata_system::{Outcome, Results, Simulation, scenario};
 use std::time::Duration;
 
-/// What the first of `processes` processes has at the end.
+/// The results of the first of `processes` processes.
 pub(super) fn shared(text: &str, overrides: &[String], processes: usize) -> Results {
     of_first(together(processes, |_, others| {
         let scenario = scenario::load(text, "test.toml", overrides, None, ".").unwrap();
@@ -38,7 +38,7 @@ fn assert_equal_when_shared(text: &str, more: &[&str], outcome: &Outcome) {
     }
 }
 
-/// Rates are kept by the process that has the first router, and what links of the others have carried comes from there.
+/// Rates are kept by the process that has the first router, which also reports the load of links of the others.
 #[test]
 fn flows_whose_rates_one_process_keeps() {
     assert_equal_when_shared(MIX, &["network.fidelity=\"flow\""], &Outcome::Completed);
@@ -53,7 +53,7 @@ fn a_mix_masses_of_ties_and_jobs_that_wait() {
     assert_equal_when_shared(MIX, &["nic.message_queue=1"], &Outcome::QueueOverflow);
 }
 
-/// Who waits for whom is told by the first process, from the state of all.
+/// The first process finds deadlocks, from the state of all.
 #[test]
 fn a_run_that_gets_stuck_is_explained() {
     let full = [

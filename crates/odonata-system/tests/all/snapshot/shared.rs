@@ -1,5 +1,5 @@
-//! Snapshots of a run that several processes share: a file of each, and only all of them together. Any number of processes
-//! goes on with it, up to that of its parts.
+//! Snapshots of a run that several processes share: one file per process, valid only together. Any number of processes
+//! up to the number of parts can resume it.
 
 use super::{LONG, Scratch, finish, load, load_whole};
 use crate::crowd::{of_first, together};
@@ -13,19 +13,18 @@ fn divided(scheduler: &str, parts: usize) -> [String; 2] {
     [format!("run.scheduler={scheduler}"), format!("run.parts={parts}")]
 }
 
-/// The run of a process, gone on from what each of those that have saved it has at `file`.
+/// The run of a process, resumed from the file that each saving process has at `file`.
 fn resume(settings: &[&str], mut others: Others, file: impl Fn(usize) -> PathBuf) -> Result<Simulation, InputError> {
     let scenario = load(LONG, settings);
     let snapshot = Snapshot::open(file, &scenario, &others.group);
-    // As everybody has to: where one cannot go on, the others must not wait for it.
+    // All processes have to agree: if one cannot resume, the others must not wait for it.
     let all = others.group.all(snapshot.is_ok()).unwrap();
     let snapshot = snapshot?;
     assert!(all, "another process has no snapshot");
     Simulation::resume_shared(scenario, snapshot, others)
 }
 
-/// Saves a run after every slice of events, and goes on with it in new processes: each time in the next of these numbers of
-/// them, over and over again.
+/// Saves a run after every slice of events, and resumes it in new processes, whose number cycles through `numbers`.
 fn assert_equal_when_resumed(scheduler: &str, numbers: &[usize], parts: usize) {
     let scratch = Scratch::new(&format!("shared-{scheduler}-{parts}-{}", numbers.len()));
     let settings = divided(scheduler, parts);
@@ -50,7 +49,7 @@ fn assert_equal_when_resumed(scheduler: &str, numbers: &[usize], parts: usize) {
     let mut legs = 1;
     while !finished[0] {
         assert!(finished.iter().all(|&one| !one));
-        // On another number of threads each time; of the division that is asked for now, nothing is taken.
+        // On another number of threads each time; the currently requested division is ignored.
         let threads = format!("run.threads={}", 1 + legs % 2);
         let settings = ["run.scheduler=auto", "run.parts=9", &threads];
         finished = together(processes(legs), |process, others| {
@@ -89,7 +88,7 @@ fn an_optimistic_run_is_saved_and_resumed_by_all_its_processes() {
 
 /// Parts move between the processes, one of which may have them all, or each one.
 #[test]
-fn a_run_goes_on_in_another_number_of_processes_to_the_same_results() {
+fn a_run_resumed_in_another_number_of_processes_has_the_same_results() {
     assert_equal_when_resumed("conservative", &[2, 3, 1, 5, 4], 5);
 }
 
@@ -101,9 +100,9 @@ fn runs_of_either_scheduler_go_on_in_few_and_many_parts() {
     assert_equal_when_resumed("optimistic", &[1, 4, 2, 3], 20);
 }
 
-/// What the processes have cost is neither lost nor counted twice, whoever has their parts now.
+/// The cost of each process is neither lost nor counted twice, whichever process has its parts now.
 #[test]
-fn what_all_processes_have_cost_is_carried_on_by_any_number_of_them() {
+fn the_cost_of_all_processes_is_carried_on_by_any_number_of_them() {
     let scratch = Scratch::new("costs");
     let settings = divided("conservative", 5);
     let settings = settings.each_ref().map(String::as_str);
@@ -123,7 +122,7 @@ fn what_all_processes_have_cost_is_carried_on_by_any_number_of_them() {
         });
         of_first(resumed).cpu_s()
     };
-    // At least the 100 ms of each of the three, as the CPU time of all runs at least as fast as one thread's.
+    // At least the 100 ms of each of the three, as the CPU time of all runs at least as fast as that of one thread.
     for processes in [1, 2, 5] {
         let found = cpu_s(processes);
         assert!(found >= 0.1, "{processes}: {found}");
@@ -157,14 +156,14 @@ fn snapshots_of_two_moments_make_no_run() {
         let mixed = |process: usize| file(names[process], process);
         let refused = together(2, |_, others| resume(&[], others, mixed).err().unwrap());
         for (process, error) in refused.iter().enumerate() {
-            assert_eq!(error.message, "the snapshots of the processes were not saved together");
+            assert_eq!(error.message, "the snapshots of the processes are from different saves");
             assert_eq!(error.file, mixed(process).display().to_string());
         }
-        // One process has both files for itself.
+        // One process reads both files.
         let refused = together(1, |_, others| resume(&[], others, mixed).err().unwrap());
         assert_eq!(
             refused[0].message,
-            "the snapshots of the processes were not saved together"
+            "the snapshots of the processes are from different saves"
         );
         assert_eq!(refused[0].file, mixed(1).display().to_string());
     }
@@ -194,13 +193,16 @@ fn files_that_are_not_those_of_the_processes_that_saved_a_run_are_refused() {
         );
     }
     let many = said(
-        "the run was saved in 4 parts, and 5 processes would go on with it",
+        "the run was saved in 4 parts, and 5 processes would resume it",
         "4 processes at most",
     );
     assert_eq!(open(5, &|process| file("new", process)), vec![many; 5]);
-    let swapped = said("the snapshot is that of process 0 of 2", "that of process 1 of 2");
+    let swapped = said(
+        "the snapshot belongs to process 0 of 2",
+        "the snapshot of process 1 of 2",
+    );
     assert_eq!(open(2, &|_| file("new", 0)), [Ok(()), swapped.clone()]);
-    // One process has all parts, of which half are in the other file.
+    // One process has all parts, half of which are in the other file.
     assert_eq!(open(1, &|_| file("new", 0)), [swapped]);
     let lacking = |process: usize| file(["new", "nowhere"][process.min(1)], process);
     for processes in [1, 2] {
@@ -215,8 +217,8 @@ fn files_that_are_not_those_of_the_processes_that_saved_a_run_are_refused() {
     let sequential = load(LONG, &["run.scheduler=sequential"]);
     Simulation::new(sequential).unwrap().save_to(&alone(0)).unwrap();
     let one = said(
-        "the run was saved in one piece, and 2 processes would go on with it",
-        "one process; only a run under a parallel scheduler has parts that can be shared",
+        "the run was saved in one piece, and 2 processes would resume it",
+        "one process; only runs of a parallel scheduler can be shared by processes",
     );
     assert_eq!(open(2, &alone), [one.clone(), one]);
 }

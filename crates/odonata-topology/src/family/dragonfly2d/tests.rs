@@ -83,7 +83,7 @@ fn ports_lead_where_they_say() {
 
 #[test]
 fn gateways_of_router_row_and_column_are_those_of_the_group_that_are_there() {
-    // By a table, and by a search where there are fewer cables than places.
+    // With a table, and with a search if there are fewer cables than table entries.
     let searched = all().iter().filter(|d| d.by_column.is_searched()).count();
     assert!(0 < searched && searched < all().len(), "{searched}");
     for d in all() {
@@ -111,7 +111,7 @@ fn gateways_of_router_row_and_column_are_those_of_the_group_that_are_there() {
     }
 }
 
-/// Two cables in a group, one between groups, two in the other group: 5. With one group 2.
+/// Two cables in a group, one between groups, two in the other group: 5. A single group: 2.
 #[test]
 fn the_diameter_is_five_with_one_cable_per_pair_of_groups() {
     for d in all() {
@@ -151,8 +151,8 @@ fn a_machine_like_cori_has_its_nodes_and_96_free_ports_per_group() {
     }
 }
 
-/// 57 groups: 90 routers with 4 compute nodes, 5 with 2 burst buffers, one with 4 LNET nodes. The last router of
-/// each chassis is one of the latter two kinds.
+/// 57 groups: 90 routers with 4 compute nodes, 5 with 2 burst buffers, one with 4 LNET nodes. The last router of each
+/// chassis is of one of the latter kinds.
 #[test]
 fn a_machine_like_trinity_has_its_nodes() {
     let shape = Dragonfly2dShape {

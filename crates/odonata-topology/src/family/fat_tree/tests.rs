@@ -52,7 +52,8 @@ fn trees_by_radix_have_all_ports_used_and_the_nodes_of_the_formula() {
     ] {
         let shape = by_radix_shape(radix, levels, ratio).unwrap();
         let up = (f64::from(radix) / (1.0 + ratio)).round() as u32;
-        // Leaves have `radix - up` nodes; above them there are as many leaves as in a tree of half the ports, twice at the top.
+        // Leaves have `radix - up` nodes; there are as many leaves as in a tree of half the ports, twice that at the
+        // top.
         let leaves = (radix / 2).pow(levels - 2) * radix;
         assert_eq!(shape.down.iter().product::<u32>(), leaves * (radix - up), "{shape:?}");
         if ratio == 1.0 {
@@ -165,7 +166,7 @@ fn pods_are_blocks() {
     }
 }
 
-/// Whatever is chosen on the way up among the ways offered, the way down exists.
+/// For every permitted choice on the way up, the way down exists.
 #[test]
 fn ways_up_avoid_failed_cables_on_both_sides() {
     let mut tree = FatTree::new(FatTreeShape::k_ary(3, 3)).unwrap();

@@ -37,7 +37,7 @@ fn cabling_is_a_perfect_matching_without_free_ports() {
     }
 }
 
-/// P H G GPUs and nodes, P H switches, P G leaves, S spines; P H G links into hosts (all-to-all: P H G (G - 1) / 2),
+/// P H G GPUs and nodes, P H switches, P G leaves, S spines; P H G links inside hosts (all-to-all: P H G (G - 1) / 2),
 /// P H G of NICs, P G S c of leaves.
 #[test]
 fn counts_are_the_closed_forms() {
@@ -139,7 +139,7 @@ fn settings_give_cables_by_oversubscription() {
     }
 }
 
-/// Hosts, GPUs, pods, spines and oversubscription; `-`: left out.
+/// Hosts, GPUs, pods, spines and oversubscription; `-` for a missing key.
 fn settings_of(text: &str) -> Settings {
     let words: Vec<&str> = text.split(' ').collect();
     let number = |n: usize| words[n].parse::<u32>().map_or_else(|_| Filled::default(), Filled::from);
@@ -168,7 +168,7 @@ fn cables_to_spines_may_fail_as_long_as_leaves_have_one_in_common() {
     let other = cluster.leaf(1, 0);
     cluster.impair(&[failed((other, spine + 1))]).unwrap();
     let error = cluster.check_ways().unwrap_err();
-    assert_eq!(error, format!("no spine is left that links leaves {leaf} and {other}"));
+    assert_eq!(error, format!("no spine is left between leaves {leaf} and {other}"));
     let mut cluster = RailOptimized::new(shape(2, 2, 2, 2, 1)).unwrap();
     cluster.impair(&[failed((0, cluster.leaf(0, 0)))]).unwrap();
     assert!(cluster.check_ways().unwrap_err().contains("between routers 0 and"));

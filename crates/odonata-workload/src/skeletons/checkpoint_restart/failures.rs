@@ -1,8 +1,8 @@
-//! Failures: a Poisson process over simulated time that is a function of the seed.
+//! Failures: a Poisson process over simulated time, determined by the seed.
 //!
-//! Time is divided into spans of the mean gap M; in each the process begins anew, with exponential gaps from a stream of its
-//! own, up to the end of the span. Since the exponential distribution has no memory, that is one Poisson process, and the first
-//! failure after any time is found from a few draws, whatever came before.
+//! Time is divided into spans of the mean gap M; in each span the process restarts, with exponential gaps from a
+//! separate stream, up to the end of the span. The exponential distribution is memoryless, so this is one Poisson
+//! process, and a few draws give the first failure after any time.
 
 use odonata_units::{SplitMix64, Time};
 
@@ -15,12 +15,12 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    /// With gaps of `mean` on average, 1 us at least.
+    /// Failures with a mean gap of `mean`, at least 1 us.
     pub(super) fn new(mean: Time, seed: u64) -> Self {
         Failures { mean, seed }
     }
 
-    /// The first failure after `time`; none comes after [`Time::BEYOND`], which stands for never.
+    /// The first failure after `time`; [`Time::BEYOND`] stands for never.
     pub(super) fn after(&self, time: Time) -> Time {
         let mut span = time.0 / self.mean.0;
         loop {
@@ -72,14 +72,14 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_the_same_whoever_asks_and_seeds_differ() {
+    fn a_failure_is_the_same_for_all_ranks_and_depends_on_the_seed() {
         let failures = Failures::new(Time::from_seconds(10.0), 3);
         let first = failures.after(Time::ZERO);
         assert_eq!(failures.after(Time(first.0 / 2)), first);
         assert_eq!(failures.after(Time(first.0 - 1)), first);
         assert!(failures.after(first) > first);
         assert_ne!(Failures::new(Time::from_seconds(10.0), 4).after(Time::ZERO), first);
-        // Rare ones come after the end of every run, and the shortest mean has failures.
+        // Rare failures come after the end of every run, and the shortest mean has failures.
         assert!(Failures::new(Time(1 << 62), 3).after(Time(1 << 61)) <= Time::BEYOND);
         assert!(failures.after(Time::BEYOND) <= Time::BEYOND);
         assert!(Failures::new(Time(1_000_000), 3).after(Time::ZERO) < Time(100_000_000));

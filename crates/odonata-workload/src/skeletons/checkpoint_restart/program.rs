@@ -1,15 +1,15 @@
-//! What the ranks of a job that may fail do, operation by operation.
+//! The operations of the ranks of a job that may fail.
 
 use odonata_units::Time;
 
 use super::super::{CheckpointFile, barrier, fsync};
 use super::CheckpointRestartParams;
 use super::failures::Failures;
-use super::state::{TAG_BITS, TELL_STEPS, TOLD, View, reports, slot, stage, verdict};
+use super::state::{BROADCAST_STEPS, PLAN_WORDS, TAG_BITS, View, reports, slot, stage, verdict};
 use crate::program::Seen;
 use crate::{Comm, Cursor, Op, OpKind, Program, Source, Tag};
 
-/// The ranks of a job that may fail.
+/// The program of a job that may fail.
 #[derive(Clone, Debug)]
 pub struct CheckpointRestart {
     ranks: u32,
@@ -18,10 +18,10 @@ pub struct CheckpointRestart {
 }
 
 impl CheckpointRestart {
-    /// The program on `ranks` ranks, of parameters that are resolved.
+    /// The program on `ranks` ranks, with resolved parameters.
     ///
     /// # Errors
-    /// There are no ranks, or more records than can be counted.
+    /// There are no ranks, or too many records.
     pub fn new(ranks: u32, params: CheckpointRestartParams) -> Result<Self, String> {
         if ranks == 0 {
             return Err("the job has no ranks".into());
@@ -58,7 +58,7 @@ impl CheckpointRestart {
         })
     }
 
-    /// The file of `rank` of checkpoint `number`: there are two in turn, one of which is complete.
+    /// The file of `rank` for checkpoint `number`: two files alternate, one of which is complete.
     fn file(&self, rank: u32, number: u64) -> u64 {
         match self.params.file {
             CheckpointFile::Shared => number % 2,
@@ -66,21 +66,21 @@ impl CheckpointRestart {
         }
     }
 
-    /// The child number `index` of `rank` in the binomial tree: ranks that differ from it in one bit below its lowest.
+    /// Child number `index` of `rank` in the binomial tree: ranks that differ from it in one bit below its lowest.
     fn child(&self, rank: u32, index: u32) -> Option<u32> {
         let bits = match rank {
             0 => u32::BITS - (self.ranks - 1).leading_zeros(),
             _ => rank.trailing_zeros(),
         };
-        // The farthest first: it has the most to tell.
+        // The farthest first: it has the largest subtree.
         let children = (0..bits).rev().filter_map(|bit| rank.checked_add(1 << bit));
         children.filter(|&child| child < self.ranks).nth(index as usize)
     }
 
-    /// The next operation of telling `count` words; `None` when all are told.
-    fn tell(&self, rank: u32, count: u32, at: &mut View<'_>) -> Option<OpKind> {
+    /// The next operation of the broadcast of `count` words; `None` when all are sent.
+    fn broadcast(&self, rank: u32, count: u32, at: &mut View<'_>) -> Option<OpKind> {
         loop {
-            let (word, step) = (at.words[1] / TELL_STEPS, at.words[1] % TELL_STEPS);
+            let (word, step) = (at.words[1] / BROADCAST_STEPS, at.words[1] % BROADCAST_STEPS);
             if word >= count {
                 at.words[1] = 0;
                 return None;
@@ -97,30 +97,30 @@ impl CheckpointRestart {
                     comm: Comm::WORLD,
                 });
             }
-            // Without a clock there are no failures, and each rank knows by itself what it would be told.
+            // Without a clock there are no failures, and each rank knows the words by itself.
             if step == 1 && rank != 0 && at.now.is_some() {
-                at.memory[slot::TOLD + word as usize] = u64::from(at.answer);
+                at.memory[slot::BROADCAST + word as usize] = u64::from(at.answer);
             }
             match self.child(rank, step - 1) {
                 Some(to) => {
                     return Some(OpKind::Send {
                         to,
-                        tag: at.memory[slot::TOLD + word as usize] as u32,
+                        tag: at.memory[slot::BROADCAST + word as usize] as u32,
                         bytes: 4,
                         comm: Comm::WORLD,
                     });
                 }
-                None => at.words[1] = (word + 1) * TELL_STEPS,
+                None => at.words[1] = (word + 1) * BROADCAST_STEPS,
             }
         }
     }
 
-    /// The next operation of gathering at rank 0 whether any rank has found its part lost, which is a barrier as well; `None` when
-    /// the rank has told its parent.
+    /// The next operation of gathering at rank 0 whether any rank has lost data, which is also a barrier; `None` when
+    /// the rank has reported to its parent.
     fn gather(&self, rank: u32, at: &mut View<'_>) -> Option<OpKind> {
         let step = at.words[1];
         if step > 0 && self.child(rank, step - 1).is_some() && at.answer == 1 {
-            // What the child has told that was received last.
+            // The report of the child received last.
             at.memory[slot::LOST] = 1;
         }
         at.words[1] += 1;
@@ -132,8 +132,8 @@ impl CheckpointRestart {
                 comm: Comm::WORLD,
             });
         }
-        let told = step > 0 && self.child(rank, step - 1).is_none();
-        if rank == 0 || told {
+        let received = step > 0 && self.child(rank, step - 1).is_none();
+        if rank == 0 || received {
             at.words[1] = 0;
             return None;
         }
@@ -145,7 +145,7 @@ impl CheckpointRestart {
         })
     }
 
-    /// Decides on an activity of `duration` from now on, before which the next failure may be.
+    /// Decides on an activity of `duration` from now on, which the next failure may cut short.
     fn decide(&self, duration: Time, at: &mut View<'_>) {
         let now = at.now();
         let failure = at.memory[slot::FAILURE];
@@ -153,26 +153,26 @@ impl CheckpointRestart {
         let duration = if fails { failure.saturating_sub(now) } else { duration.0 };
         let verdict = if fails { verdict::FAILS } else { verdict::GO_ON };
         let (low, mask) = (TAG_BITS, (1u64 << TAG_BITS) - 1);
-        let told = [
+        let words = [
             verdict,
             duration >> low,
             duration & mask,
             failure >> low,
             failure & mask,
         ];
-        at.memory[slot::TOLD..slot::HAS_OLDER].copy_from_slice(&told);
+        at.memory[slot::BROADCAST..slot::HAS_OLDER].copy_from_slice(&words);
     }
 
-    /// Decides whether what ends now has ended before the failure, and whether all of it was there.
+    /// Decides whether the current activity ended before the failure, with complete data.
     fn commit(&self, at: &mut View<'_>) {
-        at.memory[slot::TOLD] = match at.memory[slot::LOST] {
+        at.memory[slot::BROADCAST] = match at.memory[slot::LOST] {
             _ if Self::struck(at) => verdict::FAILS,
             0 => verdict::GO_ON,
             _ => verdict::LOST,
         };
     }
 
-    /// A failure has struck, noticed now.
+    /// Handles a failure, noticed now.
     fn fail(&self, rank: u32, lost: Time, at: &mut View<'_>) {
         at.memory[slot::DONE] = at.memory[slot::SAFE];
         at.memory[slot::FAILURES] += 1;
@@ -186,8 +186,8 @@ impl CheckpointRestart {
 
     fn gave_up(&self, memory: &[u64]) -> String {
         format!(
-            "the job gives up after {} failures, with {} of {} of its work in a checkpoint: the interval, the checkpoint and \
-             the restart are too long for a mean time to interrupt of {}",
+            "the job gives up after {} failures, with {} of {} of its work in a checkpoint: interval, checkpoint and \
+             restart are too long for a mean time to interrupt of {}",
             memory[slot::FAILURES],
             Time(memory[slot::SAFE]),
             self.params.work,
@@ -198,7 +198,7 @@ impl CheckpointRestart {
     /// The next operation of `rank`.
     fn find(&self, rank: u32, at: &mut View<'_>) -> Option<OpKind> {
         loop {
-            // The report of a failure that is one too many still comes.
+            // The report of the failure that exceeds the limit still comes.
             if let Some(report) = at.next_report() {
                 return Some(report);
             }
@@ -252,7 +252,7 @@ impl CheckpointRestart {
             let next = left.min(at.memory[slot::INTERVAL]);
             self.decide(Time(next), at);
         }
-        let op = self.tell(rank, TOLD, at);
+        let op = self.broadcast(rank, PLAN_WORDS, at);
         if op.is_none() {
             at.hear();
             at.go_to(stage::COMPUTE);
@@ -261,12 +261,12 @@ impl CheckpointRestart {
     }
 
     fn compute(&self, rank: u32, at: &mut View<'_>) -> Option<OpKind> {
-        let duration = at.told_duration();
+        let duration = at.planned_duration();
         at.words[1] += 1;
         if at.words[1] == 1 && duration > Time::ZERO {
             return Some(OpKind::Compute { duration });
         }
-        if at.memory[slot::TOLD] == verdict::FAILS {
+        if at.memory[slot::BROADCAST] == verdict::FAILS {
             self.fail(rank, duration, at);
             return None;
         }
@@ -282,21 +282,21 @@ impl CheckpointRestart {
         None
     }
 
-    /// Whether the failure has struck, so that a rank leaves what it has not begun.
+    /// Whether the failure has struck: a rank skips operations it has not begun.
     fn struck(at: &View<'_>) -> bool {
         at.now.is_some_and(|now| now.0 >= at.memory[slot::FAILURE])
     }
 
     fn write(&self, rank: u32, at: &mut View<'_>) -> Option<OpKind> {
         let number = at.memory[slot::COMPLETE] + 1;
-        // Its file is that of the one before the last.
+        // Its file is that of the second to last checkpoint.
         at.memory[slot::HAS_OLDER] = 0;
         let op = self.transfer(rank, number, true, at);
         if op.is_some() {
             return op;
         }
         let took = at.since();
-        if at.memory[slot::TOLD] == verdict::FAILS {
+        if at.memory[slot::BROADCAST] == verdict::FAILS {
             let lost = Time(at.memory[slot::DONE] - at.memory[slot::SAFE]);
             self.fail(rank, lost, at);
             if rank == 0 {
@@ -325,7 +325,7 @@ impl CheckpointRestart {
             at.memory[slot::SINCE] = at.now();
             self.decide(self.params.restart, at);
         }
-        let op = self.tell(rank, TOLD, at);
+        let op = self.broadcast(rank, PLAN_WORDS, at);
         if op.is_none() {
             at.hear();
             at.words[0] = stage::RESTART;
@@ -334,12 +334,12 @@ impl CheckpointRestart {
     }
 
     fn restart(&self, rank: u32, at: &mut View<'_>) -> Option<OpKind> {
-        let duration = at.told_duration();
+        let duration = at.planned_duration();
         at.words[1] += 1;
         if at.words[1] == 1 && duration > Time::ZERO {
             return Some(OpKind::Compute { duration });
         }
-        if at.memory[slot::TOLD] == verdict::FAILS {
+        if at.memory[slot::BROADCAST] == verdict::FAILS {
             let took = at.since();
             self.fail(rank, Time::ZERO, at);
             if rank == 0 {
@@ -358,14 +358,14 @@ impl CheckpointRestart {
             return op;
         }
         let took = at.since();
-        if at.memory[slot::TOLD] == verdict::FAILS {
+        if at.memory[slot::BROADCAST] == verdict::FAILS {
             self.fail(rank, Time::ZERO, at);
             if rank == 0 {
                 at.report(reports::LOST_RESTART, took.seconds());
             }
             return None;
         }
-        if at.memory[slot::TOLD] == verdict::LOST {
+        if at.memory[slot::BROADCAST] == verdict::LOST {
             // It reads again.
             self.go_back(rank, at);
             return None;
@@ -377,7 +377,7 @@ impl CheckpointRestart {
         None
     }
 
-    /// The last complete checkpoint is lost: the one before it takes its place, or the beginning.
+    /// The last complete checkpoint is lost: the previous one takes its place, or the beginning.
     fn go_back(&self, rank: u32, at: &mut View<'_>) {
         let (number, safe) = match at.memory[slot::HAS_OLDER] {
             0 => (0, 0),
@@ -393,10 +393,11 @@ impl CheckpointRestart {
         }
     }
 
-    /// The next operation of writing or reading checkpoint `number`, 0 being none; `None` when rank 0 has told how it ended.
+    /// The next operation of writing or reading checkpoint `number`, 0 meaning none; `None` when rank 0 has broadcast
+    /// the result.
     ///
-    /// `words[3]` is how many of these are behind: barrier, open, records, fsync, close, barrier (of a read, what is gathered), and
-    /// what is told; `words[1]` and `words[2]` count within them.
+    /// `words[3]` counts the completed parts: barrier, open, records, fsync, close, barrier (for a read, the gather),
+    /// and the broadcast; `words[1]` and `words[2]` count within them.
     fn transfer(&self, rank: u32, number: u64, write: bool, at: &mut View<'_>) -> Option<OpKind> {
         let opens = self.params.file == CheckpointFile::PerRank || rank == 0;
         let file = self.file(rank, number);
@@ -435,7 +436,7 @@ impl CheckpointRestart {
                     if at.words[1] == 0 && (rank == 0 || at.now.is_none()) {
                         self.commit(at);
                     }
-                    let op = self.tell(rank, 1, at);
+                    let op = self.broadcast(rank, 1, at);
                     if op.is_none() {
                         at.words[2] = 0;
                         at.words[3] = 0;
@@ -458,7 +459,7 @@ impl Program for CheckpointRestart {
     }
 
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
-        // Asked with its memory only.
+        // Called with its memory only.
         let _ = (rank, cursor);
         None
     }
@@ -503,7 +504,7 @@ impl Program for CheckpointRestart {
     }
 
     fn clock(&self) -> Option<String> {
-        Some("checkpoint-restart asks when failures are".into())
+        Some("checkpoint-restart needs the times of failures".into())
     }
 
     fn describe(&self) -> String {

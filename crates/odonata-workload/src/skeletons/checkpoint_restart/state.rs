@@ -1,32 +1,32 @@
-//! Where a rank of a job that may fail is, and what it knows: the words of its cursor and of its memory, by name.
+//! The state of a rank of a job that may fail: the words of its cursor and of its memory, by name.
 
 use odonata_units::Time;
 
 use crate::OpKind;
 
-/// What rank 0 reports: number, and what its value is.
+/// Reports of rank 0: number, and meaning of the value.
 pub mod reports {
     /// The interval is known: the interval in seconds.
     pub const INTERVAL: u32 = 0;
-    /// A checkpoint is complete: how long it took, in seconds.
+    /// A checkpoint is complete: its duration, in seconds.
     pub const CHECKPOINT: u32 = 1;
-    /// A failure: the work that was lost, in seconds.
+    /// A failure: the lost work, in seconds.
     pub const FAILURE: u32 = 2;
-    /// A failure while a checkpoint was written: how long that had taken, in seconds.
+    /// A failure during a checkpoint: the time spent on it, in seconds.
     pub const LOST_CHECKPOINT: u32 = 3;
-    /// A restart is complete: how long it took, in seconds.
+    /// A restart is complete: its duration, in seconds.
     pub const RESTART: u32 = 4;
-    /// A failure while the job restarted: how long that had taken, in seconds.
+    /// A failure during a restart: the time spent on it, in seconds.
     pub const LOST_RESTART: u32 = 5;
     /// The job begins: its work in seconds.
     pub const BEGIN: u32 = 6;
     /// The solution: its work in seconds.
     pub const SOLUTION: u32 = 7;
-    /// A restart has found a checkpoint lost, with a storage server that failed: the work that was in it alone, in seconds.
+    /// A restart has found a checkpoint lost with a storage server: the work saved only there, in seconds.
     pub const UNREADABLE: u32 = 8;
 }
 
-/// Where a rank is, `words[0]`.
+/// The stage of a rank, `words[0]`.
 pub(super) mod stage {
     pub(in super::super) const BEGIN: u32 = 0;
     pub(in super::super) const PLAN: u32 = 1;
@@ -38,57 +38,57 @@ pub(super) mod stage {
     pub(in super::super) const END: u32 = 7;
 }
 
-/// What rank 0 has decided, the first word of what it tells.
+/// The decision of rank 0, the first word of its broadcast.
 pub(super) mod verdict {
     pub(in super::super) const GO_ON: u64 = 0;
     pub(in super::super) const FAILS: u64 = 1;
-    /// Some of the checkpoint that was read is lost.
+    /// Part of the checkpoint is lost.
     pub(in super::super) const LOST: u64 = 2;
 }
 
-/// The words of memory.
+/// The memory words.
 pub(super) mod slot {
     /// Work in the last complete checkpoint, ps.
     pub(in super::super) const SAFE: usize = 0;
-    /// Work that is done, ps.
+    /// Completed work, ps.
     pub(in super::super) const DONE: usize = 1;
-    /// The interval, ps; rank 0 alone knows it. 0: not yet.
+    /// The interval, ps; known to rank 0 only. 0: unknown.
     pub(in super::super) const INTERVAL: usize = 2;
-    /// When the next failure is, ps.
+    /// Time of the next failure, ps.
     pub(in super::super) const FAILURE: usize = 3;
-    /// When the stage began, ps.
+    /// Start of the stage, ps.
     pub(in super::super) const SINCE: usize = 4;
     /// Failures so far.
     pub(in super::super) const FAILURES: usize = 5;
     /// The last complete checkpoint, from 1; 0: none.
     pub(in super::super) const COMPLETE: usize = 6;
-    /// Reports that rank 0 has still to bring, two at most: for each its number, from 1, and the bits of its value.
+    /// Pending reports of rank 0, at most two: for each its number, from 1, and the bits of its value.
     pub(in super::super) const REPORTS: usize = 7;
-    /// What rank 0 tells: verdict, duration and next failure in two words each.
-    pub(in super::super) const TOLD: usize = 11;
-    /// Whether the checkpoint before the last complete one is there still: its file is not written to again yet.
-    pub(in super::super) const HAS_OLDER: usize = TOLD + super::TOLD as usize;
-    /// Work in that one, ps.
+    /// The broadcast of rank 0: verdict, duration and next failure in two words each.
+    pub(in super::super) const BROADCAST: usize = 11;
+    /// Whether the checkpoint before the last complete one still exists: its file is not overwritten yet.
+    pub(in super::super) const HAS_OLDER: usize = BROADCAST + super::PLAN_WORDS as usize;
+    /// Work in that checkpoint, ps.
     pub(in super::super) const OLDER_SAFE: usize = HAS_OLDER + 1;
-    /// Whether the rank, or one that it gathers from, has found some of the checkpoint lost.
+    /// Whether the rank, or a rank in its subtree, has lost data of the checkpoint.
     pub(in super::super) const LOST: usize = OLDER_SAFE + 1;
     pub(in super::super) const COUNT: usize = LOST + 1;
 }
 
-/// Words that rank 0 tells of a plan; of a commit it is the first alone.
-pub(super) const TOLD: u32 = 5;
-/// Bits of a word that a tag carries.
+/// Broadcast words of a plan; a commit has only the first.
+pub(super) const PLAN_WORDS: u32 = 5;
+/// Bits of a word carried by a tag.
 pub(super) const TAG_BITS: u32 = 31;
-/// Steps of telling one word: to receive it, and a child each.
-pub(super) const TELL_STEPS: u32 = 40;
+/// Steps to broadcast one word: a receive, and a send per child.
+pub(super) const BROADCAST_STEPS: u32 = 40;
 
-/// A rank's place in its program, and what it sees there.
+/// A rank's position in its program, and its inputs.
 pub(super) struct View<'a> {
     pub(super) words: &'a mut [u32; 5],
     pub(super) memory: &'a mut [u64],
     pub(super) now: Option<Time>,
     pub(super) answer: u32,
-    /// Whether some of what it has read last is lost.
+    /// Whether data read last is lost.
     pub(super) lost: bool,
     pub(super) failure: Option<String>,
 }
@@ -99,7 +99,7 @@ impl View<'_> {
         self.now.map_or(0, |now| now.0)
     }
 
-    /// Since the stage began.
+    /// Time since the start of the stage.
     pub(super) fn since(&self) -> Time {
         Time(self.now().saturating_sub(self.memory[slot::SINCE]))
     }
@@ -110,16 +110,16 @@ impl View<'_> {
         self.memory[slot::SINCE] = self.now();
     }
 
-    pub(super) fn told_duration(&self) -> Time {
-        Time(self.memory[slot::TOLD + 1] << TAG_BITS | self.memory[slot::TOLD + 2])
+    pub(super) fn planned_duration(&self) -> Time {
+        Time(self.memory[slot::BROADCAST + 1] << TAG_BITS | self.memory[slot::BROADCAST + 2])
     }
 
-    /// Takes to heart when the next failure is.
+    /// Stores the broadcast time of the next failure.
     pub(super) fn hear(&mut self) {
-        self.memory[slot::FAILURE] = self.memory[slot::TOLD + 3] << TAG_BITS | self.memory[slot::TOLD + 4];
+        self.memory[slot::FAILURE] = self.memory[slot::BROADCAST + 3] << TAG_BITS | self.memory[slot::BROADCAST + 4];
     }
 
-    /// Rank 0 brings this report next, or behind the one that it has still to bring.
+    /// Queues a report of rank 0, after the pending one.
     pub(super) fn report(&mut self, report: u32, value: f64) {
         let first = self.memory[slot::REPORTS] == 0;
         let at = slot::REPORTS + if first { 0 } else { 2 };
@@ -127,12 +127,12 @@ impl View<'_> {
         self.memory[at + 1] = value.to_bits();
     }
 
-    /// The first report that rank 0 has still to bring.
+    /// The first pending report of rank 0.
     pub(super) fn next_report(&mut self) -> Option<OpKind> {
-        let [report, value, next, its_value] = self.memory[slot::REPORTS..slot::TOLD] else {
+        let [report, value, next, its_value] = self.memory[slot::REPORTS..slot::BROADCAST] else {
             return None;
         };
-        self.memory[slot::REPORTS..slot::TOLD].copy_from_slice(&[next, its_value, 0, 0]);
+        self.memory[slot::REPORTS..slot::BROADCAST].copy_from_slice(&[next, its_value, 0, 0]);
         let report = (report as u32).checked_sub(1)?;
         let value = f64::from_bits(value);
         Some(OpKind::Report {

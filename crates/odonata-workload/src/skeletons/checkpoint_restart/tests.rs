@@ -1,4 +1,5 @@
-//! The program of one or several ranks, executed on a clock by hand: one operation after the other, barriers and messages at once.
+//! The program of one or several ranks, executed on a manual clock: one operation after the other, barriers and
+//! messages at once.
 
 use super::*;
 use crate::program::Seen;
@@ -20,22 +21,22 @@ fn params() -> CheckpointRestartParams {
     }
 }
 
-/// What a run came to.
+/// The results of a run.
 struct Run {
     /// Reports: number, value, time in seconds.
     reports: Vec<(u32, f64, f64)>,
     end_s: f64,
     failure: Option<String>,
-    /// Files that were read.
+    /// Files read.
     read: Vec<u64>,
 }
 
-/// Executes all ranks; a record takes `DELTA` over the number of records, ranks at once.
+/// Executes all ranks; a record takes `DELTA` over the number of records, in parallel on all ranks.
 fn run(ranks: u32, params: &CheckpointRestartParams) -> Run {
     run_where(ranks, params, |_, _, _| false)
 }
 
-/// The same where what a rank reads of a file at a time is lost if `is_lost` says so.
+/// Like [`run`], but data read from a file is lost if `is_lost` returns true.
 fn run_where(ranks: u32, params: &CheckpointRestartParams, is_lost: impl Fn(u32, u64, Time) -> bool) -> Run {
     let program = CheckpointRestart::new(ranks, params.clone()).unwrap();
     let records = (params.total.0 / u64::from(ranks)).div_ceil(params.record.0) as f64;
@@ -135,7 +136,7 @@ fn count(run: &Run, report: u32) -> usize {
     run.reports.iter().filter(|r| r.0 == report).count()
 }
 
-/// Without failures the time is the work and a checkpoint after every interval but the last.
+/// Without failures, the time is the work and a checkpoint after every interval except the last.
 #[test]
 fn without_failures_the_time_is_work_and_checkpoints() {
     let params = CheckpointRestartParams {
@@ -153,7 +154,7 @@ fn without_failures_the_time_is_work_and_checkpoints() {
     }
 }
 
-/// time = work + checkpoints + lost work + lost checkpoints + restarts + lost restarts, whatever fails when.
+/// time = work + checkpoints + lost work + lost checkpoints + restarts + lost restarts, for all failures.
 #[test]
 fn every_second_of_the_time_to_solution_is_accounted() {
     for seed in 0..40 {
@@ -180,7 +181,7 @@ fn every_second_of_the_time_to_solution_is_accounted() {
     }
 }
 
-/// Means over seeds are Daly's expected time: of 200 runs with some 14 failures each, within 3 %.
+/// Means over seeds match Daly's expected time: within 3 % for 200 runs with about 14 failures each.
 #[test]
 fn the_mean_time_to_solution_is_dalys() {
     let times: Vec<f64> = (0..200)
@@ -193,13 +194,13 @@ fn the_mean_time_to_solution_is_dalys() {
         })
         .collect();
     let mean = times.iter().sum::<f64>() / times.len() as f64;
-    // The checkpoint is read in as long as it is written.
+    // Reading a checkpoint takes as long as writing it.
     let expected = expected_time(1_000.0, 20.0, DELTA, 5.0 + DELTA, 100.0);
     assert!((mean / expected - 1.0).abs() < 0.03, "{mean} {expected}");
 }
 
-/// Over 60 seeds the interval of the formula has the least mean time among a quarter to four times of it, and each of them has
-/// Daly's expected time within 5 %.
+/// Over 60 seeds, the formula's interval has the smallest mean time among a quarter to four times of it, and each
+/// interval matches Daly's expected time within 5 %.
 #[test]
 fn no_interval_is_better_than_the_optimum() {
     let optimum = higher_order(DELTA, 100.0);
@@ -243,16 +244,16 @@ fn a_restart_reads_the_last_complete_checkpoint() {
         }
     }
     let mut whole = run.read.clone();
-    // Reads that a failure cut short are in there as well.
+    // Includes reads cut short by a failure.
     assert!(whole.len() >= expected.len());
     whole.dedup();
     assert!(count(&run, reports::LOST_RESTART) > 0 || run.read.len() == expected.len());
 }
 
-/// What is lost is done again: time = work + checkpoints + lost work, of failures and of checkpoints found lost, + lost checkpoints +
-/// restarts + lost restarts.
+/// Lost work is repeated: time = work + checkpoints + lost work, of failures and of lost checkpoints, + lost
+/// checkpoints + restarts + lost restarts.
 #[test]
-fn a_restart_goes_back_to_the_checkpoint_before_the_one_that_is_lost() {
+fn a_restart_uses_the_checkpoint_before_the_lost_one() {
     let mut went_back = [0; 2];
     for seed in 0..40 {
         let ranks = 1 + seed as u32 % 7;
@@ -260,7 +261,7 @@ fn a_restart_goes_back_to_the_checkpoint_before_the_one_that_is_lost() {
             seed: Filled::new(seed),
             ..params()
         };
-        // One file in turn of the last rank is lost for half of the time, or both are.
+        // One of the last rank's two files is lost half of the time, or both are.
         let both = seed % 2 == 0;
         let file = |number: u64| number * u64::from(ranks) + u64::from(ranks) - 1;
         let run = run_where(ranks, &params, |_, read, at| {
@@ -279,7 +280,8 @@ fn a_restart_goes_back_to_the_checkpoint_before_the_one_that_is_lost() {
         let total: f64 = parts.into_iter().map(|part| sum(&run, part)).sum();
         assert!((total - run.end_s).abs() < 1e-3, "seed {seed}: {total} {}", run.end_s);
         went_back[usize::from(both)] += count(&run, reports::UNREADABLE);
-        // What is in the one before, with an interval of 20 s; or all that was done, where that is lost or overwritten as well.
+        // The work in the previous checkpoint, with an interval of 20 s; or all completed work, if that checkpoint is
+        // lost or overwritten as well.
         let one = run.reports.iter().filter(|r| r.0 == reports::UNREADABLE && r.1 == 20.0);
         assert!(
             both || one.count() > 0 || count(&run, reports::UNREADABLE) == 0,
@@ -303,7 +305,7 @@ fn a_job_whose_checkpoints_are_all_lost_begins_anew() {
         for &(report, value, _) in &run.reports {
             match report {
                 reports::CHECKPOINT => safe += 20.0,
-                // Whether the one before is there does not matter: it is lost too.
+                // Whether the previous checkpoint exists does not matter: it is lost, too.
                 reports::UNREADABLE => safe -= value,
                 reports::RESTART => assert_eq!(safe, 0.0, "seed {seed}"),
                 _ => {}
@@ -321,7 +323,7 @@ fn the_interval_follows_from_the_first_checkpoint() {
         interval: None,
         ..params()
     };
-    let told = CheckpointRestartParams {
+    let given = CheckpointRestartParams {
         checkpoint_time: Some(Time::from_seconds(DELTA)),
         ..measured.clone()
     };
@@ -330,14 +332,14 @@ fn the_interval_follows_from_the_first_checkpoint() {
         (sum(&run, reports::INTERVAL), count(&run, reports::INTERVAL))
     };
     let expected = higher_order(DELTA, 100.0);
-    for params in [&measured, &told] {
+    for params in [&measured, &given] {
         let (interval, times) = of(params);
         assert_eq!(times, 1);
         assert!((interval / expected - 1.0).abs() < 1e-3, "{interval} {expected}");
     }
     let first = CheckpointRestartParams {
         optimum: Optimum::FirstOrder,
-        ..told
+        ..given
     };
     let (interval, _) = of(&first);
     assert!((interval / first_order(DELTA, 100.0) - 1.0).abs() < 1e-9);

@@ -1,19 +1,20 @@
-//! Collective transfers of IOR in two phases (Thakur, Gropp, Lusk, "Data sieving and collective I/O in ROMIO", Frontiers 1999).
+//! Two-phase collective transfers of IOR (Thakur, Gropp, Lusk, "Data sieving and collective I/O in ROMIO", Frontiers
+//! 1999).
 //!
-//! In one call every rank has one piece of the file, `bytes` long, the pieces `stride` apart. What they span is divided evenly
-//! into a *file domain* for each aggregator, which goes through its domain in rounds of its buffer. Of a write, ranks send
-//! their parts of the window to the aggregator, which then writes; of a read, it reads and sends. Where pieces do not touch,
-//! each is accessed by itself and the holes are left alone (ROMIO's `romio_ds_write = disable`). Before the first round all
-//! ranks tell each other their offsets (an all-gather of 16 B each). What an aggregator has itself is no message.
+//! In one call every rank has one piece of the file, `bytes` long, the pieces `stride` apart. Their span is divided
+//! evenly into a *file domain* for each aggregator, which processes its domain in rounds of its buffer. In a write,
+//! ranks send their parts of the window to the aggregator, which then writes; in a read, it reads and sends. Separate
+//! pieces are accessed one by one, without the holes (ROMIO's `romio_ds_write = disable`). Before the first round all
+//! ranks exchange their offsets (an all-gather of 16 B each). An aggregator sends no message to itself.
 //!
-//! ROMIO left to itself (`romio_cb_write = automatic`) takes two phases only where the pieces of ranks interleave within a
-//! call, which those of IOR do not: this is its `enable`.
+//! By default, ROMIO (`romio_cb_write = automatic`) uses two phases only if the pieces of ranks interleave within a
+//! call, which those of IOR do not: this model is its `enable`.
 
 use std::ops::Range;
 
 use crate::{Collective, Comm, OpKind, Request, Source, Tag};
 
-/// Where a rank tells the others that it accesses: an offset and a length.
+/// Size of a rank's access description: an offset and a length.
 const OFFSETS_BYTES: u64 = 16;
 
 /// One collective call.
@@ -25,9 +26,9 @@ pub(super) struct CollectiveCall {
     pub(super) buffer: u64,
     pub(super) write: bool,
     pub(super) file: u64,
-    /// Where the first piece begins.
+    /// Start of the first piece.
     pub(super) base: u64,
-    /// From piece to piece, at least `bytes`.
+    /// Distance of pieces, at least `bytes`.
     pub(super) stride: u64,
     /// Bytes of a piece, at least 1.
     pub(super) bytes: u64,
@@ -49,13 +50,13 @@ impl CollectiveCall {
         self.domain().div_ceil(self.buffer)
     }
 
-    /// The most operations of a rank.
+    /// Maximum number of operations of a rank.
     pub(super) fn most_operations(&self) -> u64 {
         let round = 2 * u64::from(self.ranks) + u64::from(self.aggregators) + 1;
         self.rounds().saturating_mul(round).saturating_add(1)
     }
 
-    /// The rank that is aggregator `number`: they are spread evenly.
+    /// The rank of aggregator `number`: aggregators are spread evenly.
     fn aggregator(&self, number: u32) -> u32 {
         (u64::from(number) * u64::from(self.ranks) / u64::from(self.aggregators)) as u32
     }
@@ -66,7 +67,7 @@ impl CollectiveCall {
         (number < self.aggregators && self.aggregator(number) == rank).then_some(number)
     }
 
-    /// What aggregator `number` has in its buffer in `round`, from the first piece on.
+    /// The buffer of aggregator `number` in `round`, relative to the first piece.
     fn window(&self, number: u32, round: u64) -> Range<u64> {
         let span = self.span();
         let first = u64::from(number).saturating_mul(self.domain()).min(span);
@@ -75,7 +76,7 @@ impl CollectiveCall {
         low..low.saturating_add(self.buffer).min(end)
     }
 
-    /// What of piece `piece` is in `window`.
+    /// The part of piece `piece` in `window`.
     fn part(&self, piece: u32, window: &Range<u64>) -> Range<u64> {
         let first = u64::from(piece) * self.stride;
         let low = first.max(window.start);
@@ -89,7 +90,7 @@ impl CollectiveCall {
         part.end - part.start
     }
 
-    /// Access number `index` to what there is in `window`: all of it at once where pieces touch, else one per piece.
+    /// Access number `index` to the data in `window`: one access if pieces are contiguous, otherwise one per piece.
     fn access(&self, window: &Range<u64>, index: u32) -> Option<OpKind> {
         let part = match (self.stride == self.bytes, index) {
             (true, 0) => window.clone(),
@@ -104,10 +105,10 @@ impl CollectiveCall {
         (bytes > 0).then_some(access)
     }
 
-    /// The next operation of `rank`; `None` when its call has ended, `round` and `step` at their beginning again.
+    /// The next operation of `rank`; `None` when its call has ended, with `round` and `step` reset.
     ///
-    /// The steps of a round, of a write: receives of an aggregator, sends to aggregators, the wait, accesses. Of a read:
-    /// receives from aggregators, accesses, sends, the wait.
+    /// Steps of a write round: receives of an aggregator, sends to aggregators, the wait, accesses. Steps of a read
+    /// round: receives from aggregators, accesses, sends, the wait.
     pub(super) fn next(&self, rank: u32, round: &mut u32, step: &mut u32) -> Option<OpKind> {
         let (ranks, aggregators) = (self.ranks, self.aggregators);
         let own = self.number(rank);
@@ -133,7 +134,7 @@ impl CollectiveCall {
                 }
                 continue;
             }
-            // Ranks that are no aggregators have no steps of theirs.
+            // Only aggregators have the steps of aggregators.
             let (first, second, third) = match self.write {
                 true => (ranks, aggregators, 0),
                 false => (aggregators, ranks, ranks),

@@ -10,20 +10,20 @@ use super::super::command_line::{
 };
 use super::{IorApi, IorParams};
 
-const NO_CONTENT: &str = "data have no content here";
-const NO_CACHE: &str = "nodes have no page cache here";
-const OUTPUT: &str = "it is about IOR's output";
-const PATHS: &str = "files have numbers here";
+const NO_CONTENT: &str = "simulated data has no content";
+const NO_CACHE: &str = "nodes have no page cache";
+const OUTPUT: &str = "it concerns IOR's output only";
+const PATHS: &str = "simulated files have numbers, not names";
 const HDF5_ONLY: &str = "it is for HDF5 only";
-const RESERVED: &str = "space is reserved by each write here";
+const RESERVED: &str = "each write reserves its space";
 const HINTS: &str = "hints are the keys cbNodes and cbBufferSize of the table ior";
 const SAME_VIEW: &str = "the offsets are the same with a view";
-const NO_BUFFERS: &str = "buffers have no place here";
-const LAYOUT: &str = "where files lie is storage.layout";
-const NOT_MODELLED: &str = "it is not modelled";
+const NO_BUFFERS: &str = "buffers have no memory location";
+const LAYOUT: &str = "storage.layout places files";
+const NOT_MODELLED: &str = "it is not modeled";
 const NEVER_BUILT: &str = "IOR does not implement it either";
-const PLACED: &str = "how ranks lie on nodes is ranks_per_node of the job";
-const OTHER_INTERFACE: &str = "it is of an interface that is not modelled: expected POSIX or MPIIO";
+const PLACED: &str = "ranks_per_node of the job places ranks on nodes";
+const OTHER_INTERFACE: &str = "it belongs to an interface that is not modeled: expected POSIX or MPIIO";
 
 /// All flags.
 const FLAGS: &[Flag<IorParams>] = &[
@@ -32,9 +32,7 @@ const FLAGS: &[Flag<IorParams>] = &[
             "POSIX" => IorApi::Posix,
             "MPIIO" => IorApi::Mpiio,
             _ => {
-                return Err(format!(
-                    "{text:?} is no interface that is modelled: expected POSIX or MPIIO"
-                ));
+                return Err(format!("{text:?} is not a modeled interface: expected POSIX or MPIIO"));
             }
         };
         Ok(())
@@ -107,7 +105,7 @@ const FLAGS: &[Flag<IorParams>] = &[
         'T',
         "maxTimeDuration",
         true,
-        "it is not modelled: expected fewer repetitions, -i",
+        "it is not modeled: expected fewer repetitions, -i",
     ),
     nothing('u', "uniqueDir", false, PATHS),
     nothing('U', "hintsFileName", true, HINTS),
@@ -117,9 +115,9 @@ const FLAGS: &[Flag<IorParams>] = &[
         flag(on).map(|on| p.write_file = Filled::new(on))
     }),
     switch('W', "checkWrite", |p, on| flag(on).map(|on| p.check_write = on)),
-    nothing('x', "singleXferAttempt", false, "transfers are never short here"),
+    nothing('x', "singleXferAttempt", false, "simulated transfers are never short"),
     value('X', "reorderTasksRandomSeed", |p, text| {
-        let seed = text.parse().map_err(|_| format!("{text:?} is no whole number"))?;
+        let seed = text.parse().map_err(|_| format!("{text:?} is not a whole number"))?;
         p.reorder_tasks_random_seed = seed;
         Ok(())
     }),
@@ -131,7 +129,7 @@ const FLAGS: &[Flag<IorParams>] = &[
     }),
 ];
 
-/// Names of scripts without a flag, and those that are flags under another name.
+/// Script names without a flag, and names with a flag of another name.
 const BY_NAME: &[(&str, Meaning<IorParams>)] = &[
     (
         "reorderTasksConstant",
@@ -161,14 +159,14 @@ const BY_NAME: &[(&str, Meaning<IorParams>)] = &[
     ("gpfsHintAccess", Meaning::Refused(NOT_MODELLED)),
     ("gpfsReleaseToken", Meaning::Refused(NOT_MODELLED)),
     ("interIODelay", Meaning::Refused(NOT_MODELLED)),
-    ("lustreIgnoreLocks", Meaning::Refused("locks are storage.locks")),
+    ("lustreIgnoreLocks", Meaning::Refused("storage.locks sets locks")),
     ("lustreStartOST", Meaning::Refused(LAYOUT)),
     ("lustreStripeCount", Meaning::Refused(LAYOUT)),
     ("lustreStripeSize", Meaning::Refused(LAYOUT)),
     ("memoryPerTask", Meaning::Nothing(NO_CACHE)),
     (
         "minTimeDuration",
-        Meaning::Refused("it is not modelled: expected more segments, -s"),
+        Meaning::Refused("it is not modeled: expected more segments, -s"),
     ),
     ("nodes", Meaning::Refused(PLACED)),
     ("numNodes", Meaning::Refused(PLACED)),
@@ -190,7 +188,7 @@ const fn option(name: &'static str, argument: bool, meaning: Meaning<IorParams>)
     }
 }
 
-/// Options with a long name, those of the modeled interfaces among them.
+/// Long options, including those of the modeled interfaces.
 const LONG: &[Long<IorParams>] = &[
     option(
         "collective",
@@ -198,11 +196,7 @@ const LONG: &[Long<IorParams>] = &[
         Meaning::Sets(|p, on| flag(on).map(|on| p.collective = on)),
     ),
     option("dataPacketType", true, Meaning::Nothing(NO_CONTENT)),
-    option(
-        "dryRun",
-        false,
-        Meaning::Refused("odonata check says what a run would do"),
-    ),
+    option("dryRun", false, Meaning::Refused("odonata check describes a run")),
     option("gpuDirect", false, Meaning::Nothing(NO_BUFFERS)),
     option("mpiio.hintsFileName", true, Meaning::Nothing(HINTS)),
     option("mpiio.preallocate", false, Meaning::Nothing(RESERVED)),
@@ -214,7 +208,7 @@ const LONG: &[Long<IorParams>] = &[
         "random-offset-seed",
         true,
         Meaning::Sets(|p, text| {
-            let seed = text.parse().map_err(|_| format!("{text:?} is no whole number"))?;
+            let seed = text.parse().map_err(|_| format!("{text:?} is not a whole number"))?;
             p.random_seed = Filled::new(seed);
             Ok(())
         }),
@@ -223,10 +217,10 @@ const LONG: &[Long<IorParams>] = &[
     option("warningAsErrors", false, Meaning::Nothing(OUTPUT)),
 ];
 
-/// Options of file systems and of other interfaces, by how they begin.
+/// Options of file systems and of other interfaces, by prefix.
 const UNSUPPORTED: &[(&str, &str)] = &[
     ("posix.beegfs.", LAYOUT),
-    ("posix.lustre.ignorelocks", "locks are storage.locks"),
+    ("posix.lustre.ignorelocks", "storage.locks sets locks"),
     ("posix.lustre.", LAYOUT),
     ("posix.", NOT_MODELLED),
     ("mpiio.", NOT_MODELLED),
@@ -251,10 +245,10 @@ const GRAMMAR: Grammar<IorParams> = Grammar {
     directives: Some(('O', BY_NAME)),
 };
 
-/// Reads the arguments of `ior`, with or without the command itself before them.
+/// Parses the arguments of `ior`, with or without the command before them.
 ///
 /// # Errors
-/// See [`Grammar::parse`].
+/// Those of [`Grammar::parse`].
 pub(super) fn parse(text: &str) -> Result<CommandLine<IorParams>, String> {
     GRAMMAR.parse(text)
 }
@@ -262,7 +256,7 @@ pub(super) fn parse(text: &str) -> Result<CommandLine<IorParams>, String> {
 fn seconds(text: &str) -> Result<Time, String> {
     let number: u32 = text
         .parse()
-        .map_err(|_| format!("{text:?} is no number of whole seconds"))?;
+        .map_err(|_| format!("{text:?} is not a whole number of seconds"))?;
     Ok(Time::from_seconds(f64::from(number)))
 }
 
@@ -297,7 +291,7 @@ mod tests {
         };
         assert_eq!(line.params, expected);
         assert!(line.without_effect.is_empty());
-        // Switches in one word, arguments without a blank, the command before them, sizes in other letters.
+        // Combined switches, arguments without a space, the command itself, upper-case sizes.
         for same in [
             "ior -wrF -t1m -b16m -s4",
             "/usr/bin/ior -F -w -r -t 1M -b 16M -s 4",
@@ -323,11 +317,11 @@ mod tests {
         assert_eq!(
             line.without_effect,
             [
-                "-v (verbose: it is about IOR's output)",
-                "-v (verbose: it is about IOR's output)",
-                "-B (useO_DIRECT: nodes have no page cache here)",
-                "-l (dataPacketType: data have no content here)",
-                "-O (summaryFormat: it is about IOR's output)",
+                "-v (verbose: it concerns IOR's output only)",
+                "-v (verbose: it concerns IOR's output only)",
+                "-B (useO_DIRECT: nodes have no page cache)",
+                "-l (dataPacketType: simulated data has no content)",
+                "-O (summaryFormat: it concerns IOR's output only)",
             ]
         );
     }
@@ -349,7 +343,7 @@ mod tests {
             warningAsErrors writefile";
         for name in names.split_whitespace() {
             let said = parse(&format!("-O {name}=1")).err().unwrap_or_default();
-            assert!(!said.contains("no such name"), "{said}");
+            assert!(!said.contains("has no parameter of this name"), "{said}");
         }
         let line = parse("-w --posix.odirect --random-offset-seed 7 --collective").unwrap();
         assert_eq!(
@@ -359,39 +353,39 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_their_cause() {
         assert!(error("-w -L").ends_with("did you mean -l (dataPacketType)?"));
-        assert!(error("-w -ö").starts_with("\"-ö\" is no flag of ior: expected one of -aAbB"));
+        assert!(error("-w -ö").starts_with("\"-ö\" is not a flag of ior: expected one of -aAbB"));
         assert!(error("--transferSize=1m").ends_with("did you mean -t (transferSize)?"));
         assert!(error("--segments=4").ends_with("did you mean -s (segmentCount)?"));
         assert!(error("-O blokSize=1m").ends_with("did you mean blockSize?"));
-        assert_eq!(error("-w -t"), "-t has no argument, and ends the command line");
-        assert!(error("-t 1q").starts_with("-t (transferSize): \"1q\" is no size"));
-        assert!(error("-t 99999999t").starts_with("-t (transferSize): \"99999999t\" is no size"));
+        assert_eq!(error("-w -t"), "-t has no argument: the command line ends");
+        assert!(error("-t 1q").starts_with("-t (transferSize): \"1q\" is not a size"));
+        assert!(error("-t 99999999t").starts_with("-t (transferSize): \"99999999t\" is not a size"));
         assert!(error("-a HDF5").contains("expected POSIX or MPIIO"));
         assert!(error("-f tests.ior").contains("workload = [{ ior"));
-        assert!(error("-w 4").contains("\"4\" is no flag, and the flag before it takes no argument"));
-        assert!(error("mdtest -n 4").starts_with("\"mdtest\" is no flag"));
+        assert!(error("-w 4").contains("\"4\" is not a flag, and the flag before it takes no argument"));
+        assert!(error("mdtest -n 4").starts_with("\"mdtest\" is not a flag"));
         assert!(error("-o \"file").contains("is not closed"));
         assert!(error("-O wearout").contains("expected name=value"));
         assert_eq!(
             error("-O minTimeDuration=3"),
-            "-O (minTimeDuration) is not supported: it is not modelled: expected more segments, -s"
+            "-O (minTimeDuration) is not supported: it is not modeled: expected more segments, -s"
         );
         assert_eq!(
             error("--posix.lustre.stripecount=4"),
-            "--posix.lustre.stripecount is not supported: where files lie is storage.layout"
+            "--posix.lustre.stripecount is not supported: storage.layout places files"
         );
-        assert!(error("--dfs.pool=x").contains("not supported: it is of an interface that is not modelled"));
+        assert!(error("--dfs.pool=x").contains("not supported: it belongs to an interface that is not modeled"));
         assert!(error("--randomPrefill 2m").contains("not supported"));
         assert!(error("--collective=1").contains("takes no argument"));
-        assert!(error("-w --random-offset-seed").contains("ends the command line"));
+        assert!(error("-w --random-offset-seed").contains("the command line ends"));
         assert!(error("-O filePerProc=yes").contains("expected 0 or 1"));
         assert!(error("-d 1.5").contains("whole seconds"));
         assert!(error(&"-w ".repeat(40_000)).contains("longer"));
     }
 
-    /// Whatever is written, the answer is parameters or a text: 40,000 lines of flags, arguments and noise.
+    /// Any input gives parameters or an error text: 40,000 lines of flags, arguments and noise.
     #[test]
     fn random_command_lines_are_read_or_refused() {
         let pieces = [

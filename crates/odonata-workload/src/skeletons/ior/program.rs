@@ -1,5 +1,5 @@
-//! What the tasks of IOR do, operation by operation: a pure function of rank and cursor, but for the deadline of `-D`, which looks
-//! at the clock, and what follows from it (`stonewall`).
+//! The operations of IOR's tasks: a pure function of rank and cursor, except for the deadline of `-D`, which depends on
+//! the clock (`stonewall`).
 
 use odonata_units::{SplitMix64, Time};
 
@@ -11,12 +11,12 @@ use crate::permutation::Permutation;
 use crate::program::{Seen, check_length};
 use crate::{Cursor, FileCall, Op, OpKind, Program};
 
-/// What a task does with the file.
+/// The kind of access to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// It writes.
     Write,
-    /// It reads what was written, to compare.
+    /// Reads written data to compare it.
     Check,
     /// It reads.
     Read,
@@ -26,24 +26,24 @@ impl Access {
     const ALL: [Access; 3] = [Access::Write, Access::Check, Access::Read];
 }
 
-/// Times of an access that a task reports.
+/// Number of reported times of an access.
 pub const TIMERS: u32 = 6;
-/// The one after the transfers, whose value is the bytes that the task has moved.
+/// The report after the transfers, whose value is the number of bytes moved by the task.
 pub const TRANSFERRED: u32 = 3;
 
-/// The report that a task brings at `timer` of its writes or its reads.
+/// The report of a task at `timer` of its writes or reads.
 pub const fn report_of(write: bool, timer: u32) -> u32 {
     timer + if write { 0 } else { TIMERS }
 }
 
-/// The report that a task brings at the beginning (timer 0) and at the end (the last timer) of a removal.
+/// The report of a task at the beginning (timer 0) and at the end (the last timer) of a removal.
 pub const fn report_of_removal(timer: u32) -> u32 {
     timer + 2 * TIMERS
 }
 
 /// Steps of an access.
 const STEPS: u32 = 16;
-/// Steps of the removal behind all accesses.
+/// Steps of the removal after all accesses.
 const REMOVAL_STEPS: u32 = 4;
 
 /// The ranks of IOR.
@@ -52,15 +52,15 @@ pub struct IorProgram {
     pub(super) ranks: u32,
     pub(super) params: IorParams,
     pub(super) status: Status,
-    /// Whether a test before it in a list has left its files.
+    /// Whether an earlier test of the list has left its files.
     after_kept: bool,
 }
 
 impl IorProgram {
-    /// The program on `ranks` ranks, of parameters that are resolved.
+    /// The program on `ranks` ranks, with resolved parameters.
     ///
     /// # Errors
-    /// There are no ranks, or too many transfers to number the operations.
+    /// There are no ranks, or too many operations.
     pub fn new(ranks: u32, params: IorParams) -> Result<Self, String> {
         if ranks == 0 {
             return Err("the job has no ranks".into());
@@ -94,8 +94,8 @@ impl IorProgram {
         Ok(program)
     }
 
-    /// The same as one test of a list: its status file is number `status` of so many, and whether a test before it has left the
-    /// files.
+    /// The same program as one test of a list: its status file is number `status` of a count, and whether an earlier
+    /// test has left the files.
     #[must_use]
     pub fn in_list(mut self, status: Option<(u32, u32)>, after_kept: bool) -> Self {
         self.status = status.map_or(Status::NONE, |(number, files)| Status { number, files });
@@ -108,7 +108,7 @@ impl IorProgram {
         self.params.block_size.0 / self.params.transfer_size.0 * u64::from(self.params.segment_count)
     }
 
-    /// Whether tasks of one file access it together.
+    /// Whether tasks that share a file access it collectively.
     fn collective(&self) -> bool {
         self.params.collective && !self.params.file_per_proc
     }
@@ -121,7 +121,7 @@ impl IorProgram {
         }
     }
 
-    /// By how many tasks what `rank` reads is from its own.
+    /// Distance between a rank and the task whose data it reads.
     fn shift(&self, rank: u32, access: Access, repetition: u32) -> u32 {
         let IorParams {
             reorder_tasks,
@@ -164,13 +164,13 @@ impl IorProgram {
         }
     }
 
-    /// Where transfer `index` of `rank` is.
+    /// Offset of transfer `index` of `rank`.
     fn offset(&self, rank: u32, access: Access, repetition: u32, index: u64) -> u64 {
         let (transfer, block) = (self.params.transfer_size.0, self.params.block_size.0);
         let all = self.transfers();
         let ranks = u64::from(self.ranks);
         if self.params.random_offset {
-            // As with IOR, all tasks have the same order in files of their own, and writes and reads have different ones.
+            // As in IOR, all tasks have the same order in per-task files, and writes and reads have different orders.
             let names = [u64::from(repetition), u64::from(access == Access::Read)];
             let place = match self.params.file_per_proc {
                 true => Permutation::new(all, *self.params.random_seed, names).at(index),
@@ -225,7 +225,7 @@ impl IorProgram {
             return None;
         }
         let file = self.file(rank, access, *repetition);
-        // After a write, its fsync.
+        // The fsync of a write.
         if *step == 1 {
             *step = 0;
             return Some(fsync(file));
@@ -243,7 +243,7 @@ impl IorProgram {
         })
     }
 
-    /// The operation at step `at` of an access, if it has one; the transfers are one step.
+    /// The operation at step `at` of an access, if it has one; all transfers are one step.
     fn step(&self, rank: u32, access: Access, at: u32, words: &mut [u32; 5]) -> Option<OpKind> {
         let p = &self.params;
         let report = |timer: u32, value: f64| {
@@ -255,7 +255,7 @@ impl IorProgram {
         };
         let file = self.file(rank, access, words[0]);
         match at {
-            // What the repetition before has left.
+            // Files left by the previous repetition.
             1 => {
                 let fresh = words[0] == 0 || p.multi_file;
                 let left = if fresh { self.after_kept } else { p.keep_file } && !p.use_existing_test_file;
@@ -285,7 +285,7 @@ impl IorProgram {
         }
     }
 
-    /// What `rank` does to remove `file`: one of its own it removes itself, a shared one rank 0 does.
+    /// The operation with which `rank` removes `file`: its own file, or as rank 0 the shared one.
     fn unlink(&self, rank: u32, file: u64) -> Option<OpKind> {
         let removes = self.params.file_per_proc || rank == 0;
         removes.then_some(OpKind::Metadata {
@@ -295,7 +295,7 @@ impl IorProgram {
         })
     }
 
-    /// The operation at step `at` of the removal of what a repetition has left, if it has one.
+    /// The operation at step `at` of the removal of a repetition's files, if it has one.
     fn removal_step(&self, rank: u32, at: u32, repetition: u32) -> Option<OpKind> {
         let report = |timer: u32| OpKind::Report {
             report: report_of_removal(timer),
@@ -305,7 +305,7 @@ impl IorProgram {
         match at {
             0 => Some(report(0)),
             1 => {
-                // The file that the task has opened last, unless it is a random one: its own then.
+                // The last file that the task has opened, unless it is random: then its own.
                 let last = Access::ALL.into_iter().rev().find(|&access| self.does(access));
                 let last = last.filter(|_| !self.params.reorder_tasks_random);
                 self.unlink(rank, self.file(rank, last.unwrap_or(Access::Write), repetition))
@@ -315,7 +315,7 @@ impl IorProgram {
         }
     }
 
-    /// The next operation of `rank`; `wall` is what it knows of the clock, where there is one.
+    /// The next operation of `rank`; `wall` is its view of the clock, if there is one.
     fn find(&self, rank: u32, words: &mut [u32; 5], mut wall: Option<Wall>) -> Option<OpKind> {
         loop {
             if words[0] >= self.params.repetitions {

@@ -1,24 +1,24 @@
-//! Stonewalling of IOR: when a task stops an access, and how all come to the same number of transfers.
+//! Stonewalling of IOR: when a task stops an access, and how all tasks reach the same number of transfers.
 //!
-//! As in IOR 4 (`WriteOrRead` of `src/ior.c`), a task stops after the first transfer that ends later than the deadline after the
-//! begin of its first one, or after as many as are its limit: those that it has written in the same test, or that the status file
-//! says. With `stoneWallingWearOut` the largest number of transfers of all tasks is found by an all-reduce (here along a binomial
-//! tree, up and down, in messages of 8 B whose tag is the number), and each task goes on to it.
+//! As in IOR 4 (`WriteOrRead` of `src/ior.c`), a task stops after the first transfer that ends later than the deadline,
+//! counted from the begin of its first transfer, or at its limit: the number written in the same test, or the number in
+//! the status file. With `stoneWallingWearOut`, an all-reduce finds the largest number of transfers of all tasks (here
+//! along a binomial tree, up and down, in messages of 8 B whose tag is the number), and each task continues up to it.
 
 use odonata_units::Time;
 
 use super::program::{Access, IorProgram};
 use crate::{Comm, OpKind, Source, Tag};
 
-/// Bytes of a number of transfers.
+/// Message size for a number of transfers.
 const NUMBER_BYTES: u64 = 8;
 
-/// Which of the status files of a list a test has.
+/// The status file of a test among those of its list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Status {
     /// Its number.
     pub(super) number: u32,
-    /// How many there are; 0: it has none.
+    /// Number of status files; 0: none.
     pub(super) files: u32,
 }
 
@@ -29,36 +29,36 @@ impl Status {
     pub(super) const ONLY: Status = Status { number: 0, files: 1 };
 }
 
-/// What a task does once its transfers have stopped.
+/// Stages of a task after its transfers have stopped.
 mod stage {
-    /// Transfers until the wall.
+    /// Transfers before the deadline.
     pub(super) const TRANSFER: u64 = 0;
-    /// Takes the numbers of its children.
+    /// Receives the numbers of its children.
     pub(super) const GATHER: u64 = 1;
-    /// Gives the largest to its parent.
+    /// Sends the maximum to its parent.
     pub(super) const GIVE: u64 = 2;
-    /// Has heard the largest of all.
+    /// Has received the global maximum.
     pub(super) const HEARD: u64 = 3;
     /// Tells its children.
     pub(super) const TELL: u64 = 4;
-    /// Goes on to the largest.
+    /// Continues up to the global maximum.
     pub(super) const REST: u64 = 5;
 }
 
-/// Words of a task, behind those of status files.
+/// Words of a task, after those of status files.
 mod word {
-    /// When its first transfer began.
+    /// Start of its first transfer.
     pub(super) const STARTED: usize = 0;
-    /// Transfers after which it stops; 0: none but by the clock.
+    /// Maximum number of transfers; 0: limited by the clock only.
     pub(super) const LIMIT: usize = 1;
     pub(super) const STAGE: usize = 2;
-    /// The child that is next, and the largest number heard.
+    /// The next child, and the largest number received.
     pub(super) const CHILD: usize = 3;
     pub(super) const MOST: usize = 4;
     pub(super) const ALL: usize = 5;
 }
 
-/// What a task knows of the clock, its limits and of the others.
+/// A task's view of the clock, its limits and the other tasks.
 #[derive(Debug)]
 pub(super) struct Wall<'a> {
     status: Option<&'a mut u64>,
@@ -68,12 +68,12 @@ pub(super) struct Wall<'a> {
 }
 
 impl<'a> Wall<'a> {
-    /// Words that it takes.
+    /// Number of memory words.
     pub(super) const WORDS: usize = word::ALL;
-    /// The most transfers of a task: numbers of them are tags.
+    /// Maximum number of transfers of a task: the numbers are tags.
     pub(super) const MOST_TRANSFERS: u64 = (1 << 30) - 1;
 
-    /// That of `program` in `memory`, at `now`; `answer` is the tag of the message that it has received last.
+    /// The wall of `program` in `memory`, at `now`; `answer` is the tag of the last received message.
     pub(super) fn new(program: &IorProgram, memory: &'a mut [u64], now: Time, answer: u32) -> Self {
         let (files, words) = memory.split_at_mut(program.status.files as usize);
         Wall {
@@ -113,7 +113,7 @@ impl<'a> Wall<'a> {
                     self.words[word::STAGE] = stage::GATHER;
                     self.words[word::CHILD] = 0;
                 }
-                // The tag of the message that has come is the number of child before.
+                // The received tag is the number of the previous child.
                 stage::GATHER => {
                     if self.words[word::CHILD] > 0 {
                         self.hears();
@@ -168,13 +168,13 @@ impl<'a> Wall<'a> {
         match (access, &self.status) {
             (Access::Write, _) => self.words[word::LIMIT] = given,
             (Access::Read, Some(status)) => self.words[word::LIMIT] = **status,
-            // Where the test has written, what it has written.
+            // If the test has written: the number that it wrote.
             _ if !*program.params.write_file => self.words[word::LIMIT] = given,
             _ => {}
         }
     }
 
-    /// An access has ended with so many transfers.
+    /// An access has ended after `transfers` transfers.
     fn end(&mut self, program: &IorProgram, access: Access, transfers: u32) {
         self.words[word::STAGE] = stage::TRANSFER;
         if access == Access::Write && program.params.deadline_for_stonewalling > Time::ZERO {

@@ -1,4 +1,4 @@
-//! Offsets and order of IOR against its own loops, written out.
+//! Offsets and order of IOR against a transcription of its own loops.
 
 use super::*;
 use crate::program::operations;
@@ -70,9 +70,9 @@ fn offsets_are_those_of_iors_loops() {
     }
 }
 
-/// Rank r reads what (r + Q tasks per node) mod N wrote.
+/// Rank r reads the data of rank (r + Q tasks per node) mod N.
 #[test]
-fn reordered_tasks_read_what_other_nodes_wrote() {
+fn reordered_tasks_read_data_of_other_nodes() {
     let constant = program("-w -r -t 1k -b 2k -C -Q 2", 8, 2);
     for rank in 0..8 {
         let expected: Vec<(u64, u64)> = by_iors_loops(&constant, u64::from((rank + 4) % 8))
@@ -84,7 +84,7 @@ fn reordered_tasks_read_what_other_nodes_wrote() {
     let of_own = program("-w -r -F -t 1k -b 2k -C", 8, 2);
     assert_eq!(accesses(&of_own, 7, false), [(1, 0), (1, 1024)]);
     assert_eq!(accesses(&of_own, 7, true), [(7, 0), (7, 1024)]);
-    // At random: at least one node away, not all alike, the same every time.
+    // Random: at least one node away, not all equal, reproducible.
     let random = program("-w -r -F -t 1k -b 1k -Z -X 3", 16, 2);
     let files: Vec<u64> = (0..16).map(|rank| accesses(&random, rank, false)[0].0).collect();
     let away = files.iter().zip(0u64..).map(|(file, rank)| (file + 16 - rank) % 16);
@@ -121,7 +121,7 @@ fn random_offsets_are_all_offsets_once() {
     }
 }
 
-/// Open, transfers, fsync and close stand between the looks at the clock as in IOR's `TestIoSys`.
+/// Open, transfers, fsync and close are between the clock readings as in IOR's `TestIoSys`.
 #[test]
 fn a_repetition_has_iors_order() {
     let program = program("-w -r -e -g -d 1 -t 1k -b 2k -Y", 1, 1);
@@ -148,7 +148,7 @@ fn a_repetition_has_iors_order() {
     );
 }
 
-/// (repetition, file) of what a rank removes, and whether it does so before it writes.
+/// (repetition, file) of a rank's removals, and whether they precede its write.
 fn removals(program: &IorProgram, rank: u32) -> Vec<(u32, u64, bool)> {
     let (mut repetition, mut before, mut found) = (0, true, Vec::new());
     for op in operations(program, rank) {
@@ -166,18 +166,19 @@ fn removals(program: &IorProgram, rank: u32) -> Vec<(u32, u64, bool)> {
     found
 }
 
-/// `RemoveFile` of IOR: behind each repetition, or before the next one writes to the same files.
+/// `RemoveFile` of IOR: after each repetition, or before the next one writes the same files.
 #[test]
 fn files_are_removed_where_ior_removes_them() {
     let of = |line: &str, rank| removals(&program(line, 4, 1), rank);
-    // Of a shared file, the first task; of files of their own, each.
+    // A shared file is removed by the first task, per-task files by their tasks.
     assert_eq!(of("-w -i 2 -t 1k -b 1k", 0), [(0, 0, false), (1, 0, false)]);
     assert_eq!(of("-w -i 2 -t 1k -b 1k", 1), []);
     assert_eq!(of("-w -i 2 -m -F -t 1k -b 1k", 3), [(0, 3, false), (1, 7, false)]);
-    // What the task has opened last, but for random tasks.
+    // The last file that the task has opened, except for random tasks.
     assert_eq!(of("-w -r -F -C -t 1k -b 1k", 3), [(0, 0, false)]);
     assert_eq!(of("-w -r -F -Z -t 1k -b 1k", 3), [(0, 3, false)]);
-    // Kept: removed before they are written anew, unless they shall be written over or each repetition has files of its own.
+    // Kept files are removed before they are written again, unless they are overwritten or repetitions have separate
+    // files.
     assert_eq!(of("-w -k -i 3 -F -t 1k -b 1k", 2), [(1, 2, true), (2, 2, true)]);
     for line in [
         "-w -k -E -i 3 -t 1k -b 1k",
@@ -188,7 +189,7 @@ fn files_are_removed_where_ior_removes_them() {
     }
 }
 
-/// In a collective transfer every byte of each rank goes to an aggregator, is written once, and comes back in a read.
+/// In a collective transfer every byte of each rank goes to an aggregator, is written once, and is returned by a read.
 #[test]
 fn collective_transfers_move_every_byte_once() {
     for (line, ranks, nodes) in [
@@ -274,12 +275,12 @@ fn without_any_access_it_writes_and_reads() {
     assert!(*both.params.write_file && *both.params.read_file);
     let write = program("-w", 2, 1);
     assert!(*write.params.write_file && !*write.params.read_file);
-    // A check reads, and is not in the report.
+    // A check reads, and is not reported.
     let check = program("-w -W -t 1k -b 1k", 2, 1);
     assert_eq!(accesses(&check, 0, false).len(), 1);
     let reports = operations(&check, 0)
         .filter(|op| matches!(op.kind, OpKind::Report { .. }))
         .count();
-    // Of the write six, of the removal two.
+    // Six of the write, two of the removal.
     assert_eq!(reports, 6 + 2);
 }

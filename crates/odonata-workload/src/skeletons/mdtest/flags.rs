@@ -5,11 +5,11 @@
 use super::super::command_line::{CommandLine, Flag, Grammar, count, nothing, refused, size, switch, value};
 use super::{MdtestParams, MdtestTest};
 
-const NO_CONTENT: &str = "data have no content here";
-const NO_INTERFACE: &str = "calls are those of POSIX here";
-const MKNOD: &str = "creating a file takes as long either way";
-const OUTPUT: &str = "it is about mdtest's output";
-const PATHS: &str = "files have numbers here";
+const NO_CONTENT: &str = "simulated data has no content";
+const NO_INTERFACE: &str = "only POSIX calls are modeled";
+const MKNOD: &str = "file creation takes the same time";
+const OUTPUT: &str = "it concerns mdtest's output only";
+const PATHS: &str = "simulated files have numbers, not names";
 
 /// All flags, with their names in mdtest's help.
 const FLAGS: &[Flag<MdtestParams>] = &[
@@ -25,7 +25,7 @@ const FLAGS: &[Flag<MdtestParams>] = &[
         'c',
         "collective creation",
         false,
-        "task 0 creating everything is not modelled: expected it without -c",
+        "task 0 creating everything is not modeled: expected it without -c",
     ),
     switch('C', "only create", |p, _| {
         p.tests.push(MdtestTest::Create);
@@ -76,7 +76,7 @@ const FLAGS: &[Flag<MdtestParams>] = &[
         p.tests.push(MdtestTest::Remove);
         Ok(())
     }),
-    refused('R', "random order of stat", false, "items are looked up in their order"),
+    refused('R', "random order of stat", false, "items are looked up in order"),
     refused(
         's',
         "stride of the number of tasks",
@@ -98,7 +98,7 @@ const FLAGS: &[Flag<MdtestParams>] = &[
     value('w', "bytes to write", |p, text| {
         size(text).map(|value| p.write_bytes = value)
     }),
-    refused('W', "stonewall timer", true, "all items are done"),
+    refused('W', "stonewall timer", true, "all items are processed"),
     nothing('x', "stonewall file", true, OUTPUT),
     nothing('X', "verify data", false, NO_CONTENT),
     switch('y', "sync after writing", |p, _| {
@@ -109,7 +109,7 @@ const FLAGS: &[Flag<MdtestParams>] = &[
         'Y',
         "sync after each phase",
         false,
-        "a sync of the whole file system is not modelled: expected -y",
+        "a sync of the whole file system is not modeled: expected -y",
     ),
     value('z', "depth", |p, text| count(text).map(|value| p.depth = value)),
     nothing('Z', "print times", false, OUTPUT),
@@ -124,10 +124,10 @@ const GRAMMAR: Grammar<MdtestParams> = Grammar {
     directives: None,
 };
 
-/// Reads the arguments of `mdtest`, with or without the command itself before them.
+/// Parses the arguments of `mdtest`, with or without the command before them.
 ///
 /// # Errors
-/// See [`Grammar::parse`].
+/// Those of [`Grammar::parse`].
 pub(super) fn parse(text: &str) -> Result<CommandLine<MdtestParams>, String> {
     GRAMMAR.parse(text)
 }

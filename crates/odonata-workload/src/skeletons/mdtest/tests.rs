@@ -11,7 +11,7 @@ fn program(ranks: u32, line: &str) -> MdtestProgram {
     MdtestProgram::new(ranks, params).unwrap_or_else(|text| panic!("{line}: {text}"))
 }
 
-/// How often the ranks make each call.
+/// Number of calls of each kind by all ranks.
 fn counts(program: &MdtestProgram) -> BTreeMap<FileCall, u64> {
     let mut counts = BTreeMap::new();
     for rank in 0..program.ranks() {
@@ -33,7 +33,7 @@ fn error(line: &str) -> String {
     }
 }
 
-/// n items of each of r tasks, in a tree of d directories that task 0 makes: r n of each call, and d directories.
+/// n items of each of r tasks, in a tree of d directories created by task 0: r n calls of each kind, and d directories.
 #[test]
 fn each_task_makes_looks_up_reads_and_removes_its_items() {
     let (ranks, items) = (3, 20);
@@ -49,7 +49,7 @@ fn each_task_makes_looks_up_reads_and_removes_its_items() {
         (FileCall::Rmdir, all + 1),
     ];
     assert_eq!(counts(&both), BTreeMap::from(expected));
-    // A tree each, of 1 + 2 + 4 directories; 20 items are 2 in each of 7.
+    // A separate tree each, of 1 + 2 + 4 directories; 20 items are 2 in each of 7.
     let files = program(ranks, "-n 20 -F -u -z 2 -b 2 -y -C -T -r");
     let (all, trees) = (u64::from(ranks) * 14, u64::from(ranks) * 7);
     let expected = [
@@ -70,7 +70,7 @@ fn each_task_makes_looks_up_reads_and_removes_its_items() {
     );
 }
 
-/// Directories are made before what is in them and removed after it; what is removed was made, by its names.
+/// Directories are created before their contents and removed after them; every removed name was created.
 #[test]
 fn the_tree_stands_while_something_is_in_it() {
     for line in [
@@ -82,7 +82,7 @@ fn the_tree_stands_while_something_is_in_it() {
         let program = program(4, line);
         let mut there: BTreeSet<(u32, u64)> = BTreeSet::new();
         let mut directories: BTreeSet<u32> = BTreeSet::from([0]);
-        // Phase by phase, all ranks: barriers separate them.
+        // All ranks, phase by phase: barriers separate them.
         let all: Vec<Vec<OpKind>> = (0..4)
             .map(|rank| operations(&program, rank).map(|op| op.kind).collect())
             .collect();
@@ -125,9 +125,9 @@ fn the_tree_stands_while_something_is_in_it() {
     }
 }
 
-/// Task r looks up what task r + s has made.
+/// Task r looks up the items of task r + s.
 #[test]
-fn with_a_stride_tasks_look_up_what_others_have_made() {
+fn with_a_stride_tasks_look_up_files_of_others() {
     let program = program(4, "-n 5 -F -N 1");
     let of = |rank: u32, wanted: FileCall| -> Vec<u64> {
         let files = operations(&program, rank).filter_map(|op| match op.kind {
@@ -176,8 +176,8 @@ fn a_command_line_is_read_as_mdtest_reads_it() {
     assert_eq!(
         quoted.without_effect,
         [
-            "-d (directory: files have numbers here)",
-            "-v (verbosity: it is about mdtest's output)"
+            "-d (directory: simulated files have numbers, not names)",
+            "-v (verbosity: it concerns mdtest's output only)"
         ]
     );
     for same in [
@@ -189,22 +189,25 @@ fn a_command_line_is_read_as_mdtest_reads_it() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
-    for (line, told) in [
-        ("-n 10 -q", "\"-q\" is no flag of mdtest: expected one of -ab"),
-        ("-n 10 -FQ", "\"-Q\" in \"-FQ\" is no flag of mdtest"),
+fn errors_name_their_cause() {
+    for (line, expected) in [
+        ("-n 10 -q", "\"-q\" is not a flag of mdtest: expected one of -ab"),
+        ("-n 10 -FQ", "\"-Q\" in \"-FQ\" is not a flag of mdtest"),
         ("-n 10 -A", "did you mean -a (API for I/O)?"),
-        ("--files", "\"--files\" is no flag of mdtest"),
+        ("--files", "\"--files\" is not a flag of mdtest"),
         ("--files", "did you mean -F (files only)?"),
         ("-n 10 -d \"/my dir", "the quote \" is not closed"),
-        ("-n", "-n has no argument, and ends the command line"),
-        ("-n many", "-n (items per task): \"many\" is no number"),
-        ("-n 10 -w 3q", "-w (bytes to write): \"3q\" is no size"),
-        ("-n 10 7", "\"7\" is no flag, and the flag before it takes no argument"),
-        ("ior -n 10", "\"ior\" is no flag"),
+        ("-n", "-n has no argument: the command line ends"),
+        ("-n many", "-n (items per task): \"many\" is not a number"),
+        ("-n 10 -w 3q", "-w (bytes to write): \"3q\" is not a size"),
+        (
+            "-n 10 7",
+            "\"7\" is not a flag, and the flag before it takes no argument",
+        ),
+        ("ior -n 10", "\"ior\" is not a flag"),
         (
             "-n 10 -c",
-            "-c (collective creation) is not supported: task 0 creating everything is not modelled",
+            "-c (collective creation) is not supported: task 0 creating everything is not modeled",
         ),
         ("-F", "a task has no items"),
         ("-n 10 -I 3", "both items (-n) and items_per_directory (-I)"),
@@ -213,7 +216,7 @@ fn what_is_wrong_is_named() {
         ("-n 10 -z 4 -b 2", "10 items for 31 directories"),
         ("-n 10 -b 0", "0 is out of range"),
     ] {
-        assert!(error(line).contains(told), "{line}: {}", error(line));
+        assert!(error(line).contains(expected), "{line}: {}", error(line));
     }
     assert!(error(&"-v ".repeat(40_000)).contains("longer"));
 }

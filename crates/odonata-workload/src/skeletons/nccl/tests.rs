@@ -35,8 +35,8 @@ fn transfers(nccl: &Nccl, rank: u32) -> impl Iterator<Item = (u32, u32, u64, u32
     })
 }
 
-/// Per rank: all-reduce 2 (p - 1) n / p, all-gather and reduce-scatter (p - 1) n / p, where p C divides n; broadcast n from all
-/// but the last rank of each ring.
+/// Per rank: all-reduce 2 (p - 1) n / p, all-gather and reduce-scatter (p - 1) n / p, if p C divides n; broadcast n
+/// from all except the last rank of each ring.
 #[test]
 fn bytes_sent_are_the_closed_forms() {
     let (p, n) = (8, 1 << 20);
@@ -57,7 +57,7 @@ fn bytes_sent_are_the_closed_forms() {
     }
 }
 
-/// Whatever does not divide: nothing is lost, and no step of a channel has more than a chunk.
+/// For any sizes: nothing is lost, and no step of a channel exceeds a chunk.
 #[test]
 fn every_block_comes_around_once() {
     for (ranks, bytes, channels, chunk) in [
@@ -112,7 +112,8 @@ fn sends_and_receives_of_every_pair_and_channel_agree() {
     }
 }
 
-/// The ring of channel c enters and leaves every host at GPU c: the rank before the first of a host is of the host before.
+/// The ring of channel c enters and leaves every host at GPU c: the predecessor of a host's first rank is on the
+/// previous host.
 #[test]
 fn rings_go_through_hosts_and_have_a_rail_each() {
     let nccl = Nccl::new(12, &params(NcclCollective::AllReduce, 1 << 20, 12, |_| {})).unwrap();
@@ -177,7 +178,7 @@ fn small_vectors_have_few_channels() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn meaningless_values_are_refused() {
     let mut none = NcclParams::default();
     assert!(
         none.resolve("nccl", 8)
@@ -203,7 +204,7 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(bad(&|params| params.chunk = Bytes(0).into()), "nccl.chunk");
 }
 
-/// What NCCL draws of 14 ranks beside `ncclGetBtree`, and of the mirrored tree of 12 beside `ncclGetDtree`.
+/// NCCL's drawings of 14 ranks beside `ncclGetBtree`, and of the mirrored tree of 12 beside `ncclGetDtree`.
 #[test]
 fn binary_trees_are_those_of_nccl() {
     let children = |n, second, rank| tree::double_tree(n, second, rank).children;
@@ -218,8 +219,8 @@ fn binary_trees_are_those_of_nccl() {
     assert_eq!(children(13, true, 0), [Some(11), None]);
 }
 
-/// Links agree from both ends, every rank comes to the root within log2 of n steps and one, and but for one at most, who has children in one
-/// tree has none in the other.
+/// Links agree at both ends, every rank reaches the root within log2 n + 1 steps, and every rank except at most one
+/// with children in one tree has none in the other.
 #[test]
 fn ranks_are_leaves_in_one_of_two_trees() {
     for n in 1..70 {
@@ -281,7 +282,7 @@ fn all_messages(nccl: &Nccl) -> (Sizes, Sizes) {
     (sent, received)
 }
 
-/// Every message has its receive; over trees of p ranks go 2 (p - 1) n bytes, whatever does not divide.
+/// Every message has its receive; over trees of p ranks go 2 (p - 1) n bytes, for any sizes.
 #[test]
 fn trees_send_everything_up_and_down_once() {
     for (ranks, gpus, bytes, channels, chunk) in [
@@ -305,7 +306,7 @@ fn trees_send_everything_up_and_down_once() {
             match algorithm {
                 NcclAlgorithm::Tree => assert_eq!(total, 2 * u64::from(ranks - 1) * bytes, "{ranks}"),
                 _ => {
-                    // Exchanges: n (1 + 1 / g) from each GPU, up to a byte for each message; between hosts 2 (h - 1) n.
+                    // Exchanges: n (1 + 1 / g) from each GPU, up to a byte per message; between hosts 2 (h - 1) n.
                     let inside = if gpus > 1 {
                         hosts * bytes * u64::from(gpus + 1)
                     } else {
@@ -322,7 +323,8 @@ fn trees_send_everything_up_and_down_once() {
     }
 }
 
-/// A host's links to other hosts end at the GPU of the channel, and one of its children at the next; no GPU has more than two.
+/// A host's links to other hosts end at the GPU of the channel, and one of its children at the next; no GPU has more
+/// than two.
 #[test]
 fn hosts_of_a_tree_are_linked_by_two_gpus() {
     let nccl = Nccl::new(
@@ -367,7 +369,7 @@ fn a_call_over_trees_ends_when_all_trees_have() {
                 .iter()
                 .flat_map(|op| op.after.iter().map(|id| id.0))
                 .collect();
-            // The streams of a tree are two neighbors.
+            // The streams of a tree are adjacent.
             let last: Vec<u32> = (0..6)
                 .map(|block| ops[1..joins].iter().rposition(|op| op.stream / 2 == block).unwrap() as u32 + 1)
                 .collect();

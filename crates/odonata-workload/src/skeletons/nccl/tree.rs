@@ -1,36 +1,38 @@
 //! All-reduces of NCCL by double binary trees, and by the switches of hosts.
 //!
-//! **Trees.** Each channel has two binary trees over the hosts, with half of its part each, in which a host that has children in one is
-//! a leaf of the other, but for one (P. Sanders, J. Speck, J. Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
-//! Parallel Computing 35(12), 2009; NCCL, `src/graph/trees.cc`, whose numbering this is). In a host the GPUs are a chain, which begins at
-//! the GPU of the channel: it is linked to the parent host and one child host, the second GPU to the other child (NCCL's "balanced tree").
-//! Chunks go up the tree and are summed up, and go down again, one behind the other.
+//! **Trees.** Each channel has two binary trees over the hosts, each with half of the channel's data. A host with
+//! children in one tree is a leaf of the other, with at most one exception (P. Sanders, J. Speck, J. Träff, "Two-tree
+//! algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 35(12), 2009; NCCL,
+//! `src/graph/trees.cc`, whose numbering this is). In a host the GPUs are a chain that begins at the GPU of the
+//! channel: it is linked to the parent host and one child host, the second GPU to the other child (NCCL's "balanced
+//! tree"). Chunks go up the tree and are summed, and go down again, pipelined.
 //!
-//! **NVLS.** The switches of a host sum up what they read of all of its g GPUs, and send one write to all of them. Of b bytes, each GPU
-//! gives b to be read and b / g to be written, and takes b / g and b: b (1 + 1 / g) each way, against 2 b (g - 1) / g of a ring. Messages have
-//! no reduction in switches: a chunk is two exchanges of all GPUs of the host with half of that each, of which a GPU sends to all others
-//! alike, which loads all links as much. Between hosts a GPU's share, b / g, goes over the two trees of hosts (`NVLS_TREE`), on its rail.
+//! **NVLS.** The switches of a host sum data read from all of its g GPUs, and multicast a write to all of them. For b
+//! bytes, each GPU provides b for reading and b / g for writing, and receives b / g and b: b (1 + 1 / g) each way,
+//! versus 2 b (g - 1) / g for a ring. Messages have no in-switch reduction: a chunk is two exchanges among all GPUs of
+//! the host with half of that each, in which a GPU sends equally to all others; this loads all links equally. Between
+//! hosts a GPU's share, b / g, uses the two trees of hosts (`NVLS_TREE`), on its rail.
 //!
-//! A rank does for each chunk of a tree, on two streams, what of this it has:
+//! For each chunk of a tree, a rank performs the applicable slots on two streams:
 //!
 //! | stream | slots |
 //! |---|---|
-//! | up | exchange; receive from the first child; from the second; time of the step and of summing up; send to the parent |
-//! | down (of the root: up) | receive from the parent; time of the step; send to the first child; to the second; exchange |
+//! | up | exchange; receive from the first child; from the second; time of the step and of the sum; send to the parent |
+//! | down (for the root: up) | receive from the parent; time of the step; send to the first child; to the second; exchange |
 
 use odonata_units::{Bytes, Time};
 
 use super::{Nccl, NcclAlgorithm};
 use crate::{After, Comm, Cursor, Op, OpId, OpKind, Source, Tag};
 
-/// Who is next to a rank in a tree.
+/// The neighbors of a rank in a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Links {
     pub parent: Option<u32>,
     pub children: [Option<u32>; 2],
 }
 
-/// The binary tree of NCCL on ranks 0 to `n` - 1, whose root is 0: odd ones are leaves.
+/// NCCL's binary tree on ranks 0 to `n` - 1, with root 0: odd ranks are leaves.
 fn binary_tree(n: u32, rank: u32) -> Links {
     if rank == 0 {
         let children = [None, (n > 1).then(|| n.next_power_of_two() / 2)];
@@ -56,7 +58,8 @@ fn binary_tree(n: u32, rank: u32) -> Links {
     }
 }
 
-/// The first or second of the double binary tree on `n` ranks: the second is the first mirrored, or moved by one if n is odd.
+/// The first or second tree of the double binary tree on `n` ranks: the second is the first one mirrored, or shifted by
+/// one if n is odd.
 pub(super) fn double_tree(n: u32, second: bool, rank: u32) -> Links {
     let (to, from): (&dyn Fn(u32) -> u32, &dyn Fn(u32) -> u32) = match (second, n % 2) {
         (false, _) => (&|rank| rank, &|rank| rank),
@@ -70,21 +73,21 @@ pub(super) fn double_tree(n: u32, second: bool, rank: u32) -> Links {
     }
 }
 
-/// Slots of a chunk beside those of exchanges.
+/// Slots of a chunk except those of exchanges.
 const SLOTS: u32 = 8;
 /// Places of an iteration: the call, then the slots of the blocks, chunk by chunk, the joins, the mark.
 const CALL: u32 = 0;
 const BODY: u32 = 1;
-/// Chunks that a rank is ahead of itself: the slots of NCCL's buffers, of which a step of an all-reduce takes two.
+/// Chunks in flight per rank: the slots of NCCL's buffers, of which a step of an all-reduce takes two.
 pub(super) const AHEAD: u32 = 4;
 
 impl Nccl {
-    /// Trees: two for each channel.
+    /// Trees: two per channel.
     pub(super) fn blocks(&self) -> u32 {
         2 * self.channels
     }
 
-    /// Slots of a chunk of a tree at most.
+    /// Maximum number of slots of a chunk of a tree.
     pub(super) fn slots(&self) -> u32 {
         SLOTS + 2 * self.exchange()
     }
@@ -113,7 +116,7 @@ impl Nccl {
         }
         let place = self.position(channel, rank) % gpus;
         let at = |host: u32, place: u32| self.rank_at(channel, host * gpus + place);
-        // The GPU of a host that its second child is linked to.
+        // The GPU of a host with the link to its second child.
         let other = u32::from(gpus > 1);
         let parent = if place > 0 {
             Some(at(host, place - 1))
@@ -134,7 +137,7 @@ impl Nccl {
         Links { parent, children }
     }
 
-    /// Bytes of chunk `turn` of tree `block`, and what goes over the tree at `rank`.
+    /// Bytes of chunk `turn` of tree `block`, and its bytes on the tree at `rank`.
     fn bytes(&self, rank: u32, block: u32, turn: u32) -> (u64, u64) {
         let whole = self.piece(&[(block, self.blocks()), (turn, self.loops)]);
         match self.params.algorithm {
@@ -189,7 +192,7 @@ impl Nccl {
         }
     }
 
-    /// A slot of an exchange: with the GPU so much further in the host, or its time.
+    /// A slot of an exchange: with the GPU at this distance in the host, or the step's time.
     fn exchanged(&self, rank: u32, block: u32, turn: u32, slot: u32) -> Option<OpKind> {
         let (gpus, host, gpu) = (self.gpus, rank / self.gpus, rank % self.gpus);
         let further = slot + 1;
@@ -213,14 +216,15 @@ impl Nccl {
         })
     }
 
-    /// How many slots of the last chunk of tree `block` the rank has.
+    /// Number of slots of the last chunk of tree `block` at the rank.
     fn slots_of(&self, rank: u32, block: u32) -> u32 {
         (0..self.slots())
             .filter(|&slot| self.slot(rank, block, self.loops - 1, slot).is_some())
             .count() as u32
     }
 
-    /// The operation at `cursor`, whose words are iteration, chunk, tree, place, and the number of the call's operation.
+    /// The operation at `cursor`, whose words are iteration, chunk, tree, place, and the number of the call's
+    /// operation.
     pub(super) fn next_of_trees(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
         let [mut iteration, mut turn, mut block, mut place, mut call] = cursor.words;
         if rank >= self.ranks || iteration >= self.params.iterations {
@@ -258,7 +262,7 @@ impl Nccl {
             Some(kind) => kind,
             None if self.ranks > 1 && place - joins < blocks.div_ceil(AFTER) => {
                 let join = place - joins;
-                // The operations of the last chunk are those before the joins, tree by tree.
+                // The operations of the last chunk precede the joins, tree by tree.
                 let counts = |last: u32| (0..last).map(|block| self.slots_of(rank, block)).sum::<u32>();
                 let first = cursor.op - join - counts(blocks);
                 let mut last = [OpId(0); After::MOST];

@@ -1,9 +1,9 @@
-//! Which rank is what, and who is in which group: rank t + T (d + D s), as Megatron-LM orders tensor, data and pipeline.
+//! Roles and groups of ranks: rank t + T (d + D s), with tensor, data and pipeline ranks in Megatron-LM's order.
 
 use super::{DATA, EXPERT, SAME_EXPERTS, TENSOR};
 use crate::{Comm, Group};
 
-/// Numbers of parallel ranks of each kind.
+/// Number of parallel ranks of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     /// T.
@@ -12,7 +12,7 @@ pub(super) struct Layout {
     pub data: u32,
     /// Stages.
     pub pipeline: u32,
-    /// Ranks of an expert group, which are data parallel ones in turn.
+    /// Ranks of an expert group, which are consecutive data-parallel ranks.
     pub expert: u32,
 }
 
@@ -38,7 +38,7 @@ impl Layout {
         )
     }
 
-    /// The members of `comm` as `rank` knows it.
+    /// The members of `comm` as seen by `rank`.
     pub(super) fn group(&self, rank: u32, comm: Comm) -> Option<Group> {
         let (tensor, data, stage) = self.place(rank);
         let at = |tensor: u32, data: u32| tensor + self.tensor * (data + self.data * stage);
@@ -62,7 +62,7 @@ impl Layout {
 mod tests {
     use super::*;
 
-    /// Every rank is in its groups, all of a group agree upon it, and groups of a kind part the ranks among them.
+    /// Every rank is in its groups, members of a group agree on it, and groups of a kind partition the ranks.
     #[test]
     fn groups_of_a_kind_part_the_ranks() {
         let layout = Layout {

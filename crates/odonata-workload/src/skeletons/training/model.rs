@@ -1,7 +1,7 @@
 //! Transformers: sizes, parameters and operations of their layers.
 //!
-//! Of b sequences of s tokens and hidden size h, with f the inner size of a multi-layer perceptron (MLP) of m matrices, a heads of which k have
-//! keys and values, and e active of E experts:
+//! For b sequences of s tokens and hidden size h, with f the inner size of a multi-layer perceptron (MLP) of m
+//! matrices, a heads of which k have keys and values, and e active of E experts:
 //!
 //! | part | parameters | floating-point operations forward |
 //! |---|---|---|
@@ -9,27 +9,27 @@
 //! | MLP | m h f each, E of them | 2 b s e m h f |
 //! | embedding, output | V h each | none, 2 b s h V |
 //!
-//! A backward pass has twice as many operations (D. Narayanan et al., "Efficient large-scale language model training on GPU clusters using
-//! Megatron-LM", SC 2021, appendix; masks are not counted, as there). Norms and biases are left out.
+//! A backward pass has twice as many operations (D. Narayanan et al., "Efficient large-scale language model training on
+//! GPU clusters using Megatron-LM", SC 2021, appendix; as there, masks are not counted). Norms and biases are left out.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A model whose sizes are published.
+/// A model with published sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "TrainingModel")]
 pub enum Model {
-    /// GPT-3 of 175 thousand million parameters (T. Brown et al., "Language models are few-shot learners", 2020, table 2.1).
+    /// GPT-3 with 175 billion parameters (T. Brown et al., "Language models are few-shot learners", 2020, table 2.1).
     #[serde(rename = "gpt3-175b")]
     Gpt3,
-    /// Llama 3 of 8 thousand million parameters ("The Llama 3 herd of models", 2024, table 3).
+    /// Llama 3 with 8 billion parameters ("The Llama 3 herd of models", 2024, table 3).
     #[serde(rename = "llama-3-8b")]
     Llama8,
-    /// Llama 3 of 70 thousand million parameters (ibid.).
+    /// Llama 3 with 70 billion parameters (ibid.).
     #[serde(rename = "llama-3-70b")]
     Llama70,
-    /// Llama 3 of 405 thousand million parameters (ibid.).
+    /// Llama 3 with 405 billion parameters (ibid.).
     #[serde(rename = "llama-3-405b")]
     Llama405,
     /// Mixtral, 8 experts of which 2 are active (A. Jiang et al., "Mixtral of experts", 2024, table 1).
@@ -94,11 +94,11 @@ pub struct Sizes {
     pub vocabulary: u32,
     /// s.
     pub sequence: u32,
-    /// m: 2, or 3 of a gated MLP.
+    /// m: 2, or 3 for a gated MLP.
     pub matrices: u32,
     /// E: experts of a layer; 1: a plain MLP.
     pub experts: u32,
-    /// e: those that a token goes through.
+    /// e: active experts per token.
     pub active: u32,
 }
 
@@ -119,25 +119,25 @@ impl Sizes {
         u64::from(self.hidden) * u64::from(self.vocabulary)
     }
 
-    /// Parameters of the model, embedding and output apart.
+    /// Parameters of the model without embedding and output.
     pub fn parameters(&self) -> u64 {
         let layer = self.attention() + u64::from(self.experts) * self.mlp();
         u64::from(self.layers) * layer + 2 * self.embedding()
     }
 
-    /// Operations forward of so many sequences in the attention of a layer.
+    /// Forward operations of the attention of a layer.
     pub fn attention_operations(&self, sequences: u32) -> f64 {
         let (b, s, h) = (f64::from(sequences), f64::from(self.sequence), f64::from(self.hidden));
         2.0 * b * s * self.attention() as f64 + 4.0 * b * s * s * h
     }
 
-    /// Operations forward of so many sequences in the MLPs of a layer.
+    /// Forward operations of the MLPs of a layer.
     pub fn mlp_operations(&self, sequences: u32) -> f64 {
         let tokens = f64::from(sequences) * f64::from(self.sequence);
         2.0 * tokens * f64::from(self.active) * self.mlp() as f64
     }
 
-    /// Operations forward of so many sequences in the output.
+    /// Forward operations of the output.
     pub fn output_operations(&self, sequences: u32) -> f64 {
         2.0 * f64::from(sequences) * f64::from(self.sequence) * self.embedding() as f64
     }
@@ -147,7 +147,7 @@ impl Sizes {
 mod tests {
     use super::*;
 
-    /// Parameters as published, in thousand millions; GPT-3 counts its embedding once, which is its output as well.
+    /// Published numbers of parameters, in billions; GPT-3 counts its embedding once, which is also its output.
     #[test]
     fn models_have_the_parameters_of_their_names() {
         for (model, published, tolerance) in [
@@ -162,7 +162,8 @@ mod tests {
         }
     }
 
-    /// About 6 operations per parameter and token, forward and backward together (Kaplan et al. 2020): three times forward.
+    /// About 6 operations per parameter and token, forward and backward together (Kaplan et al. 2020): three times
+    /// forward.
     #[test]
     fn a_token_takes_six_operations_per_parameter() {
         let sizes = Model::Gpt3.sizes();

@@ -1,18 +1,19 @@
-//! Pipeline schedules: in which order a stage takes the passes of its micro-batches.
+//! Pipeline schedules: the order of micro-batch passes in a stage.
 //!
-//! **GPipe** (Y. Huang et al., NeurIPS 2019): all forward, then all backward. **1F1B** (D. Narayanan et al., "PipeDream-Flush", ICML 2021): stage
-//! s of p takes min(p - s - 1, M) micro-batches forward, then one forward and one backward in turn, then the rest backward. Both idle
-//! for (p - 1) / M of the time of the passes, so that M micro-batches take (M + p - 1) times as long as one forward and one backward pass; 1F1B keeps the
-//! activations of p - s micro-batches at most.
+//! **GPipe** (Y. Huang et al., NeurIPS 2019): all forward, then all backward. **1F1B** (D. Narayanan et al.,
+//! "PipeDream-Flush", ICML 2021): stage s of p processes min(p - s - 1, M) micro-batches forward, then alternates one
+//! forward and one backward, then the remaining backward passes. Both idle for (p - 1) / M of the time of the passes,
+//! so M micro-batches take (M + p - 1) times one forward and one backward pass; 1F1B keeps the activations of at most p
+//! - s micro-batches.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// In which order a stage takes the passes of its micro-batches.
+/// The order of micro-batch passes in a stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PipelineSchedule")]
 pub enum Schedule {
-    /// One forward, one backward in turn (PipeDream-Flush).
+    /// Alternating forward and backward (PipeDream-Flush).
     #[default]
     #[serde(rename = "1f1b")]
     OneForwardOneBackward,
@@ -24,9 +25,9 @@ pub enum Schedule {
 /// A pass of a micro-batch through a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// Forward, of this micro-batch.
+    /// Forward pass of this micro-batch.
     Forward(u32),
-    /// Backward, of this micro-batch.
+    /// Backward pass of this micro-batch.
     Backward(u32),
 }
 
@@ -53,7 +54,7 @@ impl Schedule {
         }
     }
 
-    /// Forward passes of `stage` before the first one that a backward pass follows.
+    /// Forward passes of `stage` before the first one followed by a backward pass.
     fn ahead(self, stage: u32, stages: u32, micro_batches: u32) -> u32 {
         match self {
             Schedule::GPipe => micro_batches,
@@ -61,7 +62,7 @@ impl Schedule {
         }
     }
 
-    /// Whether what pass number `index` sends goes out with what the next one receives: where passes go forward and backward in turn.
+    /// Whether the send of pass number `index` is combined with the receive of the next one: in the alternating phase.
     pub fn joined(self, index: u32, stage: u32, stages: u32, micro_batches: u32) -> bool {
         let ahead = self.ahead(stage, stages, micro_batches);
         (ahead..2 * micro_batches - ahead).contains(&index) && index + 1 < 2 * micro_batches - ahead
@@ -72,9 +73,9 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    /// Every micro-batch goes forward once and then backward once, each in order, and 1F1B holds no more than p - s at a time.
+    /// Every micro-batch goes forward once and then backward once, in order, and 1F1B holds at most p - s at a time.
     #[test]
-    fn every_micro_batch_goes_forward_and_then_backward() {
+    fn every_micro_batch_passes_forward_and_then_backward() {
         for schedule in [Schedule::OneForwardOneBackward, Schedule::GPipe] {
             for stages in 1..5 {
                 for stage in 0..stages {

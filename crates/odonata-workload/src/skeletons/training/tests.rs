@@ -50,7 +50,7 @@ fn tensor_parallel_bytes_are_the_closed_form() {
     }
 }
 
-/// M messages of b s h w / T each way at every border of stages.
+/// M messages of b s h w / T each way at every stage boundary.
 #[test]
 fn pipeline_bytes_are_the_closed_form() {
     for schedule in [Schedule::GPipe, Schedule::OneForwardOneBackward] {
@@ -84,7 +84,7 @@ fn pipeline_bytes_are_the_closed_form() {
                 }
             }
         }
-        // Three borders, two tensor ranks, four micro-batches, two ways.
+        // Three boundaries, two tensor ranks, four micro-batches, two directions.
         assert_eq!(sent.len(), 3 * 2 * 4 * 2);
         assert!(
             sent.iter()
@@ -115,7 +115,8 @@ fn gradients_are_the_parameters_of_the_rank() {
     }
 }
 
-/// 4 M L / P all-to-alls, each of e b s h w / (T X) to each of X ranks; gradients of experts among those that have the same ones.
+/// 4 M L / P all-to-alls, each of e b s h w / (T X) to each of X ranks; gradients of experts among ranks with the same
+/// experts.
 #[test]
 fn expert_parallel_bytes_are_the_closed_form() {
     let training = training(16, |params| {
@@ -135,7 +136,7 @@ fn expert_parallel_bytes_are_the_closed_form() {
     }
 }
 
-/// Three times the operations of a forward pass, four times with recomputation, of all ranks together, at the rate of each.
+/// Three times the operations of a forward pass, four times with recomputation, over all ranks, at the rate of each.
 #[test]
 fn computation_is_the_operations_over_the_rate() {
     for (recompute, times) in [(false, 3.0), (true, 4.0)] {
@@ -151,14 +152,14 @@ fn computation_is_the_operations_over_the_rate() {
             .sum();
         let sizes = training.sizes;
         let layers = 8.0 * (sizes.attention_operations(3) + sizes.mlp_operations(3));
-        // Two data parallel ranks with four micro-batches each; what is not recomputed is the output.
+        // Two data-parallel ranks with four micro-batches each; the output is not recomputed.
         let operations = 2.0 * 4.0 * (times * layers + 3.0 * sizes.output_operations(3));
         let expected = operations / 400e12 * 1e12;
         assert!((computed as f64 / expected - 1.0).abs() < 1e-3, "{computed} {expected}");
     }
 }
 
-/// Each data rank reads its samples once; each rank of the first data rank writes 14 B of each of its parameters.
+/// Each data rank reads its samples once; each rank of the first data rank writes 14 B per parameter.
 #[test]
 fn samples_and_checkpoints_have_their_bytes() {
     let training = training(8, |params| {
@@ -194,7 +195,7 @@ fn samples_and_checkpoints_have_their_bytes() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_by_its_key() {
+fn values_that_do_not_fit_are_refused_by_key() {
     let refused =
         |ranks, change: &dyn Fn(&mut TrainingParams)| params(change).resolve("training", ranks).unwrap_err().key;
     assert_eq!(refused(8, &|params| params.layers = Filled::EMPTY), "training");
@@ -211,7 +212,7 @@ fn what_does_not_fit_is_refused_by_its_key() {
     assert_eq!(refused(8, &|params| params.expert = 2), "training.expert");
     assert_eq!(refused(8, &|params| params.flops = 0.0), "training.flops");
     assert_eq!(refused(8, &|params| params.kv_heads = 99.into()), "training.kv_heads");
-    // Its own 8 are there already: it is the heads that are too few.
+    // The model's 8 kv_heads are given: the heads are too few.
     let of_model = |change: &dyn Fn(&mut TrainingParams)| {
         let mut params = TrainingParams {
             model: Some(Model::Llama8),
@@ -232,13 +233,13 @@ fn what_does_not_fit_is_refused_by_its_key() {
     assert_eq!(refused(8, &|params| params.matrices = 1.into()), "training.matrices");
 }
 
-/// When all ranks have ended, in picoseconds, if messages take no time and a send ends no sooner than its receive has begun: that of the largest
-/// messages. `None`: they wait for each other.
+/// End of all ranks in picoseconds with zero-time messages, where a send ends no earlier than the start of its receive,
+/// as for the largest messages. `None`: deadlock.
 fn ends_by_rendezvous(training: &Training) -> Option<u64> {
     let mut ranks: Vec<_> = (0..training.ranks())
         .map(|rank| (operations(training, rank).collect::<Vec<_>>(), 0, 0))
         .collect();
-    // When each side of a message has come to it: sender, receiver, tag.
+    // Arrival of each side at a message: sender, receiver, tag.
     let mut posted = std::collections::BTreeMap::new();
     loop {
         let mut moved = false;
@@ -289,8 +290,8 @@ fn ends_by_rendezvous(training: &Training) -> Option<u64> {
     }
 }
 
-/// Whatever the depth of the pipeline and the micro-batches, no stage waits for another for ever, and all end after (m + p - 1) (t_f + t_b), which is
-/// three times a forward pass of L / p layers.
+/// For any pipeline depth and number of micro-batches, stages do not deadlock, and all end after (m + p - 1) (t_f +
+/// t_b), which is three times a forward pass of L / p layers.
 #[test]
 fn pipelines_of_long_messages_take_the_closed_form() {
     for schedule in [Schedule::OneForwardOneBackward, Schedule::GPipe] {
@@ -304,7 +305,7 @@ fn pipelines_of_long_messages_take_the_closed_form() {
                 let layer = training.times[0].0 + training.times[1].0;
                 let pass = u64::from(8 / stages) * layer;
                 let expected = (u64::from(micro_batches + stages) - 1) * 3 * pass;
-                // The output of one word is hardly anything.
+                // An output with a vocabulary of one word is negligible.
                 let most = expected + u64::from(micro_batches) * 3 * (training.times[2].0 + 1);
                 let what = format!("{schedule:?}, {stages} stages, {micro_batches} micro-batches");
                 let found = found.unwrap_or_else(|| panic!("{what}: stages wait for each other"));

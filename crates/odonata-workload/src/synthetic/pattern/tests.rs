@@ -1,4 +1,4 @@
-//! Distributions, closed forms, ranks that send nothing, and what is refused.
+//! Distributions, closed forms, silent ranks, and refused sizes.
 
 use super::*;
 use crate::synthetic::tests::draws;
@@ -32,7 +32,7 @@ fn the_last_group_sends_to_the_first_and_a_short_group_is_hit_only_within() {
 }
 
 #[test]
-fn a_permutation_hits_everybody_once_and_nobody_itself() {
+fn a_permutation_has_every_rank_once_as_target_and_none_as_its_own() {
     for ranks in 2..50 {
         let mut random = draws();
         let pattern = Pattern::permutation(ranks, |n| below(n, random.next().unwrap_or(0))).unwrap();
@@ -83,8 +83,8 @@ fn hot(targets: &[u32], share: f64) -> Pattern {
 fn hot_ranks_get_their_share_and_the_rest_is_uniform() {
     let pattern = hot(&[2, 7], 0.4);
     assert_eq!(pattern.check(10), Ok(()));
-    // 90,000 messages of rank 3: 36,000 to hot ranks, 18,000 each, and 54,000 / 9 = 6,000 to everybody.
-    // Standard deviations are below sqrt(90,000 x 0.27 x 0.73) = 133.
+    // 90,000 messages of rank 3: 36,000 to hot ranks, 18,000 each, and 54,000 / 9 = 6,000 to each other rank. Standard
+    // deviations are below sqrt(90,000 x 0.27 x 0.73) = 133.
     let mut counts = [0u32; 10];
     for draw in draws().take(90_000) {
         counts[pattern.destination(3, 10, draw, 0) as usize] += 1;
@@ -129,7 +129,7 @@ fn a_hot_rank_turns_to_the_other_hot_ranks_and_the_only_one_to_all() {
 }
 
 #[test]
-fn incast_goes_to_the_targets_which_send_nothing() {
+fn incast_sends_to_the_targets_which_send_nothing() {
     let incast = |targets: &[u32]| Pattern::Incast {
         targets: targets.into(),
     };
@@ -206,7 +206,7 @@ fn patterns_of_bits_are_those_of_the_book() {
 }
 
 #[test]
-fn patterns_of_bits_are_permutations_with_as_many_fixed_points_as_said() {
+fn bit_patterns_are_permutations_with_the_stated_number_of_fixed_points() {
     for b in 1..13 {
         let n = 1 << b;
         for (pattern, fixed) in [
@@ -283,7 +283,7 @@ fn a_permutation_from_all_of_them_has_one_fixed_point_on_average() {
 
 #[test]
 fn a_share_to_hot_ranks_of_which_the_sender_is_one() {
-    // With itself: 0.4 / 2 to each hot rank and 0.6 / 10 to everybody, of 90,000.
+    // With itself: 0.4 / 2 to each hot rank and 0.6 / 10 to each rank, of 90,000.
     let pattern = hot(&[2, 7], 0.4);
     let mut counts = [0u32; 10];
     for draw in draws().take(90_000) {
@@ -295,7 +295,7 @@ fn a_share_to_hot_ranks_of_which_the_sender_is_one() {
     }
 }
 
-/// Rank y n + x to rank r n + y, r drawn from all n rows alike; not itself where x = y unless it may.
+/// Rank y n + x sends to rank r n + y, with r uniform over all n rows; if x = y, to itself only if allowed.
 #[test]
 fn badperm_yarc_sends_rows_to_columns() {
     let n = 8;

@@ -1,4 +1,4 @@
-//! Who draws scenarios: the same seed, the same scenario.
+//! Draws random scenarios: the same seed gives the same scenario.
 
 use super::super::{ALL, PARALLEL};
 use odonata_engine::Stream;
@@ -6,9 +6,9 @@ use odonata_engine::random::Purpose;
 
 pub(super) struct Author {
     stream: Stream,
-    /// Whether what is being drawn has tiers of servers.
+    /// Whether the scenario has tiers of servers.
     pub(super) tiered: bool,
-    /// A server of a tier below the first, and a metadata server, if there are such.
+    /// A server of a tier below the first, and a metadata server, if there are any.
     pub(super) io_server: Option<u32>,
     pub(super) metadata_server: Option<u32>,
 }
@@ -60,7 +60,7 @@ impl Author {
             );
         }
         text += &self.storage_and_jobs(&machine, &network);
-        // Drawn aside: the scenarios of all seeds stay as they are but for that.
+        // Drawn from a separate stream: apart from this, the scenarios of all seeds stay the same.
         let mut aside = Author {
             stream: self.stream,
             tiered: self.tiered,
@@ -75,7 +75,7 @@ impl Author {
         aside.analytic_job(text)
     }
 
-    /// Some scenarios have a job that goes by the analytic model beside packets, flows or both.
+    /// Adds a job in the analytic model to some scenarios, beside packets, flows or both.
     fn analytic_job(&mut self, text: String) -> String {
         let refused = ["lost_time", "traffic_class", "network]\nfidelity"];
         let mut parts: Vec<String> = text.split("[[jobs]]\n").map(str::to_owned).collect();
@@ -93,7 +93,7 @@ impl Author {
         parts.join("[[jobs]]\n")
     }
 
-    /// Some of those in which waits are charged charge those of a few packets.
+    /// Enables sampling in some of the scenarios whose waits are charged.
     fn sampling(&mut self, text: String) -> String {
         let refused = text.contains("lost_time") || text.contains("\"pipelined\"");
         if refused || !text.contains("blame = true\n") || !self.chance(40) {
@@ -102,7 +102,7 @@ impl Author {
         text.replacen("blame = true\n", "blame = true\nblame_sampling = 3\n", 1)
     }
 
-    /// Some of those in which waits are charged ask for what is lost by them.
+    /// Enables lost time in some of the scenarios whose waits are charged.
     fn lost_time(&mut self, text: String) -> String {
         let refused = !text.contains("blame = true") || text.contains("fidelity = \"analytic\"");
         if refused || !self.chance(40) {
@@ -111,7 +111,7 @@ impl Author {
         text.replacen("blame = true\n", "blame = true\nlost_time = true\n", 1)
     }
 
-    /// Some scenarios have a network without packets, where nothing asks for any.
+    /// Removes packets from the network in some scenarios that do not need any.
     fn analytic(&mut self, text: String) -> String {
         let packets = ["congestion_control", "traffic_classes"]
             .iter()
@@ -129,7 +129,7 @@ impl Author {
         )
     }
 
-    /// Some scenarios have messages as flows, all or those of some jobs, where nothing asks for packets.
+    /// Makes messages of all or some jobs flows in some scenarios that do not need packets.
     fn flows(&mut self, text: String) -> String {
         let packets = [
             "congestion_control",
@@ -144,7 +144,7 @@ impl Author {
         if self.chance(40) {
             return text.replacen("[network]\n", "[network]\nfidelity = \"flow\"\n", 1);
         }
-        // Of some jobs, beside the packets of others.
+        // Messages of some jobs, beside the packets of others.
         let mut jobs = text.split("[[jobs]]\n");
         let mut mixed = jobs.next().unwrap_or_default().to_owned();
         let (mut all, mut flows) = (0, 0);

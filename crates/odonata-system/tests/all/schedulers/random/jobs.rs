@@ -29,14 +29,14 @@ impl Author {
         text
     }
 
-    /// The same as [`storage`](Self::storage); which numbers its servers have.
+    /// Like [`storage`](Self::storage); also returns the number of its servers.
     fn numbered_storage(&mut self, machine: &Machine) -> (String, u32) {
         (self.io_server, self.metadata_server) = (None, None);
         let (text, servers) = self.storage(machine);
         let objects = match text.split_once("[storage.file_system]\n") {
             None => 0,
             Some((_, system)) => match system.strip_prefix("object_servers = ") {
-                // So many if nothing is said.
+                // The default number.
                 None => 16,
                 Some(count) => count[..1].parse().expect("a number of one digit"),
             },
@@ -45,7 +45,7 @@ impl Author {
         (text, servers)
     }
 
-    /// Servers that are small enough to make requests wait, and their number.
+    /// Servers small enough to make requests wait, and their number.
     fn storage(&mut self, machine: &Machine) -> (String, u32) {
         let (nodes, servers) = match machine.groups {
             0 => ("{ list = [1, 6] }".to_owned(), 2),
@@ -128,8 +128,8 @@ impl Author {
         (text, servers)
     }
 
-    /// Tiers below the servers of `text`: I/O nodes with or without devices, a file system, or both; some nodes have servers of
-    /// their own instead.
+    /// Tiers below the servers of `text`: I/O nodes with or without devices, a file system, or both; some nodes have
+    /// servers of their own instead.
     fn tiers(&mut self, machine: &Machine, text: String, servers: u32) -> (String, u32) {
         let (mut text, mut servers) = (text, servers);
         if self.chance(40) {
@@ -177,7 +177,7 @@ impl Author {
         (text, servers)
     }
 
-    /// In some scenarios servers fail, where nothing speaks against it, and in others clients only lose their patience.
+    /// Adds server faults to some scenarios where they are possible, and only timeouts of clients to others.
     pub(super) fn failing(&mut self, text: String) -> String {
         let Some(storage) = text.split_once("[storage]\n").map(|(_, storage)| storage) else {
             return text;

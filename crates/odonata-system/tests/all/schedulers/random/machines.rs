@@ -1,4 +1,4 @@
-//! Machines, whole and with failed cables.
+//! Machines, intact and with failed cables.
 
 use super::author::Author;
 use super::network::Network;
@@ -12,12 +12,12 @@ pub(super) struct Machine {
     pub(super) family: &'static str,
     routers: u32,
     pub(super) nodes: u32,
-    /// Groups, all with nodes; 0 where there are none that servers could be given to.
+    /// Number of groups, all with nodes; 0 if there are none that could have servers.
     pub(super) groups: u32,
     pub(super) algorithm: &'static str,
 }
 
-/// The routings of all dragonflies; that whose routers may publish their loads more often than others.
+/// The routings of all dragonflies, including the one whose routers may publish their loads more often than others.
 const DRAGONFLY: [&str; 7] = [
     "minimal",
     "valiant",
@@ -113,7 +113,7 @@ impl Author {
         }
     }
 
-    /// An example of any family, whether or not it is drawn above.
+    /// An example of any family, including those not drawn above.
     fn example(&mut self) -> Machine {
         let examples = |family: FamilyName| family.examples().iter().map(move |table| (family, *table));
         let all: Vec<_> = FamilyName::ALL.iter().copied().flat_map(examples).collect();
@@ -131,7 +131,7 @@ impl Author {
         }
     }
 
-    /// Cables that have failed or carry less, of those that the routing can do without; mostly none.
+    /// Cables that have failed or carry less, among those that the routing does not need; mostly none.
     pub(super) fn faults(&mut self, machine: &Machine, network: &Network) -> String {
         if !self.chance(40) {
             return String::new();

@@ -1,4 +1,4 @@
-//! Routers, links, and what routers tell each other.
+//! Routers, links, and the information that routers exchange.
 
 use super::author::Author;
 use super::machines::Machine;
@@ -84,7 +84,7 @@ impl Author {
         Network { tables: text, classes }
     }
 
-    /// What goes with pipelined routers; the first key is one of `network`.
+    /// Keys for pipelined routers; the first key is one of `network`.
     fn pipeline(&mut self) -> String {
         format!(
             "clock = {:?}\n[network.pipeline]\nrouting = {}\nvc_allocation = {}\nswitch_allocation = {}\n\
@@ -103,8 +103,8 @@ impl Author {
         )
     }
 
-    /// What routers tell their group, in which the shortest way takes `way` picoseconds: delays and intervals are multiples of
-    /// each other, or much shorter, or have nothing to do with each other.
+    /// Information that routers publish in their group, whose shortest path takes `way` picoseconds: delays and
+    /// intervals are multiples of each other, much shorter, or unrelated.
     fn knowledge(&mut self, way: u64) -> String {
         let knowledge = self.one_of(&["local", "global", "global", "piggyback"]);
         let mut text = format!("knowledge = {knowledge:?}\n");

@@ -4,7 +4,7 @@
 use super::author::Author;
 
 impl Author {
-    /// A scenario in which all that storage has may meet.
+    /// A scenario that may combine all features of storage.
     pub(super) fn storage_scenario(&mut self) -> String {
         let groups = 3 + self.below(3);
         let blame = self.chance(70);
@@ -43,7 +43,7 @@ impl Author {
         text
     }
 
-    /// A server on the first node of each group, and what goes with them.
+    /// A server on the first node of each group, with related keys.
     fn servers(&mut self, groups: u32) -> String {
         let mut text = "[storage]\nnodes = { per_group = 1 }\n".to_owned();
         text += &format!(
@@ -115,7 +115,7 @@ impl Author {
         text
     }
 
-    /// What fails, stands still or is slow: at most one thing at a server.
+    /// Faults, stalls and slow periods: at most one at a server.
     fn faults_of_storage(&mut self, several: bool, (first, below): (u32, u32), metadata: Option<u32>) -> String {
         let mut servers: Vec<u32> = (0..first.min(3)).collect();
         servers.extend(first..first + below);

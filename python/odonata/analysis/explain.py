@@ -1,0 +1,444 @@
+"""The chain of waits that ends a job, with culprits, places and times, from the table `lost_time_path`.
+
+The end of a rank is followed backwards: what it had lost by then it lost in its last wait, or had inherited
+from the wait that this one stems from, of this rank or of the one whose message it waited for. What slack has
+taken up on the way is taken off what was lost before, from all by the same share, so that the parts add up to
+what was lost. What a job has lost to others and to itself is followed side by side: of several ranks the
+last one says what it lost to others, the one that would have been last alone what it lost to itself, which
+need not be on the chain.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from odonata.analysis import lost_time
+from odonata.analysis.lost_time import Part, of_traffic
+from odonata.analysis.measured import needed, offers
+from odonata.base.wording import duration
+from odonata.errors import InputError, Said, Words, option
+
+if TYPE_CHECKING:
+    from odonata.answers import Chain, ExplainAnswer
+    from odonata.results.results import Results
+
+#: Name of the table.
+NAME = "lost_time_path"
+
+#: Its columns.
+COLUMNS = (
+    *("job", "rank", "wait", "call", "number", "begin_s", "end_s", "from_rank", "from_wait"),
+    *("culprit", "culprit_class", "kind", "place", "link", "name", "server", "lost_s"),
+)
+
+_INHERITED = "inherited"
+
+#: Part of what was lost in all below which a place is not named.
+LEAST = 0.01
+
+
+@dataclass(frozen=True)
+class Share:
+    """What was lost by one job's fault at one place."""
+
+    #: The job that held what was waited for; empty: several, or it is not known which.
+    culprit: str
+    #: mpi or io: what of it.
+    culprit_class: str
+    #: What was waited for, as in the table lost_time; elsewhere: at further places.
+    kind: str
+    #: link, server or metadata; empty: further places.
+    place: str
+    #: Number of the link or server there; -1: none.
+    number: int
+    #: Name of the link.
+    name: str
+    #: How much later the end came for it.
+    lost_s: float
+
+    @property
+    def where(self) -> str:
+        """The place, in words."""
+        if self.place == "link":
+            return f"link {self.name or self.number}"
+        if self.place == "server":
+            return f"storage server {self.number}"
+        if self.place == "metadata":
+            return f"metadata server {self.number}"
+        return "other places"
+
+    def whose(self, job: str) -> str:
+        """Who held it, in the words of `job`."""
+        if not self.culprit:
+            return "several"
+        owner = "its own" if self.culprit == job else f"{self.culprit}'s"
+        return f"{owner} {of_traffic(self.culprit_class) if self.culprit_class else 'traffic'}"
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A wait on the chain."""
+
+    #: The rank that waited.
+    rank: int
+    #: Its number there.
+    wait: int
+    #: What was called, and its number in the program.
+    call: str
+    number: int
+    #: When it was called, and when it ended.
+    begin_s: float
+    end_s: float
+    #: The rank whose message it waited for; the same one: for something else. -1: none.
+    from_rank: int
+    #: The wait there until which all before was lost.
+    from_wait: int
+    #: What was lost by its end.
+    lost_s: float
+    #: Of that, what its own job has cost it.
+    own_s: float
+    #: Of lost_s, what was inherited, and of that, what its own job has cost it.
+    inherited_s: float
+    inherited_own_s: float
+    #: What it has added to the end, by culprit, kind and place.
+    shares: tuple[Share, ...]
+
+    @property
+    def others_s(self) -> float:
+        """What was lost to others by its end."""
+        return self.lost_s - self.own_s
+
+    @property
+    def added_s(self) -> float:
+        """How much later the end came for what was lost here."""
+        return sum(share.lost_s for share in self.shares)
+
+    def words(self, job: str, least_s: float = 0.0) -> str:
+        """What happened, as a sentence; places where less than `least_s` was lost are not named."""
+        call = {"end": "at its end", "iteration": f"at the end of iteration {self.number}"}
+        what = call.get(self.call, f"in {self.call} (call {self.number})")
+        others = self.from_rank not in (self.rank, -1)
+        waited = f" waited for rank {self.from_rank}" if others else ""
+        behind = {"buffer": "the buffer behind "}
+        named = [of for of in self.shares if of.lost_s >= least_s]
+        parts = [
+            f"{duration(of.lost_s)} to {of.whose(job)} at {behind.get(of.kind, '')}{of.where}" for of in named
+        ]
+        rest_s = self.added_s - sum(of.lost_s for of in named)
+        if rest_s > 0 and rest_s >= least_s:
+            parts.append(f"{duration(rest_s)} at {'other' if named else 'many'} places")
+        shares = ", ".join(parts)
+        text = f"{duration(self.end_s)}: rank {self.rank}, {what},{waited}"
+        return f"{text.rstrip(',')}; lost {shares}" if shares else text.rstrip(",")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a job, a rank or an iteration ended when it did."""
+
+    #: The job.
+    job: str
+    #: The rank that is followed: the last one, unless another was asked for.
+    rank: int
+    #: The iteration, unless it is the end.
+    iteration: int | None
+    #: When it ended.
+    end_s: float
+    #: How much later than without waits: less than its rank lost, where another one would have been last.
+    lost_s: float
+    #: Of that, what was lost before the first wait of the chain: before the iteration, or before the waits
+    #: that are kept.
+    earlier_s: float
+    #: By culprit, kind and place, the largest first; with earlier_s they add up to lost_s.
+    shares: tuple[Share, ...]
+    #: The chain, in the order of time.
+    waits: tuple[Wait, ...]
+    #: How much later the job started, by culprit; not of an iteration.
+    before: tuple[Part, ...] = ()
+
+    @property
+    def least_s(self) -> float:
+        """What has to be lost at a place for it to be named."""
+        return LEAST * self.lost_s
+
+    def words(self) -> list[str]:
+        """What was lost where, the sentence that adds up first."""
+        subject = self.job if self.iteration is None else f"{self.job}'s iteration {self.iteration}"
+        started = lost_time.started_later(self.before) if self.before else ""
+        later = [f"{started[0].upper()}{started[1:]}."] if started else []
+        if self.lost_s <= 0:
+            return [
+                f"{subject} ended at {duration(self.end_s)} with rank {self.rank} and lost nothing.",
+                *later,
+            ]
+        all_groups = _groups(self.job, self.shares)
+        groups = [group.words(self.job) for group in all_groups if group.lost_s >= self.least_s]
+        rest_s = sum(group.lost_s for group in all_groups if group.lost_s < self.least_s)
+        if rest_s > 0:
+            groups.append(f"{duration(rest_s)} elsewhere")
+        if self.earlier_s > 0:
+            since = "the recorded waits" if self.iteration is None else "that"
+            groups.append(f"{duration(self.earlier_s)} before {since}")
+        return [
+            f"{subject} ended at {duration(self.end_s)} with rank {self.rank}; "
+            f"it lost {duration(self.lost_s)}: {', '.join(groups)}.",
+            *later,
+        ]
+
+    def chain_words(self, most: int) -> list[str]:
+        """The waits of the chain in the order of time; of more than `most` the heaviest, and its end."""
+        order = sorted(range(len(self.waits)), key=lambda at: (-self.waits[at].added_s, at))
+        kept = {*order[:most], *range(len(self.waits))[-1:]}
+        lines = [self.waits[at].words(self.job, self.least_s) for at in sorted(kept)]
+        left = len(self.waits) - len(kept)
+        if left > 0:
+            rest_s = sum(wait.added_s for wait in self.waits) - sum(self.waits[at].added_s for at in kept)
+            lines.append(f"and {left} more waits, {duration(max(rest_s, 0.0))} in all")
+        return lines
+
+    def as_dict(self) -> Chain:
+        """All of it, for machines."""
+        waits = [_plain(wait) | {"words": wait.words(self.job, self.least_s)} for wait in self.waits]
+        return cast("Chain", _plain(self) | {"waits": waits, "words": " ".join(self.words())})
+
+
+def _plain(of: Wait | Explanation) -> dict[str, Any]:
+    """Its fields; the shares as dictionaries."""
+    lists = {
+        name: [asdict(one) for one in vars(of)[name]] for name in ("shares", "before") if name in vars(of)
+    }
+    return vars(of) | lists
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Shares by one culprit's fault in one kind of wait."""
+
+    first: Share
+    lost_s: float
+    places: tuple[str, ...]
+
+    def words(self, job: str) -> str:
+        if not self.first.culprit:
+            return f"{duration(self.lost_s)} at other places"
+        culprit = "itself" if self.first.culprit == job else self.first.whose(job)
+        shown = ", ".join(self.places[:3])
+        more = f" and {len(self.places) - 3} more" if len(self.places) > 3 else ""
+        return f"{duration(self.lost_s)} to {culprit} ({self.first.kind}: {shown}{more})"
+
+
+def _groups(job: str, shares: Sequence[Share]) -> list[_Group]:
+    """The shares by culprit and kind; others before the job itself, the largest first."""
+    found: dict[tuple[str, str, str], list[Share]] = {}
+    for share in shares:
+        found.setdefault((share.culprit, share.culprit_class, share.kind), []).append(share)
+    groups = [
+        _Group(of[0], sum(share.lost_s for share in of), tuple(dict.fromkeys(share.where for share in of)))
+        for of in found.values()
+    ]
+    return sorted(groups, key=lambda group: (group.first.culprit == job, -group.lost_s))
+
+
+def measured(results: Results) -> bool:
+    """Whether waits were kept from which a chain can be told."""
+    run = results.run.get("scenario", {}).get("run", {})
+    return bool(run.get("lost_time_path")) and offers(results, NAME)
+
+
+def collect(
+    results: Results, *, job: str | None = None, rank: int | None = None, iteration: int | None = None
+) -> ExplainAnswer:
+    """The chains of all jobs, or of one, as `odonata explain --json` prints them."""
+    found = of_jobs(results, job=job, rank=rank, iteration=iteration)
+    return {"chains": [chain.as_dict() for chain in found]}
+
+
+def of_jobs(
+    results: Results, *, job: str | None = None, rank: int | None = None, iteration: int | None = None
+) -> list[Explanation]:
+    """Why each job, or the one of this name, ended when it did; or its `rank`, or its iteration.
+
+    Raises:
+        InputError: No waits were kept, or none of that job, rank or iteration.
+    """
+    if not measured(results):
+        raise InputError(
+            "the run recorded no waits",
+            key="run.lost_time_path",
+            value="0",
+            expected="a run with run.lost_time = true and, for example, run.lost_time_path = 1000",
+            hint=Words(
+                Said(
+                    'overrides={"run.lost_time": True, "run.lost_time_path": 1000}',
+                    "odonata run SCENARIO --set run.lost_time=true --set run.lost_time_path=1000",
+                )
+            ),
+        )
+    jobs: list[str] = needed(results, "jobs", ("job",))["job"].to_pylist()
+    if job is not None and job not in jobs:
+        near = [one for one in jobs if one.lower() == job.lower()]
+        near += difflib.get_close_matches(job, jobs, n=1)
+        raise InputError(
+            "no such job",
+            key=option("job"),
+            value=job,
+            expected=", ".join(jobs),
+            hint=f'did you mean "{near[0]}"?' if near else None,
+        )
+    table = needed(results, NAME, COLUMNS)
+    chosen = [job] if job is not None else jobs
+    of_each = _by_job(table.select(list(COLUMNS)).to_pylist())
+    before = {lost.job: lost.before for lost in lost_time.of_jobs(results) or []}
+    found = []
+    for name in chosen:
+        # Of all jobs, those that have such an end.
+        if job is None and not _has_end(of_each.get(name, {}), rank, iteration):
+            continue
+        if name not in of_each:
+            raise _missing(name, rank, iteration)
+        explanation = _explain(name, of_each[name], rank, iteration)
+        found.append(
+            explanation if iteration is not None else replace(explanation, before=before.get(name, ()))
+        )
+    if not found:
+        raise _missing(job or "any job", rank, iteration)
+    return found
+
+
+def _missing(job: str, rank: int | None, iteration: int | None) -> InputError:
+    """Nothing of this is kept."""
+    if iteration is not None:
+        return InputError(
+            f"no recorded wait of {job} at the end of that iteration",
+            key=option("iteration"),
+            value=str(iteration),
+            expected="an iteration that the program marks, with run.lost_time_path large enough",
+        )
+    if rank is not None:
+        return InputError(
+            f"no recorded wait of that rank of {job}", key=option("rank"), value=str(rank), expected="a rank"
+        )
+    return InputError(
+        f"no recorded wait of {job}", key=option("job"), value=job, expected="a job with a program"
+    )
+
+
+_Waits = dict[tuple[int, int], Wait]
+
+
+def _by_job(rows: Sequence[dict[str, Any]]) -> dict[str, _Waits]:
+    """The waits of each job, by rank and number."""
+    found: dict[str, dict[tuple[int, int], list[dict[str, Any]]]] = {}
+    for row in rows:
+        found.setdefault(row["job"], {}).setdefault((row["rank"], row["wait"]), []).append(row)
+    return {job: {at: _wait(of) for at, of in waits.items()} for job, waits in found.items()}
+
+
+def _wait(rows: Sequence[dict[str, Any]]) -> Wait:
+    first = rows[0]
+    shares = tuple(_share(row) for row in rows if row["kind"] != _INHERITED)
+    inherited = [(row["culprit"], row["lost_s"]) for row in rows if row["kind"] == _INHERITED]
+    inherited_s = sum(lost_s for _, lost_s in inherited)
+    # Of others it is not said whose fault it was.
+    inherited_own_s = sum(lost_s for culprit, lost_s in inherited if culprit)
+    own_s = inherited_own_s + sum(share.lost_s for share in shares if share.culprit == first["job"])
+    lost_s = inherited_s + sum(share.lost_s for share in shares)
+    sums = {
+        "lost_s": lost_s,
+        "own_s": own_s,
+        "inherited_s": inherited_s,
+        "inherited_own_s": inherited_own_s,
+    }
+    named = {name: first[name] for name in ("rank", "wait", "call", "number", "begin_s", "end_s")}
+    origin = {name: first[name] for name in ("from_rank", "from_wait")}
+    return Wait(**named, **origin, **sums, shares=shares)
+
+
+def _share(row: dict[str, Any]) -> Share:
+    number = row["link"] if row["place"] == "link" else row["server"]
+    named = {name: row[name] for name in ("culprit", "culprit_class", "kind", "place", "name", "lost_s")}
+    return Share(**named, number=number)
+
+
+def _ends(waits: _Waits, rank: int | None, iteration: int | None) -> Iterator[Wait]:
+    """The waits with which ranks end, or the iteration."""
+    for wait in waits.values():
+        last = (
+            wait.call == "end" if iteration is None else (wait.call, wait.number) == ("iteration", iteration)
+        )
+        if last and rank in (None, wait.rank):
+            yield wait
+
+
+def _has_end(waits: _Waits, rank: int | None, iteration: int | None) -> bool:
+    return next(_ends(waits, rank, iteration), None) is not None
+
+
+def _explain(job: str, waits: _Waits, rank: int | None, iteration: int | None) -> Explanation:
+    ends = list(_ends(waits, rank, iteration))
+    if not ends:
+        raise _missing(job, rank, iteration)
+    # The last one; of several at the same instant the one that has lost least, as in the table lost_time.
+    end = min(ends, key=lambda wait: (-wait.end_s, wait.others_s, wait.rank))
+    begin_s = _begin(waits, iteration)
+    # Of several ranks, the one that would have been last alone says how much is lost to others, and the one
+    # that would have been last without waits how much in all.
+    others_s = min(end.others_s, end.end_s - max(wait.end_s - wait.others_s for wait in ends))
+    lost_s = max(others_s, end.end_s - max(wait.end_s - wait.lost_s for wait in ends))
+    chain: list[Wait] = []
+    left_s = lost_s
+    at, others = end, _share_of(others_s, end.others_s)
+    own, elsewhere_s = _own(1.0, lost_s - others_s, end)
+    while at.end_s > begin_s:
+        share_of = {True: own, False: others}
+        parts = tuple(
+            replace(part, lost_s=share_of[part.culprit == job] * part.lost_s)
+            for part in at.shares
+            if part.lost_s > 0
+        )
+        chain.append(replace(at, shares=parts))
+        inherited_s = at.inherited_s - at.inherited_own_s
+        left_s = others * inherited_s + own * at.inherited_own_s
+        before = waits.get((at.from_rank, at.from_wait)) if left_s > 0 else None
+        if before is None or before.lost_s <= 0:
+            break
+        others *= _share_of(inherited_s, before.others_s)
+        own, more_s = _own(own, at.inherited_own_s, before)
+        elsewhere_s += more_s
+        at = before
+    chain.reverse()
+    shares = _added(part for wait in chain for part in wait.shares)
+    if elsewhere_s > 0:
+        shares = (*shares, Share(job, "", "elsewhere", "", -1, "", elsewhere_s))
+    return Explanation(job, end.rank, iteration, end.end_s, lost_s, left_s, shares, tuple(chain))
+
+
+def _share_of(part_s: float, whole_s: float) -> float:
+    return min(part_s / whole_s, 1.0) if whole_s > 0 else 0.0
+
+
+def _own(share: float, needed_s: float, wait: Wait) -> tuple[float, float]:
+    """The share that counts of what `wait` lost to its own job, if `share` of `needed_s` does; the rest."""
+    if needed_s <= wait.own_s:
+        return share * _share_of(needed_s, wait.own_s), 0.0
+    return share, share * (needed_s - wait.own_s)
+
+
+def _begin(waits: _Waits, iteration: int | None) -> float:
+    """When the iteration began: when the one before had ended."""
+    if iteration is None:
+        return float("-inf")
+    return max((wait.end_s for wait in _ends(waits, None, iteration - 1)), default=float("-inf"))
+
+
+def _added(shares: Iterator[Share]) -> tuple[Share, ...]:
+    """The shares by culprit, kind and place, the largest first."""
+    sums: dict[Share, float] = {}
+    for share in shares:
+        name = replace(share, lost_s=0.0)
+        sums[name] = sums.get(name, 0.0) + share.lost_s
+    found = [replace(name, lost_s=lost_s) for name, lost_s in sums.items()]
+    return tuple(sorted(found, key=lambda share: -share.lost_s))

@@ -1,0 +1,138 @@
+"""What workloads with a report of their own say: IOR, mdtest, checkpoint and restart, training.
+
+It is a part of the summary of a run (`summary.py`), from tables that a run without such workloads leaves
+empty; `workload_page.py` shows it.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from odonata.answers import CheckpointRestartSummary, IorSummary, MdtestSummary, TrainingSummary
+    from odonata.results.results import Results
+
+
+def _rows(results: Results, name: str) -> list[dict[str, Any]]:
+    """The rows of table `name`; none in folders from before it was there."""
+    return results.table(name).to_pylist() if name in results.tables else []
+
+
+def ior(results: Results) -> list[IorSummary]:
+    """What IOR reports for each job, place in its list and access: over repetitions, and of each.
+
+    Removals have no bandwidth, and no place in IOR's summary.
+    """
+    found: list[IorSummary] = []
+
+    def key(row: dict[str, Any]) -> tuple[str, int, bool]:
+        return row["job"], row["test"], row["access"] != "write"
+
+    table = [row for row in _rows(results, "ior") if row["access"] != "remove"]
+    # The table is in the order of jobs, which stays.
+    order = {job: place for place, job in enumerate(dict.fromkeys(row["job"] for row in table))}
+    rows = sorted(table, key=lambda row: (order[row["job"]], *key(row)[1:], row["repetition"]))
+    for (job, test, _), group in groupby(rows, key):
+        repetitions = list(group)
+        rates = [row["bandwidth_bytes_per_s"] for row in repetitions]
+        found.append(
+            {
+                "job": job,
+                "test": test,
+                "access": repetitions[0]["access"],
+                "tasks": repetitions[0]["tasks"],
+                "block_bytes": repetitions[0]["block_bytes"],
+                "transfer_bytes": repetitions[0]["transfer_bytes"],
+                "bandwidth_max_bytes_per_s": max(rates),
+                "bandwidth_min_bytes_per_s": min(rates),
+                "bandwidth_mean_bytes_per_s": statistics.fmean(rates),
+                "bandwidth_deviation_bytes_per_s": statistics.pstdev(rates),
+                "total_mean_s": statistics.fmean(row["total_s"] for row in repetitions),
+                "repetitions": [
+                    {
+                        "repetition": row["repetition"],
+                        "bytes": row["bytes"],
+                        "bandwidth_bytes_per_s": row["bandwidth_bytes_per_s"],
+                        "operations_per_s": row["operations_per_s"],
+                        "latency_s": row["latency_s"],
+                        "open_s": row["open_s"],
+                        "access_s": row["access_s"],
+                        "close_s": row["close_s"],
+                        "total_s": row["total_s"],
+                    }
+                    for row in repetitions
+                ],
+            }
+        )
+    return found
+
+
+def mdtest(results: Results) -> list[MdtestSummary]:
+    """What mdtest reports for each job, place in its list and phase: rates over iterations."""
+    groups: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
+    for row in _rows(results, "mdtest"):
+        groups.setdefault((row["job"], row["test"], row["phase"]), []).append(row)
+    found: list[MdtestSummary] = []
+    for (job, test, phase), iterations in groups.items():
+        rates = [row["rate_per_s"] for row in iterations]
+        found.append(
+            {
+                "job": job,
+                "test": test,
+                "phase": phase,
+                "tasks": iterations[0]["tasks"],
+                "items": iterations[0]["items"],
+                "iterations": len(iterations),
+                "rate_max_per_s": max(rates),
+                "rate_min_per_s": min(rates),
+                "rate_mean_per_s": statistics.fmean(rates),
+                "rate_deviation_per_s": statistics.pstdev(rates),
+            }
+        )
+    return found
+
+
+def checkpoint_restart(results: Results) -> list[CheckpointRestartSummary]:
+    """Time to solution of jobs that fail and restart, beside what Daly's formulas say."""
+    return [
+        {
+            "job": row["job"],
+            "solved": bool(row["solved"]),
+            "time_to_solution_s": row["time_to_solution_s"],
+            "expected_s": row["expected_s"] or None,
+            "work_s": row["work_s"],
+            "failures": row["failures"],
+            "lost_work_s": row["lost_work_s"],
+            "checkpoints": row["checkpoints"],
+            "checkpoint_mean_s": row["checkpoint_mean_s"] if row["checkpoints"] else None,
+            "restarts_s": row["restarts_s"] + row["lost_restarts_s"],
+            "interval_s": row["interval_s"] or None,
+            "optimum_first_order_s": row["optimum_first_order_s"] or None,
+            "optimum_higher_order_s": row["optimum_higher_order_s"] or None,
+        }
+        for row in _rows(results, "checkpoint_restart")
+    ]
+
+
+def training(results: Results) -> list[TrainingSummary]:
+    """Time of a step and how long it waited for its samples, for each job that trains."""
+    found: list[TrainingSummary] = []
+    for job, group in groupby(_rows(results, "data_loader"), lambda row: row["job"]):
+        steps = list(group)
+        whole = math.fsum(row["step_s"] for row in steps)
+        stalls = math.fsum(row["stall_mean_s"] for row in steps)
+        found.append(
+            {
+                "job": job,
+                "steps": len(steps),
+                "step_mean_s": whole / len(steps),
+                "step_max_s": max(row["step_s"] for row in steps),
+                "stall_mean_s": stalls / len(steps),
+                "stall_max_s": max(row["stall_max_s"] for row in steps),
+                "stall_share": stalls / whole if whole > 0 else None,
+            }
+        )
+    return found

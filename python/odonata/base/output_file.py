@@ -1,0 +1,216 @@
+"""Files that commands write appear whole or not at all, and cost nobody what was there.
+
+Everything that Odonata writes to a file goes through `whole_file`: to a hidden sibling (`partial.py`), from
+there to the disk, and then under its name. What the user names is an `OutputFile`: refused before any work
+if it is there already, unless told to replace it; and always if it is something that the command reads. A
+result folder has the same rules in `folder.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from odonata.base import interrupts
+from odonata.base.partial import clear, make_file
+from odonata.errors import InputError, check_text, given, is_mistake
+
+#: Keys of a scenario whose values are files or folders.
+FILE_KEYS = ("file", "program", "python", "trace")
+
+
+@contextlib.contextmanager
+def whole_file(place: Path, *, replace: bool = True) -> Iterator[BinaryIO]:
+    """A file to write to, which is at `place`, and on the disk, when the block has ended; or nothing is.
+
+    Without `replace` it raises `FileExistsError` if there is something by then. A file that is replaced hands
+    on its permissions.
+    """
+    partial = make_file(place)
+    try:
+        with os.fdopen(partial.lock, "wb", closefd=False) as file:
+            yield file
+        if replace:
+            # Nothing may be there; and not every file system has permissions.
+            with contextlib.suppress(OSError):
+                os.fchmod(partial.lock, stat.S_IMODE(os.stat(place).st_mode))
+        _sync(partial.lock)
+        _name(partial.path, place, replace=replace)
+    except BaseException as error:
+        partial.remove()
+        if isinstance(error, OSError):
+            error.filename = str(place)
+        raise
+    partial.release()
+
+
+def sync_folder(folder: Path) -> None:
+    """Brings the names in `folder` to the disk, where the system can say so of a folder."""
+    with contextlib.suppress(OSError):
+        file = os.open(folder, os.O_RDONLY)
+        try:
+            _sync(file)
+        finally:
+            os.close(file)
+
+
+def _sync(file: int) -> None:
+    """Brings an open file to the disk: some file systems say only now that they are full."""
+    try:
+        os.fsync(file)
+    except OSError as error:
+        # Where there is no disk to bring it to.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+
+
+class OutputFile:
+    """A file that the user wants at `target`, named by the option or argument `key`.
+
+    Raises `InputError` if it cannot be, before anything is computed for it. A device or a pipe
+    (`/dev/stdout`) is written to as it is.
+    """
+
+    def __init__(
+        self, target: str | os.PathLike[str], *, key: str, replace: bool = False, inputs: Iterable[Path] = ()
+    ) -> None:
+        check_text(target, key)
+        self.target = Path(target)
+        self._key = key
+        self._replace = replace
+        self._stream = False
+        self._refuse()
+        self.refuse_inputs(inputs)
+
+    def refuse_inputs(self, inputs: Iterable[Path]) -> None:
+        """Raises `InputError` if it is one of `inputs`, files and folders that are read."""
+        for path in inputs:
+            if _same(self.target, path):
+                raise self._error(
+                    "the path is an input, and is not replaced", "a file that the command does not read"
+                )
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is a device or a pipe, which cannot be read back."""
+        return self._stream
+
+    def write(self, content: bytes | str) -> None:
+        """Writes it, whole or not at all."""
+        with self.opened() as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """A file to write it to, bit by bit; it is there when the block has ended without an error."""
+        try:
+            if self._stream:
+                with open(self.target, "wb") as file:
+                    yield file
+                return
+            # Where a link leads to, so that the link stays one.
+            place = Path(os.path.realpath(self.target))
+            clear(place.parent)
+            with interrupts.raised(), whole_file(place, replace=self._replace) as file:
+                yield file
+            interrupts.wrote()
+            sync_folder(place.parent)
+        except OSError as error:
+            error.filename = str(self.target)
+            if is_mistake(error):
+                raise self._error(f"cannot be written: {error.strerror}") from None
+            raise
+
+    def _refuse(self) -> None:
+        try:
+            kind = os.stat(self.target).st_mode
+        except FileNotFoundError:
+            kind = None
+        except OSError as error:
+            if is_mistake(error):
+                raise self._error(f"cannot be written: {error.strerror}") from None
+            raise
+        if kind is not None and (stat.S_ISCHR(kind) or stat.S_ISFIFO(kind)):
+            self._stream = True
+            return
+        if kind is not None and not stat.S_ISREG(kind):
+            raise self._error("the path is not a file")
+        if os.path.lexists(self.target):
+            if not self._replace:
+                raise self._error("the file exists", "an unused name", "replace it with " + given("force"))
+            if kind is not None and not os.access(self.target, os.W_OK):
+                raise self._error("the file may not be written")
+        folder = Path(os.path.realpath(self.target)).parent
+        if not folder.is_dir():
+            raise self._error(f"no folder {self.target.parent}", "a file in a folder that exists")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise self._error(f"no file can be made in the folder {self.target.parent}")
+
+    def _error(
+        self, problem: str, expected: str = "a file that can be written", hint: str | None = None
+    ) -> InputError:
+        return InputError(problem, key=self._key, value=str(self.target), expected=expected, hint=hint)
+
+
+def inputs_of(text: str, path: Path, settings: Iterable[str] = ()) -> list[Path]:
+    """What a scenario with this `text` in the file at `path`, and with `settings` (KEY=VALUE), reads.
+
+    That is the file itself, and what keys of the names `FILE_KEYS` name.
+    """
+    try:
+        names = set(_names(tomllib.loads(text)))
+    except (ValueError, RecursionError):  # the core says what is wrong with it
+        names = set()
+    for setting in settings:
+        key, _, value = (part.strip() for part in setting.partition("="))
+        key = key.rpartition(".")[2]
+        try:
+            given = tomllib.loads(f"value = {value}")["value"]
+        except (ValueError, RecursionError):  # a text without quotation marks
+            given = value
+        names |= set(_names({key: given}))
+    # A function is FILE:FUNCTION.
+    names |= {name.rpartition(":")[0] for name in names}
+    return [path, *(path.parent / name for name in sorted(names) if name and "\0" not in name)]
+
+
+def _names(value: Any) -> Iterator[str]:
+    items = value.items() if isinstance(value, dict) else ((None, item) for item in value)
+    for key, item in items:
+        if isinstance(item, str) and key in FILE_KEYS:
+            yield item
+        elif isinstance(item, dict | list):
+            yield from _names(item)
+
+
+def _same(target: Path, path: Path) -> bool:
+    """Whether `target` is `path`, or a file in the folder `path`, by whatever names."""
+    with contextlib.suppress(OSError):
+        there = os.stat(target)
+        if os.path.samestat(there, os.stat(path)):
+            return True
+        if path.is_dir():
+            return any(os.path.samestat(there, entry.stat()) for entry in os.scandir(path))
+    return False
+
+
+def _name(partial: Path, place: Path, *, replace: bool) -> None:
+    """Gives the file at `partial` its name; nothing that has come there meanwhile is lost."""
+    if not replace:
+        try:
+            os.link(partial, place)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            if os.path.lexists(place):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        else:
+            partial.unlink()
+            return
+    os.replace(partial, place)

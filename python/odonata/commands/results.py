@@ -1,0 +1,133 @@
+"""Commands that read results: `odonata summary`, `odonata explain`, `odonata compare`."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from odonata.analysis import comparison, comparison_page, explain_page, summary, summary_page
+from odonata.analysis import explain as chains
+from odonata.base.html_page import Answer
+from odonata.commands.declared import Shown, argument, command, option, switch
+from odonata.errors import InputError
+from odonata.errors import option as named
+from odonata.results.results import Results
+
+if TYPE_CHECKING:
+    from odonata.answers import Comparison
+
+
+def load(folder: str | os.PathLike[str]) -> Results:
+    """Opens a result folder of `odonata run`.
+
+    >>> import odonata
+    >>> odonata.load("results/interference").outcome  # doctest: +SKIP
+    'completed'
+
+    Raises:
+        FileNotFoundError: `folder` holds no run.json.
+    """
+    return Results.load(folder)
+
+
+def _summary(folder: Path, *, as_json: bool) -> Shown:
+    page = summary.collect(Results.load(folder))
+    return Shown(page, lambda: summary_page.show(page))
+
+
+command(
+    "summary",
+    "Show the summary of a run.",
+    terminal=_summary,
+    folder=argument("DIR", "Result folder of `odonata run`."),
+)(Results.summary)
+
+
+def _explain(
+    folder: Path, *, job: str | None, rank: int | None, iteration: int | None, most: int, as_json: bool
+) -> Shown:
+    found = chains.of_jobs(Results.load(folder), job=job, rank=rank, iteration=iteration)
+    answer = {"chains": [chain.as_dict() for chain in found]}
+    return Shown(answer, lambda: explain_page.show(found, most))
+
+
+command(
+    "explain",
+    """Show the waits that determined the end of a job.
+
+    Each wait has its rank, place, time, length and culprit, followed backwards from the end. The
+    run must record the waits (run.lost_time, run.lost_time_path).
+    """,
+    terminal=_explain,
+    folder=argument("DIR", "Folder that `odonata run` wrote."),
+    job=option("Explain this job. Default: all.", metavar="JOB"),
+    rank=option("Explain this rank. Default: the last to end.", metavar="R", type=int, least=0),
+    iteration=option(
+        "Explain the end of this iteration. Default: the end of the job.", metavar="I", type=int, least=0
+    ),
+    most=option(
+        "Show at most this many waits of a chain.", "--waits", metavar="N", type=int, least=0, default=20
+    ),
+)(Results.explain)
+
+
+def _compare(a: Path, b: Path, *, least: float, everything: bool, as_json: bool) -> Shown:
+    threshold = 0.0 if everything else least / 100
+    if not math.isfinite(least):
+        raise InputError(
+            "not a number", key=named("least", "--min"), value=str(least), expected="a percentage"
+        )
+    found = comparison.collect(Results.load(a), Results.load(b), threshold)
+    return Shown(found, lambda: comparison_page.show(found, threshold))
+
+
+@command(
+    "compare",
+    """Compare two results.
+
+    Different settings, then the metrics of common jobs, sums over links and
+    servers, and interference between jobs. Ratios are B / A.
+    """,
+    terminal=_compare,
+    a=argument("A", "Result folder of `odonata run`."),
+    b=argument("B", "Second result folder, such as DIR/baselines/JOB."),
+    least=option(
+        "Hide metrics that change less.", "--min", metavar="PERCENT", type=float, least=0.0, default=1.0
+    ),
+    everything=switch("Also show unchanged metrics.", "--all"),
+)
+def compare(
+    a: Results | str | os.PathLike[str], b: Results | str | os.PathLike[str], *, least: float = 0.01
+) -> Comparison:
+    """Compares two results, or a result and one of its baselines.
+
+    That is settings, metrics of jobs, sums over links and servers, and interference. The keys are
+    those of `odonata compare --json` (docs/results.md); a notebook shows it as a page.
+
+    Args:
+        a: Results or their folder.
+        b: The other results; ratios are b / a.
+        least: Leave out metrics that change by a smaller share.
+
+    >>> import pyarrow as pa
+    >>> from odonata import Results, compare
+    >>> scenario = {"seed": 1, "jobs": []}
+    >>> run = {"outcome": "completed", "digest": "12", "version": "0.1.0", "scenario": scenario}
+    >>> quick, slow = (
+    ...     Results(run, {"jobs": pa.table({"job": ["milc"], "elapsed_s": [time]})}) for time in (0.2, 0.3)
+    ... )
+    >>> [(row["metric"], round(row["ratio"], 2)) for row in compare(quick, slow)["jobs"]]
+    [('elapsed_s', 1.5)]
+
+    Raises:
+        FileNotFoundError: A folder holds no run.json.
+    """
+    results = [given if isinstance(given, Results) else load(given) for given in (a, b)]
+    found = comparison.collect(results[0], results[1], least)
+
+    def show(answer: Any, stream: Any) -> None:
+        comparison_page.show(answer, least, stream)
+
+    return cast("Comparison", Answer(cast("dict[str, Any]", found), show))

@@ -1,0 +1,296 @@
+"""Scenarios to start from: `odonata init`, `odonata presets`, `odonata import`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import typer
+
+from odonata import _core
+from odonata.base.html_page import Answer as Page
+from odonata.base.output_file import OutputFile
+from odonata.commands.declared import Shown, argument, command, option, switch
+from odonata.errors import InputError, given, in_terminal, input_errors
+from odonata.errors import option as named
+from odonata.imports import files as imports
+from odonata.scenario import preset_list, starter
+from odonata.scenario.starter import Starter
+
+if TYPE_CHECKING:
+    from odonata.answers import Preset, PresetSummary
+    from odonata.commands.declared import PathLike
+    from odonata.imports.draft import Draft
+    from odonata.tool_answers import Imported
+
+Answer = TypeVar("Answer")
+
+
+def presets() -> list[PresetSummary]:
+    """Returns all presets with a summary and the size of the machine.
+
+    >>> import odonata
+    >>> [one["machine"]["nodes"] for one in odonata.presets() if one["name"] == "theta"]
+    [3456]
+    """
+    return preset_list.presets()
+
+
+def _presets(name: str | None, *, as_json: bool) -> Shown:
+    """One preset, or all."""
+    if name is None:
+        every = preset_list.presets()
+        return Shown(every, lambda: preset_list.show_list(every))
+    one = preset_list.preset(name)
+    return Shown(one, lambda: preset_list.show(one))
+
+
+@command(
+    "presets",
+    """List presets, or show one with its sources.
+
+    Each number of a preset has its source. Most presets are machines without jobs. The key `preset` of a
+    scenario names one; keys of the scenario replace its keys one by one.
+    """,
+    terminal=_presets,
+    name=argument("[PRESET]", "Show this preset. [default: list all]", str, default=None),
+)
+def preset(name: str) -> Preset:
+    """Returns one preset: its summary, its keys with values and sources, and its text (TOML).
+
+    A notebook shows it as a page.
+
+    Raises:
+        InputError: There is no such preset.
+
+    >>> import odonata
+    >>> odonata.preset("theta")["keys"][0]["key"]
+    'machine.dragonfly-2d.groups'
+    """
+    found = cast("dict[str, Any]", preset_list.preset(name))
+    return cast("Preset", Page(found, preset_list.show))
+
+
+def _init(
+    file: Path | None,
+    machine: str | None,
+    preset: str | None,
+    *,
+    jobs: list[str] | None,
+    storage: bool | None,
+    sweep: bool,
+    as_json: bool,
+) -> Shown:
+    asked = machine is None and preset is None and not jobs and storage is None and not sweep
+    if asked and sys.stdin.isatty():
+        file, wanted, sweep = _ask(file)
+    else:
+        family = None
+        if machine is not None:
+            family, named_preset = starter.parse_machine(machine)
+            if named_preset is not None and preset is not None:
+                raise InputError("two presets", key=named("machine"), value=machine, expected="one of them")
+            preset = preset or named_preset
+        elif preset is None:
+            family = starter.DEFAULT_MACHINE
+        wanted = Starter(family, preset, storage=storage)
+        if jobs:
+            wanted = replace(wanted, jobs=[starter.parse_job(text) for text in jobs])
+    target = file or Path("scenario.toml")
+    wanted = replace(wanted, name=target.stem)
+    beside = target.with_name(f"{target.stem}-sweep.toml")
+    outputs = []
+    for place, key in [(target, named("file", "FILE")), *([(beside, named("sweep"))] if sweep else [])]:
+        if os.path.lexists(place):
+            raise InputError("the file exists", key=key, value=str(place), expected="an unused name")
+        outputs.append(OutputFile(place, key=key))
+    texts = [starter.scenario(wanted, str(target))]
+    if sweep:
+        texts.append(starter.sweep(wanted.jobs, target.name, str(beside)))
+    for output, text in zip(outputs, texts, strict=True):
+        output.write(text)
+
+    def show() -> None:
+        print(f"wrote {' and '.join(str(output.target) for output in outputs)}; next:")
+        print(f"  odonata check {target}")
+        print(f"  odonata sweep {beside}" if sweep else f"  odonata run {target}")
+
+    return Shown(None, show)
+
+
+def _ask(file: Path | None) -> tuple[Path, Starter, bool]:
+    """Asks each question until it has a valid answer."""
+    if file is None:
+        file = Path(typer.prompt("File", default="scenario.toml", err=True))
+    typer.echo(f"Families: {', '.join(starter.families())}; presets: `odonata presets`", err=True)
+    family, preset = _until_right("Machine", starter.DEFAULT_MACHINE, starter.parse_machine)
+    if preset is not None and not starter.has_machine(preset):
+        family, _ = _until_right(f"{preset} has none; family", starter.DEFAULT_MACHINE, starter.parse_machine)
+    typer.echo(f"Workloads: {', '.join(starter.workloads())}", err=True)
+    jobs = _until_right(
+        "Jobs, as WORKLOAD or WORKLOAD:RANKS",
+        ",".join(starter.DEFAULT_JOBS),
+        lambda text: [starter.parse_job(part) for part in text.split(",")],
+    )
+    needed = any(job.workload in starter.WITH_STORAGE for job in jobs)
+    storage = needed or typer.confirm("Storage servers", default=False, err=True)
+    sweep = typer.confirm("Also a sweep over placements and seeds", default=False, err=True)
+    return file, starter.Starter(family, preset, jobs, storage), sweep
+
+
+def _until_right(question: str, default: str, read: Callable[[str], Answer]) -> Answer:
+    while True:
+        try:
+            return read(typer.prompt(question, default=default, err=True))
+        except InputError as error:
+            typer.echo(str(in_terminal(error)), err=True)
+
+
+@command(
+    "init",
+    """Write a commented scenario to start from.
+
+    On a terminal, without options, it asks for machine, jobs and storage. The file is valid, and runs in
+    seconds on machines other than presets. Existing files are never replaced.
+    """,
+    terminal=_init,
+    writes=True,
+    has_json=False,
+    file=argument("[FILE]", "File to write.", default=None),
+    machine=option("Network family, such as torus, or preset, such as theta.", metavar="NAME"),
+    preset=option("Preset; `odonata presets` lists them.", metavar="NAME"),
+    jobs=option(
+        "Job, such as stencil:64; repeatable.",
+        "--job",
+        metavar="WORKLOAD[:RANKS]",
+        type=list[str],
+        default=None,
+    ),
+    storage=option(
+        "Storage servers. [default: if a job does I/O]", "--storage/--no-storage", type=bool, default=None
+    ),
+    sweep=switch("Also write a sweep, to NAME-sweep.toml."),
+)
+def init(
+    file: PathLike = "scenario.toml",
+    *,
+    machine: str | None = None,
+    preset: str | None = None,
+    jobs: Sequence[str] | None = None,
+    storage: bool | None = None,
+) -> Path:
+    """Writes a commented scenario to start from. Existing files are never replaced.
+
+    Args:
+        file: File to write.
+        machine: A family of networks, such as "torus".
+        preset: A preset to start from, such as "theta". Without `machine` and this, a small dragonfly.
+        jobs: Workloads, such as ["stencil:64", "checkpoint"].
+        storage: Whether the scenario has storage servers. Default: if a job does I/O.
+
+    Returns:
+        The file.
+
+    Raises:
+        InputError: A name is unknown; the file exists or cannot be written.
+
+    >>> import odonata
+    >>> odonata.check(odonata.init("mine.toml", jobs=["stencil:16"]))  # doctest: +SKIP
+    """
+    target = Path(file)
+    if os.path.lexists(target):
+        raise InputError("the file exists", key="file", value=str(target), expected="an unused name")
+    family = None
+    if machine is not None:
+        family, named = starter.parse_machine(machine)
+        if named is not None:
+            raise InputError("a preset", key="machine", value=machine, expected=f'preset="{machine}"')
+    elif preset is None:
+        family = starter.DEFAULT_MACHINE
+    wanted = starter.Starter(family, preset, storage=storage, name=target.stem)
+    if jobs is not None:
+        named_jobs = [starter.parse_job(job) for job in jobs]
+        wanted = starter.Starter(family, preset, named_jobs, storage, target.stem)
+    output = OutputFile(target, key="file")
+    output.write(starter.scenario(wanted, str(target)))
+    return target
+
+
+def _import(files: list[Path], out: Path | None, *, force: bool, as_json: bool) -> Shown:
+    if force and out is None:
+        raise InputError("there is nothing to replace", key=named("force"), expected=given("out", "FILE"))
+    target = None if out is None else OutputFile(out, key=named("out"), replace=force, inputs=files)
+    draft = imports.load(files)
+    try:
+        answer = _imported(draft, str(out or "imported.toml"))
+    except InputError as error:
+        raise draft.wrong(error) from None
+    text = answer["scenario"]
+    if target is not None:
+        target.write(text.encode())
+
+    def show() -> None:
+        if out is None:
+            print(text, end="")
+        else:
+            print(f"{out}: {len(draft.jobs)} jobs; {len(draft.left)} settings without a counterpart")
+
+    return Shown(answer, show, [f"not imported: {one}" for one in draft.left], place=out)
+
+
+def _imported(draft: Draft, name: str) -> Imported:
+    """The answer; `InputError` if the core refuses the scenario."""
+    text = draft.text()
+    with input_errors():
+        look = _core.resolve if draft.jobs else _core.describe
+        look(text, name)
+    left = [{"key": one.key, "value": one.value, "reason": one.reason} for one in draft.left]
+    return cast("Imported", {"scenario": text, "not_taken_over": left})
+
+
+@command(
+    "import",
+    """Turn a file of CODES, MFNetSim or BookSim into a scenario.
+
+    docs/imports.md lists the supported settings. Every key states its source. Settings without a counterpart
+    are listed in the scenario and on standard error.
+    """,
+    terminal=_import,
+    writes="out",
+    files=argument(
+        "FILE...",
+        "Configuration of BookSim 2, or of CODES with its workload and allocation files.",
+        list[Path],
+    ),
+    out=option(
+        "Scenario to write. [default: standard output]",
+        "--out",
+        "-o",
+        metavar="FILE",
+        type=Path,
+        default=None,
+    ),
+    force=switch("Replace an existing scenario.", "--force", "-f"),
+)
+def import_scenario(*files: PathLike) -> Imported:
+    """Turns a configuration of CODES, MFNetSim or BookSim into a scenario (docs/imports.md).
+
+    Args:
+        files: Configuration of BookSim 2, or of CODES with its workload and allocation files.
+
+    Returns:
+        The scenario as text, with the source of every key, and the settings without a counterpart.
+
+    Raises:
+        InputError: A file is of another kind, or a setting that the machine needs has no counterpart.
+
+    >>> import odonata
+    >>> odonata.Scenario.from_toml(odonata.import_scenario("torus88")["scenario"])  # doctest: +SKIP
+    """
+    if not files:
+        raise InputError("nothing to import", key="files", expected="one file or more")
+    return _imported(imports.load([Path(file) for file in files]), "imported.toml")

@@ -1,0 +1,31 @@
+"""Scenarios: as classes, a class for every table (`odonata.scenario.Machine`), as files, and as presets.
+
+`objects` has the classes, which `model_source` writes from the core's JSON Schema; they are imported when one
+is asked for. `reading` reads files, `starter` writes them, `preset_list` has the presets. `reference` is the
+page of all keys.
+
+>>> from odonata.scenario import Stencil
+>>> Stencil(message="64 KiB").message
+'64 KiB'
+
+It imports `base` and `programs`, and must not import runs or results.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from odonata.scenario.objects import *  # noqa: F403
+    from odonata.scenario.objects import __all__ as __all__
+
+
+def __getattr__(name: str) -> object:
+    # Modules have small letters: to import one of them must not import the classes.
+    if name[:1].isupper() or name == "__all__":
+        objects = importlib.import_module(f"{__name__}.objects")
+        globals().update({one: getattr(objects, one) for one in ("__all__", *objects.__all__)})
+        if name in globals():
+            return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

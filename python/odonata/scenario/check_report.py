@@ -1,0 +1,413 @@
+"""What `odonata check` found, for people."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, TextIO
+
+from odonata.base.terminal import console, explain, say, show_table, table
+from odonata.base.wording import cables, digits, duration, factor, rate, share, size
+from odonata.scenario import run_fidelity
+
+_CLASSES = ("terminal", "local", "global", "column")
+#: Jobs of which it is said what their traffic is taken from.
+_MOST_COUNTED = 8
+_LIMITS = {"credit_delay": "credits", "latency": "packets"}
+
+
+def show(report: dict[str, Any], stream: TextIO | None = None, *, verbose: bool = True) -> None:
+    """Prints the report of the core to `stream` (default: standard output).
+
+    Not `verbose`: what runs where, what it costs, and what looks wrong.
+    """
+    out = console(stream)
+    say(out, f"{report['name']}: the scenario is valid", "")
+    if not verbose:
+        _show_short(out, report)
+        return
+    explain(out, "Machine", *_machine(report), *_fidelity(report["cost"]), "")
+    _show_jobs(out, report["jobs"])
+    if report["tiers"]:
+        explain(out, "", "Storage tiers")
+        show_table(out, _tiers(report["tiers"]))
+    explain(out, "", "Routing", *routing(report["routing"]))
+    if classes := report["traffic_classes"]:
+        explain(out, "", "Traffic classes", *(_traffic_class(one) for one in classes))
+    if report["congestion_control"]["kind"] != "none":
+        explain(out, "", "Congestion control", _congestion_control(report["congestion_control"]))
+    if parallel := report["parallel"]:
+        explain(out, "", "Parallel", *_parallel(parallel))
+        if len(parallel["division"]["parts"]) > 1:
+            show_table(out, _cuts(parallel["division"]["cuts"]))
+    if report["cost"]:
+        explain(
+            out, "", "Cost", *_cost(report["cost"]), *_memory(report["memory"], report["cost"]["baselines"])
+        )
+    if report["warnings"]:
+        explain(out, "", "Warnings", *(f"- {warning(one)}" for one in report["warnings"]))
+
+
+def _show_short(out: Any, report: dict[str, Any]) -> None:
+    """What runs where, what it costs, what looks wrong."""
+    machine = report["machine"]
+    explain(
+        out,
+        f"on {machine['compute_nodes']} compute nodes"
+        + (
+            f" and {report['servers']} storage server{'s' * (report['servers'] > 1)}"
+            if report["servers"]
+            else ""
+        )
+        + f", {machine['routers']} routers in {machine['groups']} groups",
+        *_fidelity(report["cost"]),
+        "",
+    )
+    _show_jobs(out, report["jobs"])
+    if report["cost"]:
+        explain(
+            out, "", "Cost", *_time(report["cost"]), *_memory(report["memory"], report["cost"]["baselines"])
+        )
+    wrong = [warning(one) for one in report["warnings"]]
+    if not report["routing"]["deadlock_free"]:
+        wrong += routing(report["routing"])[1:]
+    if wrong:
+        explain(out, "", "Warnings", *(f"- {one}" for one in wrong))
+    explain(out, "", "--verbose adds the machine, its routing, traffic classes, parts and threads.")
+
+
+def _show_jobs(out: Any, jobs: list[dict[str, Any]]) -> None:
+    explain(out, "Jobs")
+    if jobs:
+        show_table(out, _jobs(jobs))
+        explain(out, *_counted(jobs))
+    else:
+        explain(out, "no jobs: nothing to run")
+
+
+def _fidelity(cost: dict[str, Any] | None) -> list[str]:
+    """How messages go.
+
+    >>> _fidelity({"fidelity": "flow"}), _fidelity(None)
+    (['messages go as flows'], [])
+    """
+    return [] if cost is None else [f"messages go {run_fidelity.WORDS[cost['fidelity']]}"]
+
+
+def _counted(jobs: list[dict[str, Any]]) -> list[str]:
+    """What the traffic of jobs is taken from, of those of which not all was counted.
+
+    >>> job = {"name": "halo", "ranks": 128, "counted_ranks": 16, "counted_share": 0.0087, "at_least": False}
+    >>> _counted([job])
+    ['traffic of halo: extrapolated from 0.87% of the operations of 16 of its 128 ranks']
+    >>> print(*_counted([job | {"at_least": True}]))
+    traffic of halo: a lower bound; 16 of its 128 ranks have more operations than counted
+    >>> _counted([job | {"counted_share": 1.0}])
+    ['traffic of halo: extrapolated from 16 of its 128 ranks']
+    >>> _counted([job | {"counted_share": 1.0, "counted_ranks": 128}])
+    []
+    """
+    lines = []
+    for job in jobs:
+        ranks = f"{job['counted_ranks']:,} of its {job['ranks']:,} ranks"
+        part = f"{digits(100 * job['counted_share'])}%"
+        if job["at_least"]:
+            said = f"a lower bound; {ranks} have more operations than counted"
+        elif job["counted_share"] < 1.0:
+            whose = ranks if job["counted_ranks"] < job["ranks"] else "its ranks"
+            said = f"extrapolated from {part} of the operations of {whose}"
+        elif job["counted_ranks"] < job["ranks"]:
+            said = f"extrapolated from {ranks}"
+        else:
+            continue
+        lines.append(f"traffic of {job['name']}: {said}")
+    more = len(lines) - _MOST_COUNTED
+    return lines if more <= 0 else [*lines[:_MOST_COUNTED], f"and likewise for {more} more jobs"]
+
+
+def warning(warning: dict[str, Any]) -> str:
+    """A warning in a line.
+
+    >>> warning({"key": "jobs.0.ranks", "message": "few ranks", "expected": "ranks = 72"})
+    'jobs.0.ranks: few ranks; expected ranks = 72'
+    """
+    return f"{warning['key']}: {warning['message']}; expected {warning['expected']}"
+
+
+def _machine(report: dict[str, Any]) -> list[str]:
+    machine = report["machine"]
+    return [
+        f"{machine['nodes']} nodes ({machine['compute_nodes']} compute, "
+        f"{report['servers']} storage servers), {machine['routers']} routers in {machine['groups']} groups",
+        f"cables: {_by_class(machine['cables'])}; free ports: {machine['free_ports']}",
+        # A torus, for one, has none.
+        *(
+            [
+                f"bandwidth of all global cables: {digits(machine['global_to_terminal_bandwidth'])} "
+                "times that of all terminal cables"
+            ]
+            if machine["cables"][_CLASSES.index("global")]
+            else []
+        ),
+        *(
+            f"{cables(machine[key])} {state}"
+            for key, state in (
+                ("failed_links", "failed"),
+                ("degraded_links", "degraded"),
+            )
+            if machine[key]
+        ),
+    ]
+
+
+def _jobs(jobs: list[dict[str, Any]]) -> Any:
+    tiers = len({job["fidelity"] for job in jobs}) > 1
+    page = table("job", "ranks", *(["messages"] * tiers), "nodes", "groups", "servers", "traffic")
+    page.add_column("workload", justify="left", no_wrap=False)
+    rules = any(job["rules"] for job in jobs)
+    if rules:
+        page.add_column("when", justify="left", no_wrap=False)
+    for job in jobs:
+        page.add_row(
+            job["name"],
+            str(job["ranks"]),
+            *([run_fidelity.LABELS[job["fidelity"]]] * tiers),
+            *(str(job[key]) for key in ("nodes", "groups", "servers")),
+            _traffic(job),
+            job["workload"],
+            *([job["rules"]] if rules else []),
+        )
+    return page
+
+
+def _traffic(job: dict[str, Any]) -> str:
+    """The estimate of what a job sends, reads and writes."""
+    if not job["estimated_bytes"]:
+        return "open"
+    return f"{'>' if job['at_least'] else '~'} {size(job['estimated_bytes'])}"
+
+
+def routing(routing: dict[str, Any]) -> list[str]:
+    """Virtual channels, and whether it can deadlock."""
+    lines = [
+        f"virtual channels: {_by_class(routing['virtual_channels'])} "
+        f"(needed: {_by_class(routing['virtual_channels_needed'])})"
+    ]
+    graph = f"{routing['channels']} channels, {routing['dependencies']} dependencies"
+    if routing["deadlock_free"]:
+        lines.append(f"free of deadlock: proved on {routing['proved_on']} ({graph}, no cycle)")
+    else:
+        lines.append(f"CAN DEADLOCK, on {routing['proved_on']} ({graph}); this cycle can fill:")
+        lines += [f"  {hop}" for hop in routing["cycle"]]
+    return lines
+
+
+def _traffic_class(one: dict[str, Any]) -> str:
+    """A traffic class.
+
+    >>> one = {"name": "bulk", "share": 0.25, "priority": -1, "virtual_channels": [1, 2, 0, 0]}
+    >>> _traffic_class(one | {"mpi": ["halo"], "io": []})
+    'bulk: at least 25% of a link, priority -1, channels of its own: 1 terminal, 2 local; messages of halo'
+    """
+    kinds = (("mpi", "messages"), ("io", "I/O"))
+    whose = [f"{what} of {_names(one[key])}" for key, what in kinds if one[key]]
+    return (
+        f"{one['name']}: at least {100 * one['share']:.3g}% of a link, priority {one['priority']}, "
+        f"channels of its own: {_by_class(one['virtual_channels'])}; {', '.join(whose) or 'nobody names it'}"
+    )
+
+
+def _names(names: list[str]) -> str:
+    """The first of many names.
+
+    >>> _names(["a", "b"]), _names(["a", "b", "c", "d", "e", "f"])
+    ('a, b', 'a, b, c, d, 2 more')
+    """
+    shown = names[:4]
+    return ", ".join(shown + ([f"{len(names) - 4} more"] if len(names) > len(shown) else []))
+
+
+def _congestion_control(control: dict[str, Any]) -> str:
+    """The reaction to sources that fill the network."""
+    threshold, interval, recovery = (control[key] for key in ("threshold", "interval", "recovery"))
+    if control["kind"] == "ecn":
+        return (
+            f"ecn: a port marks packets with more than {threshold} queued behind them; a notified "
+            f"flow loses {100 * control['decrease']:.3g}% of its rate, at most once in {interval}"
+            f", and recovers in {recovery}"
+        )
+    return (
+        f"{control['kind']}: if more than {threshold} wait for the link to a node, its router "
+        f"limits the rate of the sources, at most once in {interval}; they recover in {recovery}"
+    )
+
+
+def _parallel(parallel: dict[str, Any]) -> list[str]:
+    threads, division = parallel["threads"], parallel["division"]
+    lines = [f"{parallel['scheduler']}, on {threads} thread{'s' if threads > 1 else ''}:"]
+    lines += [f"- {reason}" for reason in parallel["reasons"]]
+    return [*lines, _division(division)]
+
+
+def _division(division: dict[str, Any]) -> str:
+    parts = division["parts"]
+    if len(parts) == 1:
+        return "The machine is a single part."
+    routers, nodes = (_span([part[key] for part in parts]) for key in ("routers", "nodes"))
+    shares = [part["share"] for part in parts]
+    work = dict.fromkeys(share(one, 1) for one in (min(shares), max(shares)))
+    each = " to ".join(work)
+    text = f"{len(parts)} parts of {routers} routers and {nodes} nodes, each with {each} of the work, which "
+    if division["threads"] == 1:
+        text += "take turns"
+    else:
+        text += f"keeps {digits(division['parallelism'])} of {division['threads']} threads busy"
+    if division["used"]:
+        return f"{text}:"
+    if division["lookahead_s"] is None:
+        return f"Divided, the machine would have {text}, independent of each other:"
+    return (
+        f"Divided, the machine would have {text}; windows of {duration(division['lookahead_s'])}"
+        f" with about {rate(division['events_per_window'])} events, {factor(division['speed_up'])}"
+        " the speed of one part:"
+    )
+
+
+def _span(values: list[int]) -> str:
+    """The range of `values`.
+
+    >>> _span([8, 8]), _span([4, 7, 5])
+    ('8', '4 to 7')
+    """
+    least, most = min(values), max(values)
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def _cuts(cuts: list[dict[str, Any]]) -> Any:
+    page = table("links", "cables", "cut", "share", "lookahead")
+    page.add_column("source", justify="left")
+    for cut in cuts:
+        page.add_row(
+            cut["class"],
+            str(cut["cables"]),
+            str(cut["cut"]),
+            share(cut["cut"], cut["cables"]),
+            *((duration(cut["lookahead_s"]), _LIMITS[cut["limit"]]) if cut["cut"] else ("-", "")),
+        )
+    return page
+
+
+#: What bounds the rate of a tier.
+_TIER_BOUNDS = {
+    "device": "its devices",
+    "interface": "its interfaces",
+    "next-tier": "the next tier",
+    "link": "the links of the I/O nodes",
+    "object-servers": "the object servers",
+}
+
+
+def _tiers(tiers: list[dict[str, Any]]) -> Any:
+    page = table("tier", "servers", "nodes", "capacity", "drains at", "all I/O in")
+    page.add_column("limited by", justify="left")
+    for tier in tiers:
+        drains = tier["drain_rate"]
+        page.add_row(
+            tier["name"],
+            str(tier["servers"]),
+            str(tier["nodes"]),
+            size(tier["capacity"]) if tier["capacity"] is not None else "-",
+            f"{size(drains)}/s" if drains is not None else "-",
+            duration(tier["drain_s"]),
+            _TIER_BOUNDS.get(tier["bound"], ""),
+        )
+    return page
+
+
+#: Of what is shorter nobody needs to know how short it is.
+_SHORT_S = 0.1
+
+
+def _cost(cost: dict[str, Any]) -> list[str]:
+    """What it takes of the processor, and why.
+
+    >>> cost = {"packets": 120e3, "packet_hops": 480e3, "events": 960e3, "events_per_cpu_s": 8e6}
+    >>> cost |= {"fidelity": "packet"}
+    >>> print(_cost(cost | {"cpu_s": 0.12, "runs": 0, "baselines": 0})[1])
+    time: about 120 ms on one core, at 8 M events per second (assumed: no run here yet)
+    """
+    if cost["fidelity"] in (run_fidelity.PACKET, run_fidelity.MIXED):
+        counts = [f"{rate(cost['packets'])} packets", f"{rate(cost['packet_hops'])} packet-hops"]
+    else:
+        counts = [f"{rate(cost['messages'])} messages"]
+    return [f"about {', '.join(counts)}, {rate(cost['events'])} events", *_time(cost)]
+
+
+def _time(cost: dict[str, Any]) -> list[str]:
+    """The CPU time.
+
+    >>> cost = {"cpu_s": 0.12, "events_per_cpu_s": 8e6, "runs": 3, "baselines": 0, "fidelity": "packet"}
+    >>> print(*_time(cost))
+    time: about 120 ms on one core, at 8 M events per second, as in the last 3 runs with such routers here
+    >>> print(_time(cost | {"baselines": 2})[1])
+    with 2 baselines, each job alone: about 240 ms of CPU time
+    >>> _time(cost | {"cpu_s": 5e-7})
+    ['time: less than 100 ms on one core, plus startup']
+    """
+    speed = rate(cost["events_per_cpu_s"])
+    alike = "with such routers" if cost["fidelity"] == run_fidelity.PACKET else "with such messages"
+    known = {
+        0: f"at {speed} events per second (assumed: no run here yet)",
+        1: f"at {speed} events per second, as in the last run {alike} here",
+    }
+    # What flows cost depends on how many share links, which only the run finds out.
+    if cost["fidelity"] in (run_fidelity.FLOW, run_fidelity.MIXED):
+        known[0] = "roughly: the cost of flows depends on the sharing of links"
+    last = f"at {speed} events per second, as in the last {cost['runs']} runs {alike} here"
+    if cost["cpu_s"] < _SHORT_S:
+        lines = [f"time: less than {duration(_SHORT_S)} on one core, plus startup"]
+    else:
+        lines = [f"time: about {duration(cost['cpu_s'])} on one core, {known.get(cost['runs'], last)}"]
+    if baselines := cost["baselines"]:
+        # A packet is one of one job, so that all baselines together do what the run does.
+        both = duration(2 * cost["cpu_s"])
+        lines.append(f"with {baselines} baselines, each job alone: about {both} of CPU time")
+    return lines
+
+
+#: The limit of memory, in words.
+_BOUNDS = {
+    "free": "free",
+    "control-group": "in this process's control group",
+    "address-space": "of address space",
+    "run.memory_limit": "of run.memory_limit",
+}
+
+
+def _memory(memory: dict[str, Any], baselines: int, cores: int | None = None) -> list[str]:
+    """The memory; each of the `baselines` needs at most the same again.
+
+    As many run at a time as there are `cores` (default: those of this computer), the run itself one of them.
+
+    >>> item = {"what": "9 ranks of milc", "key": "jobs.0.ranks", "bytes": 2**30}
+    >>> memory = {"bytes": 1.2 * 2**30, "available": 2**33, "bound": "free", "items": [item]}
+    >>> print(_memory(memory, 0)[0])
+    memory: about 1.2 GiB, of 8 GiB free; 1 GiB for 9 ranks of milc
+    >>> print(_memory(memory, 3, cores=2)[1])
+    with baselines, 2 parallel runs: at most 2.4 GiB
+    """
+    text = f"memory: about {size(memory['bytes'])}"
+    if memory["available"] is not None:
+        text += f", of {size(memory['available'])} {_BOUNDS[memory['bound']]}"
+    # Small items are left out.
+    large = [item for item in memory["items"] if item["bytes"] > memory["bytes"] / 10][:3]
+    items = [f"{size(item['bytes'])} for {item['what']}" for item in large]
+    lines = ["; ".join([text, ", ".join(items)]) if items else text]
+    if baselines:
+        together = min(cores or os.cpu_count() or 1, baselines + 1)
+        most = size(together * memory["bytes"])
+        lines.append(f"with baselines, {together} parallel runs: at most {most}")
+    return lines
+
+
+def _by_class(values: list[int]) -> str:
+    return ", ".join(f"{value} {name}" for value, name in zip(values, _CLASSES, strict=True) if value)

@@ -1,0 +1,5256 @@
+"""A scenario as objects: a class for every table, made from the types of the core by `make docs`.
+
+Editors complete keys and show what they mean; a wrong key or value is an `InputError` at once.
+
+>>> from odonata.scenario import Dragonfly, Job, Machine, Scenario, Stencil, Workload
+>>> sizes = Dragonfly(groups=3, routers_per_group=2, nodes_per_router=2, global_ports_per_router=1)
+>>> halo = Job(name="halo", ranks=8, workload=Workload(stencil=Stencil(message="64 KiB")))
+>>> scenario = Scenario(machine=Machine(dragonfly=sizes), jobs=[halo])
+>>> scenario.network.routing.algorithm = "minimal"
+>>> print(scenario.to_toml())
+[machine]
+dragonfly = { global_ports_per_router = 1, groups = 3, nodes_per_router = 2, routers_per_group = 2 }
+<BLANKLINE>
+[network]
+routing = { algorithm = "minimal" }
+<BLANKLINE>
+[[jobs]]
+name = "halo"
+ranks = 8
+workload = { stencil = { message = "64 KiB" } }
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from odonata.scenario.table import Choice, ScenarioTable, Table
+
+__all__ = [
+    "Acknowledge",
+    "AdaptiveRequests",
+    "Algorithm",
+    "AllToAll",
+    "Allgather",
+    "AllgatherWorkload",
+    "Allocator",
+    "Allreduce",
+    "AllreduceWorkload",
+    "Alltoall",
+    "AlltoallWorkload",
+    "Alltoallv",
+    "Amg",
+    "Analytic",
+    "Arbitration",
+    "Architecture",
+    "Arrangement",
+    "Arrival",
+    "Assignment",
+    "AssignmentList",
+    "Asymmetric",
+    "BadpermYarc",
+    "Bandwidth",
+    "Barrier",
+    "BarrierWorkload",
+    "BitComplement",
+    "BitReverse",
+    "BitRotation",
+    "Broadcast",
+    "BroadcastWorkload",
+    "Bytes",
+    "Cables",
+    "Checkpoint",
+    "CheckpointFile",
+    "CheckpointOffset",
+    "CheckpointRestart",
+    "ClassVcs",
+    "Client",
+    "Clock",
+    "CollectiveIo",
+    "Collectives",
+    "Comparison",
+    "ComputeWorkload",
+    "CongestionControl",
+    "CongestionKind",
+    "Cosmoflow",
+    "CosmoflowIo",
+    "CrystalRouter",
+    "DataLoader",
+    "DeadlockCheck",
+    "DegradedLink",
+    "Device",
+    "Distribution",
+    "Divert",
+    "Dragonfly",
+    "Dragonfly2d",
+    "DragonflyPlus",
+    "Drain",
+    "DrainPolicy",
+    "EagerThreshold",
+    "Eviction",
+    "ExscanWorkload",
+    "FailedLink",
+    "FatTree",
+    "Fault",
+    "FaultKind",
+    "FaultKindSlow",
+    "Fidelity",
+    "FileKind",
+    "FileSystem",
+    "FillBoundary",
+    "Gather",
+    "GatherWorkload",
+    "Graph",
+    "Grid",
+    "GridStep",
+    "Hdd",
+    "HostLinks",
+    "HotSpot",
+    "HyperX",
+    "Incast",
+    "InjectionVc",
+    "InputQueues",
+    "Ior",
+    "IorApi",
+    "IorParameters",
+    "Jitter",
+    "Job",
+    "JobClasses",
+    "JobFiles",
+    "JobStart",
+    "JobStartTable",
+    "Knowledge",
+    "Layout",
+    "LayoutStriped",
+    "Library",
+    "Link",
+    "Links",
+    "ListedParts",
+    "Locks",
+    "LostReads",
+    "Machine",
+    "Manager",
+    "Matrix",
+    "Mdtest",
+    "MdtestParameters",
+    "MdtestTest",
+    "Metadata",
+    "Milc",
+    "Mpi",
+    "Multigrid",
+    "NcclAlgorithm",
+    "NcclCollective",
+    "NcclProtocol",
+    "NcclWorkload",
+    "Neighbours",
+    "Nekbone",
+    "Network",
+    "NextGroup",
+    "Nic",
+    "NicRates",
+    "NodeClass",
+    "Nodes",
+    "Nvme",
+    "OnFailure",
+    "Optimism",
+    "OptimumInterval",
+    "Pairs",
+    "PerByte",
+    "Permutation",
+    "PingPong",
+    "Pipeline",
+    "PipelineSchedule",
+    "Placement",
+    "PlacementTable",
+    "PolarFly",
+    "Policy",
+    "Position",
+    "Progress",
+    "RailOptimized",
+    "Rate",
+    "Reach",
+    "ReadPolicy",
+    "Reduce",
+    "ReduceScatter",
+    "ReduceScatterWorkload",
+    "ReduceWorkload",
+    "RouterException",
+    "RouterModel",
+    "Routing",
+    "Rule",
+    "Run",
+    "Scan",
+    "ScanWorkload",
+    "Scatter",
+    "ScatterWorkload",
+    "Scenario",
+    "Scheduler",
+    "SeekCurve",
+    "Selection",
+    "SendQueues",
+    "Sharing",
+    "Shift",
+    "Shuffle",
+    "SlimFly",
+    "Ssd",
+    "StageIn",
+    "Start",
+    "StartServer",
+    "Stencil",
+    "Storage",
+    "Striped",
+    "Switching",
+    "SyncDepth",
+    "Tier",
+    "Ties",
+    "Time",
+    "Timeline",
+    "Tornado",
+    "Torus",
+    "TrafficClass",
+    "TrainingGradients",
+    "TrainingModel",
+    "TrainingWorkload",
+    "Transpose",
+    "Turn",
+    "Uniform",
+    "Unwritten",
+    "Up",
+    "VcRule",
+    "Via",
+    "WallTime",
+    "Workload",
+    "WorstCase",
+    "WritePolicy",
+]
+
+
+Fidelity = Literal["packet", "flow", "analytic"]
+"""How a fabric carries messages.
+
+`packet`: In packets, from router to router.
+
+`flow`: As flows, whose rates are max-min fair over the links of their paths (D. Bertsekas, R. Gallager,
+Data Networks, 1992, 6.5.2): links are shared, but there are no packets, queues or buffers.
+
+`analytic`: By the LogGP model (A. Alexandrov et al., SPAA 1995): nothing in the network is in the way of
+anything else. GOAL schedules go by the LogGOPS model of LogGOPSim.
+"""
+
+
+class AssignmentList(Table):
+    """A server number for every compute node of the machine (counted with servers left out), in order."""
+
+    list: builtins.list[Annotated[int, Field(ge=0)]]
+
+Assignment = Literal["by-group", "nearest", "random", "round-robin"] | AssignmentList
+"""Which server the ranks on a compute node use.
+
+`by-group`: One of the node's own group; the compute nodes of a group are shared evenly among its servers,
+in order. A group without servers uses those of the next group that has some. ("even" is the same.)
+
+`nearest`: The one that is the fewest cables away; nodes that are as far from several are shared evenly
+among these.
+
+`random`: A random one for every compute node, drawn from the seed.
+
+`round-robin`: Compute node `c` (counted over the machine, servers left out) uses server `c mod servers`.
+"""
+
+
+class StartServer(Table):
+    """All files begin on the server with this number."""
+
+    server: Annotated[int, Field(ge=0)]
+
+Start = Literal["hash", "random", "round-robin"] | StartServer
+"""Where a file begins.
+
+`hash`: By a hash of the file's name.
+
+`random`: Drawn from the seed for every file.
+
+`round-robin`: File number f of a directory begins on server f mod servers.
+"""
+
+Bytes = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(B|kB|KiB|MB|MiB|GB|GiB|TB|TiB|PB|PiB|flits?)\s*$")]
+"""A size: a number and one of B, kB, MB, GB, TB, PB (powers of 1,000) or KiB, MiB, GiB, TiB, PiB (powers of
+1,024); or flits of network.flit.
+"""
+
+
+class Striped(Table):
+    """Stripes of a file, dealt out to servers in turn."""
+
+    count: Annotated[int, Field(ge=1)] | str = "all"
+    """Servers that a file is on: a number, or "all"."""
+
+    start: Start = "hash"
+    """The server of the first stripe; the others follow in the order of their numbers."""
+
+    stripe: Bytes = "1 MiB"
+    """Size of a stripe, at least 1 B."""
+
+
+class LayoutStriped(Table):
+    """In stripes on several servers, e.g. { striped = { stripe = "1 MiB", count = 4 } }."""
+
+    striped: Striped
+
+Layout = Literal["assigned", "hash", "random", "round-robin"] | LayoutStriped
+"""Which servers a file is on.
+
+`assigned`: Each rank's part of a file is on the server that its node is assigned to, as in burst buffers
+that keep what their own clients write.
+
+`hash`: The whole file on one server, by a hash of its name.
+
+`random`: The whole file on one server, drawn from the seed for every file.
+
+`round-robin`: The whole file on one server: file number f of a directory on server f mod servers.
+"""
+
+
+class StageIn(Table):
+    """An input file that is brought into the buffers of a job."""
+
+    bytes: Bytes
+    """How many bytes of it, at least 1 B."""
+
+    file: Annotated[int, Field(ge=0)] = 0
+    """Its number in the directory of the job."""
+
+    offset: Bytes = "0 B"
+    """First byte that is brought."""
+
+    per_rank: bool = False
+    """Whether every rank brings a file of its own, rank r number `file` + r. Default: false, all ranks bring
+    the same one together.
+    """
+
+
+class JobFiles(Table):
+    """The files of a job."""
+
+    assignment: Assignment | None = None
+    """Which server the ranks on a compute node of the job use, where the layout does not say it: any rule of
+    `storage.assignment` but a list. Default: `storage.assignment`.
+    """
+
+    directory: str | None = None
+    """The directory of the job's files. A file is named by its directory and its number there: jobs with the
+    same directory share their files. Default: the job's name, so that its files are its own.
+    """
+
+    layout: Layout | None = None
+    """Which servers the files of the directory are on. Jobs with the same directory have the same layout.
+    Default: `storage.layout`.
+    """
+
+    stage_in: list[StageIn] = []
+    """Input files that are brought from the file system into the job's buffers before it starts, e.g. `[{
+    file = 0, bytes = "10 GB" }]`; of a shared file every rank asks for its equal part. Needs tiers.
+    Default: none.
+    """
+
+    stage_out: bool = False
+    """Whether all that is of the job in a tier goes down when the job has ended, whatever the policy of the
+    tier says. Needs tiers. Default: false.
+    """
+
+    stage_wait: bool | None = None
+    """Whether the job starts when all of them are there. If not, it starts at once, and reads what has come.
+    Default: true.
+    """
+
+    write_behind: Bytes | None = None
+    """Bytes that a rank may have written and not yet acknowledged when a write returns. Default:
+    `storage.write_behind`.
+    """
+
+
+class PlacementTable(Table):
+    """Nodes by name: `{ nodes = [...] }`, `{ clients = [...] }`, `{ file = "...", slot = 0 }`; or `{ dims =
+    [...], block = [...] }`.
+    """
+
+    block: list[Annotated[int, Field(ge=0)]] | None = None
+    """Goes with `dims`: nodes of a block along each dimension."""
+
+    clients: list[Annotated[int, Field(ge=0)]] | None = None
+    """The same, counted over compute nodes only: storage servers are left out."""
+
+    dims: list[Annotated[int, Field(ge=0)]] | None = None
+    """The nodes of the job as a grid of so many along each dimension, the first fastest, whose blocks of
+    `block` nodes share a router: routers of the machine one after the other, in the order of the blocks.
+    As concentrated networks number their nodes: on a grid of 4 x 4 routers with 4 nodes each, dims = [8,
+    8] and block = [2, 2].
+    """
+
+    file: str | None = None
+    """A CSV file with a header and the columns slot, rank, terminal (node number); relative to the
+    scenario's folder.
+    """
+
+    nodes: list[Annotated[int, Field(ge=0)]] | None = None
+    """Node numbers, counted over the machine, one per node of the job: ranks / ranks_per_node, rounded up."""
+
+    slot: Annotated[int, Field(ge=0)] | None = None
+    """The rows of the file that count: those with this slot. Default: 0."""
+
+Placement = Literal["contiguous", "random", "random-router", "random-group"] | PlacementTable
+"""Which nodes a job gets.
+
+`contiguous`: The lowest free compute nodes.
+
+`random`: Random free compute nodes.
+
+`random-router`: Random routers; all free compute nodes of a router before those of the next.
+
+`random-group`: Random groups; all free compute nodes of a group, in order, before those of the next.
+"""
+
+Time = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps|ns|[uµμ]s|ms|s|cycles?)\s*$")]
+"""A time: a number and one of ps, ns, us (or µs), ms, s; with network.clock also cycles."""
+
+
+class JobStartTable(Table):
+    """A start that the seed shifts."""
+
+    jitter: Time
+    """The start is drawn by the seed, uniform from `at` to `at` + `jitter`."""
+
+    at: Time = "0 s"
+    """The earliest start, e.g. "1 ms". Default: "0 s"."""
+
+JobStart = Time | JobStartTable
+"""When a job starts."""
+
+
+class JobClasses(Table):
+    """The traffic classes of a job: `{ mpi = "latency", io = "bulk" }`."""
+
+    io: str | None = None
+    """Of its file access, in both directions. Default: the first class."""
+
+    mpi: str | None = None
+    """Of its MPI messages and its synthetic traffic. Default: the first class."""
+
+
+class Milc(Table):
+    """Communication of MILC's solver: per iteration, twice an exchange with 8 neighbors in a 4-D torus, then
+    two all-reduces of 8 B. The defaults are the MFNetSim case study.
+    """
+
+    compute: Time = "25 ns"
+    """Computation on the sites of one parity, twice per iteration, e.g. "25 ns"."""
+
+    dims: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=4, max_length=4)] | None = None
+    """Ranks along each of the 4 dimensions, the first fastest; their product is `ranks`. Default: balanced
+    (300 ranks: 3 x 4 x 5 x 5).
+    """
+
+    iterations: Annotated[int, Field(ge=0)] = 100
+    """Iterations of the solver."""
+
+    message: Bytes = "486 KiB"
+    """Size of the message to one neighbor, e.g. "497664 B"; 1.5 L^4 bytes for L^4 lattice sites per rank."""
+
+
+class Nekbone(Table):
+    """Communication of Nekbone: for each polynomial order two conjugate gradient solves with 26-neighbor
+    exchanges in a 3-D mesh and all-reduces of 8 B. The defaults are the MFNetSim case study.
+    """
+
+    cg_iterations: Annotated[int, Field(ge=0)] = 100
+    """Iterations of each of the two solves per order."""
+
+    dims: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=3, max_length=3)] | None = None
+    """Ranks along x, y, z, the first fastest; their product is `ranks`. Default: balanced (300 ranks: 5 x 6
+    x 10).
+    """
+
+    elements_per_edge: Annotated[int, Field(ge=0)] = 13
+    """Spectral elements along each edge of a rank's block."""
+
+    orders: list[Annotated[int, Field(ge=0)]] = [8, 11, 14]
+    """Polynomial orders, solved one after the other; at most 1,000."""
+
+
+class CollectiveIo(Table):
+    """Collective writes in two phases, as in MPI-IO."""
+
+    aggregators: Annotated[int, Field(ge=1)] = 1
+    """Ranks that write, 1 to the number of ranks; they are spread evenly over the ranks."""
+
+    buffer: Bytes = "16 MiB"
+    """Buffer of each, at least 1 B: what it collects and writes at once."""
+
+CheckpointFile = Literal["shared", "per-rank"]
+"""How ranks share files.
+
+`shared`: All ranks to one file per checkpoint (N-1).
+
+`per-rank`: Every rank to a file of its own per checkpoint (N-N): number `i ranks + r` of rank `r`,
+checkpoint `i`.
+"""
+
+CheckpointOffset = Literal["by-rank", "strided", "zero"]
+"""Where the ranks write in a checkpoint file.
+
+`by-rank`: Rank `r` at `r` times the bytes of a rank: the parts lie side by side (N-1 segmented). In a
+file of its own from offset 0.
+
+`strided`: Record `k` of rank `r` at `(k ranks + r)` times the size of a record: the ranks take turns (N-1
+strided).
+
+`zero`: Every rank at offset 0, as in the MFNetSim runs.
+"""
+
+
+class Checkpoint(Table):
+    """Checkpoints: compute, then every rank writes its share of a common file. The defaults are the MFNetSim
+    case study.
+    """
+
+    collective: CollectiveIo | None = None
+    """The ranks write together, in two phases as in MPI-IO, e.g. { aggregators = 4, buffer = "16 MiB" }:
+    they send their data to few of them, which write. Of a shared file without holes: records are of equal
+    size. Default: each rank writes what it has.
+    """
+
+    coordinated: bool = True
+    """Whether there is a barrier before and after the writes (the MFNetSim runs have none)."""
+
+    file: CheckpointFile = "shared"
+    """Whether all ranks write to one file, or each to its own."""
+
+    fsync: bool = False
+    """Whether every rank synchronizes its file (`fsync`) after its writes, and goes on when that is
+    committed (`storage.sync`). Default: false.
+    """
+
+    interval: Time = "100 ms"
+    """Computation before each checkpoint, e.g. "100 ms"."""
+
+    iterations: Annotated[int, Field(ge=0)] = 1
+    """Number of checkpoints."""
+
+    offset: CheckpointOffset = "by-rank"
+    """Where in the file a rank writes."""
+
+    record: Bytes | None = None
+    """Size of one write, at least 1 B; the last one of a rank may be shorter. Default: all that a rank has
+    to write.
+    """
+
+    total: Bytes = "50 GB"
+    """Size of one checkpoint of the whole job, e.g. "50 GB"; every rank writes the same share, rounded down."""
+
+CosmoflowIo = Literal["read", "write"]
+"""Which way the data of a CosmoFlow step go.
+
+`read`: Samples are read, as the MFNetSim paper says.
+
+`write`: They are written, as the MFNetSim runs do.
+"""
+
+
+class Cosmoflow(Table):
+    """Data-parallel training of CosmoFlow: per step a transfer of the rank's own file, computation, and an
+    all-reduce of the gradient. The defaults are the MFNetSim paper.
+    """
+
+    compute: Time = "129 ms"
+    """Computation per step, e.g. "129 ms"."""
+
+    element: Bytes = "4 B"
+    """Size of an element, e.g. "4 B"."""
+
+    elements: Annotated[int, Field(ge=0)] = 7379200
+    """Elements of the gradient."""
+
+    io: CosmoflowIo = "read"
+    """Which way the samples go."""
+
+    iterations: Annotated[int, Field(ge=0)] = 5
+    """Training steps."""
+
+    pipelined: bool = True
+    """Whether the transfer of the next step overlaps with the computation of this one (the MFNetSim runs:
+    no).
+    """
+
+    sample: Bytes = "8 MiB"
+    """What each rank transfers per step, e.g. "8 MiB"."""
+
+
+class Stencil(Table):
+    """Sweeps over a grid of 1 to 4 dimensions with an exchange of faces. The defaults are the Jacobi
+    skeleton of Union.
+    """
+
+    allreduce: Bytes = "8 B"
+    """Size of the all-reduce that ends a sweep, e.g. "8 B"; "0 B": none."""
+
+    compute: Time = "2 ms"
+    """Computation per sweep, e.g. "2 ms"."""
+
+    dimensions: Annotated[int, Field(ge=0)] = 3
+    """Dimensions of the balanced grid, 1 to 4; without effect where `dims` is given."""
+
+    dims: list[Annotated[int, Field(ge=0)]] | None = None
+    """Ranks along each dimension (1 to 4 of them), the first fastest; their product is `ranks`. Default: a
+    balanced grid of `dimensions` dimensions.
+    """
+
+    iterations: Annotated[int, Field(ge=0)] = 100
+    """Sweeps over the grid."""
+
+    message: Bytes = "1 MB"
+    """Size of the message to one neighbor, e.g. "1 MB"."""
+
+    wrap: bool = True
+    """Whether the grid is a torus."""
+
+
+class Amg(Table):
+    """AMG: V-cycles of an algebraic multigrid solver on a 3-D mesh of ranks. The defaults are the traces of
+    the Design Forward programme.
+    """
+
+    compute: Time = "391.1 ms"
+    """Computation in all cycles together, most of it on the finest level, as measured on 27 ranks. Default:
+    the rest of that.
+    """
+
+    cycles: Annotated[int, Field(ge=0)] = 2
+    """V-cycles."""
+
+    dims: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=3, max_length=3)] | None = None
+    """Ranks along x, y, z, the first fastest; their product is `ranks`. Default: balanced (13,824 ranks: 24
+    x 24 x 24).
+    """
+
+    levels: Annotated[int, Field(ge=0)] = 7
+    """Levels of a cycle, 2 to 7. The last one is on one rank and sends nothing."""
+
+    message: Bytes = "12800 B"
+    """Size of the message to a neighbor on the finest level, e.g. "12800 B"; 8 n^2 bytes for n^3 points per
+    rank. Messages of coarser levels are in proportion.
+    """
+
+    setup: Time = "4.1344 s"
+    """Computation before the first cycle, in which the solver sets up its levels. Default: 91.4 %, as
+    measured on 27 ranks, of the computation of 60.34 % of 7.5 s that was measured on 13,824 ranks.
+    """
+
+
+class Multigrid(Table):
+    """Multigrid: V-cycles of a geometric multigrid solver on boxes of a block-structured grid. The defaults
+    are the trace of the Design Forward programme.
+    """
+
+    allreduces: Annotated[int, Field(ge=0)] = 16
+    """All-reduces of 8 B at the end of each cycle."""
+
+    broadcasts: Annotated[int, Field(ge=0)] = 11
+    """Broadcasts of 8 B from rank 0 at the start."""
+
+    compute: Time = "5.022234 s"
+    """Computation of each rank in all cycles together; each exchange follows on a part of it that grows with
+    the points of its level. Default: 96.6 % of 5.199 s, as measured on 110,592 ranks.
+    """
+
+    cycles: Annotated[int, Field(ge=0)] = 1
+    """V-cycles."""
+
+    dims: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=3, max_length=3)] | None = None
+    """Boxes along x, y, z, one per rank; their product is `ranks`. Default: balanced (1,000 ranks: 10 x 10 x
+    10).
+    """
+
+    exchanges: list[Annotated[int, Field(ge=0)]] = [12, 9, 9, 9, 9, 4]
+    """Exchanges of ghost cells on each level, the finest first."""
+
+    periodic: bool = True
+    """Whether the domain is periodic."""
+
+    point: Bytes = "8 B"
+    """Size of a point, e.g. "8 B"."""
+
+    points: Annotated[int, Field(ge=0)] = 64
+    """Points along each edge of a box on the finest level; half as many on each following one, rounded down."""
+
+
+class FillBoundary(Table):
+    """FillBoundary: exchanges of ghost cells between boxes of a block-structured grid. The defaults are the
+    trace of the Design Forward programme.
+    """
+
+    broadcasts: Annotated[int, Field(ge=0)] = 7
+    """Broadcasts of 8 B from rank 0 at the start."""
+
+    compute: Time = "0 s"
+    """Computation of each rank before each exchange, e.g. "1 ms"."""
+
+    dims: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=3, max_length=3)] | None = None
+    """Boxes along x, y, z, one per rank; their product is `ranks`. Default: balanced (1,000 ranks: 10 x 10 x
+    10).
+    """
+
+    ghost_cells: list[Annotated[int, Field(ge=0)]] = [1, 2, 3, 4]
+    """Widths of the ghost cells in points, gone through one after the other."""
+
+    periodic: bool = False
+    """Whether the domain is periodic."""
+
+    point: Bytes = "8 B"
+    """Size of a point, e.g. "8 B"."""
+
+    points: Annotated[int, Field(ge=0)] = 64
+    """Points along each edge of a box."""
+
+    repetitions: Annotated[int, Field(ge=0)] = 25
+    """For each width, exchanges with all 26 neighbors, and as many with those across faces only."""
+
+
+class CrystalRouter(Table):
+    """Crystal router: each rank has data for all others alike, which move by recursive halving. The defaults
+    are the trace of Nek5000's kernel of the Design Forward programme on 1,000 ranks.
+    """
+
+    compute: Time = "150.7 ms"
+    """Computation of each rank in all rounds together; each exchange follows on an equal part of it.
+    Default: 11 % of 1.37 s, as measured on 10,000 ranks.
+    """
+
+    header: Bytes = "4 B"
+    """Size of the message that comes before each, with the size of that one; "0 B": none."""
+
+    payload: Bytes = "23191590 B"
+    """What each rank has for all others together, in all rounds. On n ranks it is sent about log2(n) / 2
+    times: 10,000 ranks with "33 MB" send 2 TiB in all.
+    """
+
+    rounds: Annotated[int, Field(ge=0)] = 60
+    """Rounds in which it is sent. The trace's matrix does not tell how many."""
+
+Barrier = Literal["auto", "dissemination", "recursive-doubling", "double-ring", "tree"]
+"""The algorithm of barriers.
+
+`auto`: As the library chooses.
+
+`dissemination`: In round k every rank signals rank + 2^k.
+
+`recursive-doubling`: Signals over distances 1, 2, 4, ...
+
+`double-ring`: A signal goes around a ring twice.
+
+`tree`: Up a binomial tree and down again.
+"""
+
+
+class BarrierWorkload(Table):
+    """Barriers: `iterations` times computation and a barrier."""
+
+    algorithm: Barrier = "auto"
+    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+
+    compute: Time = "0 s"
+    """Computation of each rank before each call, e.g. "50 ms"."""
+
+    iterations: Annotated[int, Field(ge=0)] = 10
+    """How often."""
+
+    overlap: bool = False
+    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+
+Broadcast = Literal["auto", "binomial", "scatter-recursive-doubling", "scatter-ring", "linear", "chain", "binary", "split-binary"]
+"""The algorithm of broadcasts.
+
+`auto`: As the library chooses.
+
+`binomial`: A binomial tree.
+
+`scatter-recursive-doubling`: Binomial scatter, then all-gather by recursive doubling; where the ranks are
+no power of two: as `auto`.
+
+`scatter-ring`: Binomial scatter, then all-gather around a ring.
+
+`linear`: From the root to all directly.
+
+`chain`: In segments along a chain of all ranks.
+
+`binary`: In segments along a binary tree.
+
+`split-binary`: One half of the data in segments down each half of a binary tree, then pairs swap.
+"""
+
+
+class BroadcastWorkload(Table):
+    """Broadcasts: `iterations` times computation and a broadcast."""
+
+    algorithm: Broadcast = "auto"
+    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+
+    bytes: Bytes | None = None
+    """How much, e.g. "1 MB". Required."""
+
+    compute: Time = "0 s"
+    """Computation of each rank before each call, e.g. "50 ms"."""
+
+    iterations: Annotated[int, Field(ge=0)] = 10
+    """How often."""
+
+    overlap: bool = False
+    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+
+    root: Annotated[int, Field(ge=0)] = 0
+    """The rank that has the data."""
+
+Reduce = Literal["auto", "binomial", "reduce-scatter-gather", "linear", "chain", "binary", "segmented-binomial"]
+"""The algorithm of reductions to one rank.
+
+`auto`: As the library chooses.
+
+`binomial`: A binomial tree.
+
+`reduce-scatter-gather`: Halves, quarters, ... reduced, then gathered to the root (Rabenseifner).
+
+`linear`: From all to the root directly.
+
+`chain`: In segments along a chain of all ranks.
+
+`binary`: In segments along a binary tree.
+
+`segmented-binomial`: In segments along a binomial tree.
+"""
+
+
+class ReduceWorkload(Table):
+    """Reductions: `iterations` times computation and a reduction to one rank."""
+
+    algorithm: Reduce = "auto"
+    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+
+    bytes: Bytes | None = None
+    """Size of the whole vector, e.g. "1 MB". Required."""
+
+    compute: Time = "0 s"
+    """Computation of each rank before each call, e.g. "50 ms"."""
+
+    element: Bytes | None = None
+    """Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides the vector, else "1
+    B".
+    """
+
+    iterations: Annotated[int, Field(ge=0)] = 10
+    """How often."""
+
+    overlap: bool = False
+    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+
+    root: Annotated[int, Field(ge=0)] = 0
+    """The rank that gets the result."""
+
+Allreduce = Literal["auto", "recursive-doubling", "reduce-scatter-allgather", "ring", "segmented-ring", "reduce-broadcast"]
+"""The algorithm of all-reduces.
+
+`auto`: As the library chooses.
+
+`recursive-doubling`: Whole vectors over distances 1, 2, 4, ...
+
+`reduce-scatter-allgather`: Halves, quarters, ... reduced, then gathered back (Rabenseifner).
+
+`ring`: One block per rank twice around a ring; with fewer elements than ranks: as `auto`.
+
+`segmented-ring`: The same, summed up segment by segment.
+
+`reduce-broadcast`: Reduce to rank 0 and broadcast, along binomial trees.
+"""
+
+
+class AllreduceWorkload(Table):
+    """All-reduces: `iterations` times computation and an all-reduce, as data-parallel training does."""
+
+    algorithm: Allreduce = "auto"
+    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+
+    bytes: Bytes | None = None
+    """Size of the whole vector, e.g. "1 GB". Required."""
+
+    compute: Time = "0 s"
+    """Computation of each rank before each call, e.g. "50 ms"."""
+
+    element: Bytes | None = None
+    """Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides the vector, else "1
+    B".
+    """
+
+    iterations: Annotated[int, Field(ge=0)] = 10
+    """How often."""
+
+    overlap: bool = False
+    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+
+Gather = Literal["auto", "binomial", "linear", "linear-sync"]
+"""The algorithm of gathers.
+
+`auto`: As the library chooses.
+
+`binomial`: A binomial tree.
+
+`linear`: From all to the root directly, one after the other.
+
+`linear-sync`: The root asks one after the other for a first segment and the rest.
+"""
+
+
+class GatherWorkload(Table):
+    """Gathers: `iterations` times computation and a gather."""
+
+    algorithm: Gather = "auto"
+    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+
+    bytes: Bytes | None = None
+    """What each rank gives, e.g. "64 KiB". Required."""
+
+    compute: Time = "0 s"
+    """Computation of each rank before each call, e.g. "50 ms"."""
+
+    iterations: Annotated[int, Field(ge=0)] = 10
+    """How often."""
+
+    overlap: bool = False
+    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+
+    root: Annotated[int, Field(ge=0)] = 0
+    """The rank that gets the data."""
+
+Scatter = Literal["auto", "binomial", "linear"]
+"""The algorithm of scatters.
+
+`auto`: As the library chooses.
+
+`binomial`: A binomial tree.
+
+`linear`: From the root to all directly, one after the other.
+"""
+
+
+class ScatterWorkload(Table):
+    """Scatters: `iterations` times computation and a scatter."""
+
+    algorithm: Scatter = "auto"
+    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+
+    bytes: Bytes | None = None
+    """What each rank gets, e.g. "64 KiB". Required."""
+
+    compute: Time = "0 s"
+    """Computation of each rank before each call, e.g. "50 ms"."""
+
+    iterations: Annotated[int, Field(ge=0)] = 10
+    """How often."""
+
+    overlap: bool = False
+    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+
+    root: Annotated[int, Field(ge=0)] = 0
+    """The rank that has the data."""
+
+Allgather = Literal["auto", "recursive-doubling", "bruck", "ring", "neighbor-exchange"]
+"""The algorithm of all-gathers.
+
+`auto`: As the library chooses.
+
+`recursive-doubling`: Over distances 1, 2, 4, ...; where the ranks are no power of two: as `auto`.
+
+`bruck`: As much again in each round from the ranks that follow.
+
+`ring`: Block by block around a ring.
+
+`neighbor-exchange`: Neighbors swap two blocks at a time; where the ranks are odd: as `auto`.
+"""
+
+
+class AllgatherWorkload(Table):
+    """All-gathers: `iterations` times computation and an all-gather."""
+
+    algorithm: Allgather = "auto"
+    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+
+    bytes: Bytes | None = None
+    """What each rank gives, e.g. "64 KiB"; each ends with as many times that as there are ranks. Required."""
+
+    compute: Time = "0 s"
+    """Computation of each rank before each call, e.g. "50 ms"."""
+
+    iterations: Annotated[int, Field(ge=0)] = 10
+    """How often."""
+
+    overlap: bool = False
+    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+
+ReduceScatter = Literal["auto", "recursive-halving", "pairwise", "ring", "recursive-doubling", "reduce-then-scatter"]
+"""The algorithm of reduce-scatters.
+
+`auto`: As the library chooses.
+
+`recursive-halving`: Halves, quarters, ... are exchanged and reduced.
+
+`pairwise`: Every rank sends each other rank its block, one after the other.
+
+`ring`: Block by block around a ring.
+
+`recursive-doubling`: All blocks that are still needed over distances 1, 2, 4, ...; where the ranks are no
+power of two: as `auto`.
+
+`reduce-then-scatter`: Reduce to rank 0, then scatter.
+"""
+
+
+class ReduceScatterWorkload(Table):
+    """Reduce-scatters: `iterations` times computation and a reduce-scatter of equal blocks."""
+
+    algorithm: ReduceScatter = "auto"
+    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+
+    bytes: Bytes | None = None
+    """The share of the result that each rank gets, e.g. "64 KiB"; the vector is as many times that as there
+    are ranks. Required.
+    """
+
+    compute: Time = "0 s"
+    """Computation of each rank before each call, e.g. "50 ms"."""
+
+    element: Bytes | None = None
+    """Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides a share, else "1
+    B".
+    """
+
+    iterations: Annotated[int, Field(ge=0)] = 10
+    """How often."""
+
+    overlap: bool = False
+    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+
+Scan = Literal["auto", "recursive-doubling", "linear"]
+"""The algorithm of scans, inclusive and exclusive.
+
+`auto`: As the library chooses.
+
+`recursive-doubling`: Whole vectors over distances 1, 2, 4, ...
+
+`linear`: From one rank to the next.
+"""
+
+
+class ScanWorkload(Table):
+    """Inclusive scans: `iterations` times computation and a scan."""
+
+    algorithm: Scan = "auto"
+    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+
+    bytes: Bytes | None = None
+    """Size of the whole vector, e.g. "1 KiB". Required."""
+
+    compute: Time = "0 s"
+    """Computation of each rank before each call, e.g. "50 ms"."""
+
+    element: Bytes | None = None
+    """Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides the vector, else "1
+    B".
+    """
+
+    iterations: Annotated[int, Field(ge=0)] = 10
+    """How often."""
+
+    overlap: bool = False
+    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+
+
+class ExscanWorkload(Table):
+    """Exclusive scans: `iterations` times computation and a scan."""
+
+    algorithm: Scan = "auto"
+    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+
+    bytes: Bytes | None = None
+    """Size of the whole vector, e.g. "1 KiB". Required."""
+
+    compute: Time = "0 s"
+    """Computation of each rank before each call, e.g. "50 ms"."""
+
+    element: Bytes | None = None
+    """Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides the vector, else "1
+    B".
+    """
+
+    iterations: Annotated[int, Field(ge=0)] = 10
+    """How often."""
+
+    overlap: bool = False
+    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+
+Alltoall = Literal["auto", "bruck", "pairwise", "pairwise-exchange", "linear", "scattered"]
+"""The algorithm of all-to-alls of equal blocks.
+
+`auto`: As the library chooses.
+
+`bruck`: Blocks move on by the powers of two in their distance.
+
+`pairwise`: To rank + i and from rank - i, one i after the other.
+
+`pairwise-exchange`: With rank xor i, one i after the other; where the ranks are no power of two: as
+`auto`.
+
+`linear`: Everything posted at once.
+
+`scattered`: `window` sends and receives posted at once and waited for.
+"""
+
+
+class AlltoallWorkload(Table):
+    """All-to-alls of equal blocks: `iterations` times computation and an all-to-all. Ranks wait for their
+    messages, unlike those of the synthetic traffic `all-to-all`.
+    """
+
+    algorithm: Alltoall = "auto"
+    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+
+    bytes: Bytes | None = None
+    """What each rank gives to each, e.g. "4 KiB". Required."""
+
+    compute: Time = "0 s"
+    """Computation of each rank before each call, e.g. "50 ms"."""
+
+    iterations: Annotated[int, Field(ge=0)] = 10
+    """How often."""
+
+    overlap: bool = False
+    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+
+NcclAlgorithm = Literal["ring", "tree", "nvls"]
+"""How the data of an all-reduce go from rank to rank.
+
+`ring`: Around a ring of all ranks.
+
+`tree`: Up and down two binary trees over the hosts for each channel, through chains of the GPUs of a
+host.
+
+`nvls`: Summed up in the switches of each host, and between hosts over two binary trees of each channel
+for each rail.
+"""
+
+NcclCollective = Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast"]
+"""Which collective of NCCL.
+
+`all-reduce`: `ncclAllReduce`.
+
+`all-gather`: `ncclAllGather`.
+
+`reduce-scatter`: `ncclReduceScatter`.
+
+`broadcast`: `ncclBroadcast`, from rank 0.
+"""
+
+NcclProtocol = Literal["simple", "ll", "ll128"]
+"""How ranks tell each other that data are there.
+
+`simple`: Chunks, each followed by a fence: all of the bandwidth, the most latency.
+
+`ll`: Every 4 B of data come with a flag of 4 B: half of the bandwidth, the least latency.
+
+`ll128`: Every 120 B of data come with a flag of 8 B. Needs links that keep 128 B together, as NVLink
+does.
+"""
+
+PerByte = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps/B|ns/B|[uµμ]s/B)\s*$")]
+"""A time per byte: a number and one of ps/B, ns/B, us/B."""
+
+
+class NcclWorkload(Table):
+    """A collective of NCCL: `iterations` times computation and the collective, by rings or trees on several
+    channels.
+    """
+
+    algorithm: NcclAlgorithm = "ring"
+    """How an all-reduce is carried out; other collectives go around rings. NCCL's choice among them by size
+    is not made.
+    """
+
+    bytes: Bytes | None = None
+    """How much, e.g. "1 GiB", as nccl-tests counts it: of an all-reduce and a broadcast the vector, of an
+    all-gather and a reduce-scatter all blocks together. Required.
+    """
+
+    channels: Annotated[int, Field(ge=1, le=64)] = 8
+    """Channels at most, 1 to 64; there are fewer where one would have less than 32 KiB, as NCCL has it of
+    512 threads with 64 B each.
+    """
+
+    chunk: Bytes | None = None
+    """Data of a step at most, on each channel. Default: by protocol, "2 MiB", LL "16 KiB", LL128 "576 kB"."""
+
+    collective: NcclCollective = "all-reduce"
+    """Which collective."""
+
+    compute: Time = "0 s"
+    """Computation of each rank before each call, e.g. "50 ms"."""
+
+    gpus_per_host: Annotated[int, Field(ge=1)] = 8
+    """GPUs, which are ranks in turn, of a host: rings go through a host before they leave it. The ranks must
+    fill their hosts, unless they are on one.
+    """
+
+    iterations: Annotated[int, Field(ge=0)] = 1
+    """How often."""
+
+    launch: Time | None = None
+    """What a call takes by itself, before its first step. Default: by protocol, "8.4 us", LL "3.6 us", LL128
+    "10 us"; by switches (`algorithm = "nvls"`) "13 us".
+    """
+
+    protocol: NcclProtocol = "simple"
+    """How ranks tell each other that data are there."""
+
+    reduction: PerByte = "0.9 ps/B"
+    """What summing up takes per byte. Default: two reads and a write at the 3.35 TB/s of an H100."""
+
+    step_latency: Time | None = None
+    """What a step takes beside its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us"."""
+
+TrainingGradients = Literal["all-reduce", "sharded"]
+"""How gradients come together.
+
+`all-reduce`: An all-reduce.
+
+`sharded`: A reduce-scatter, and an all-gather of the parameters (ZeRO, stages 1 and 2).
+"""
+
+TrainingModel = Literal["gpt3-175b", "llama-3-8b", "llama-3-70b", "llama-3-405b", "mixtral-8x7b"]
+"""A model whose sizes are published.
+
+`gpt3-175b`: GPT-3 of 175 thousand million parameters (T. Brown et al., "Language models are few-shot
+learners", 2020, table 2.1).
+
+`llama-3-8b`: Llama 3 of 8 thousand million parameters ("The Llama 3 herd of models", 2024, table 3).
+
+`llama-3-70b`: Llama 3 of 70 thousand million parameters (ibid.).
+
+`llama-3-405b`: Llama 3 of 405 thousand million parameters (ibid.).
+
+`mixtral-8x7b`: Mixtral, 8 experts of which 2 are active (A. Jiang et al., "Mixtral of experts", 2024,
+table 1).
+"""
+
+PipelineSchedule = Literal["1f1b", "gpipe"]
+"""In which order a stage takes the passes of its micro-batches.
+
+`1f1b`: One forward, one backward in turn (PipeDream-Flush).
+
+`gpipe`: All forward, then all backward (GPipe).
+"""
+
+
+class TrainingWorkload(Table):
+    """Training of a transformer, by data, tensor, pipeline and expert parallelism: the job has `tensor` x
+    `data` x `pipeline` ranks, each a GPU. Sizes that are left out are those of `model`.
+    """
+
+    active: Annotated[int, Field(ge=0)] | None = None
+    """Experts that a token goes through. Default: those of the model, else 1."""
+
+    checkpoint: Bytes = "14 B"
+    """What a checkpoint has of each parameter. Default: "14 B", bfloat16 and Adam's three numbers of 4 B."""
+
+    checkpoint_interval: Annotated[int, Field(ge=0)] = 0
+    """A checkpoint after every so many iterations; 0: none."""
+
+    data: Annotated[int, Field(ge=0)] | None = None
+    """Data parallel ranks. Default: the ranks of the job / (tensor x pipeline)."""
+
+    element: Bytes = "2 B"
+    """Size of an element of activations and gradients, e.g. "2 B" of bfloat16."""
+
+    expert: Annotated[int, Field(ge=1)] = 1
+    """Expert parallel ranks: a divisor of the data parallel ranks, among which they are, and of the experts."""
+
+    experts: Annotated[int, Field(ge=0)] | None = None
+    """Experts of a layer; 1: a plain MLP. Default: those of the model, else 1."""
+
+    flops: float = 400000000000000.0
+    """Floating-point operations of a GPU per second, as it keeps them up. Default: 400e12, what an H100 kept
+    up in the training of Llama 3 405B on 16,384 of them (table 4 of that paper).
+    """
+
+    gradients: TrainingGradients = "all-reduce"
+    """How gradients come together."""
+
+    heads: Annotated[int, Field(ge=0)] | None = None
+    """Heads of attention. Default: those of the model, else hidden size / 128, at least 1."""
+
+    hidden: Annotated[int, Field(ge=0)] | None = None
+    """Hidden size: elements of a token between layers."""
+
+    inner: Annotated[int, Field(ge=0)] | None = None
+    """Inner size of a multi-layer perceptron (MLP). Default: that of the model, else 4 times the hidden
+    size.
+    """
+
+    iterations: Annotated[int, Field(ge=0)] = 1
+    """How often."""
+
+    kv_heads: Annotated[int, Field(ge=0)] | None = None
+    """Heads with keys and values of their own. Default: those of the model, else all."""
+
+    layers: Annotated[int, Field(ge=0)] | None = None
+    """Layers."""
+
+    matrices: Annotated[int, Field(ge=0)] | None = None
+    """Matrices of an MLP, 2 or 3: 3 of a gated one. Default: that of the model, else 2."""
+
+    micro_batch: Annotated[int, Field(ge=1)] = 1
+    """Sequences of a micro-batch."""
+
+    micro_batches: Annotated[int, Field(ge=1)] = 1
+    """Micro-batches of an iteration, on each data parallel rank."""
+
+    model: TrainingModel | None = None
+    """A model whose sizes are published. Default: none, and all sizes have to be given."""
+
+    pipeline: Annotated[int, Field(ge=1)] = 1
+    """Pipeline stages; a divisor of the layers."""
+
+    recompute: bool = False
+    """Whether a backward pass computes the forward one once more, as activations were not kept."""
+
+    sample: Bytes = "0 B"
+    """What a sequence takes in its file. "0 B": nothing is read."""
+
+    schedule: PipelineSchedule = "1f1b"
+    """In which order a stage takes its micro-batches."""
+
+    sequence: Annotated[int, Field(ge=0)] | None = None
+    """Tokens of a sequence. Default: those of the model, else 2,048."""
+
+    tensor: Annotated[int, Field(ge=1)] = 1
+    """Tensor parallel ranks."""
+
+    vocabulary: Annotated[int, Field(ge=0)] | None = None
+    """Words of the vocabulary. Default: those of the model, else 50,257."""
+
+
+class ComputeWorkload(Table):
+    """Computation alone. In a list of workloads: a pause, a start at a later time, a phase of an
+    application.
+    """
+
+    iterations: Annotated[int, Field(ge=0)] = 1
+    """How often."""
+
+    time: Time = "1 ms"
+    """How long, each time."""
+
+Pairs = Literal["0-1", "neighbours", "halves"]
+"""Which ranks play with each other.
+
+`0-1`: Rank 0 with rank 1; the others have nothing to do.
+
+`neighbours`: Rank 0 with 1, 2 with 3, 4 with 5, ...
+
+`halves`: Rank r with r + ranks/2, across the middle of the job: with a contiguous placement every pair
+crosses the bisection.
+"""
+
+
+class PingPong(Table):
+    """Ping-pong of pairs of ranks: for each size, `iterations` times there and back. The time of an
+    iteration is that of a round trip.
+    """
+
+    bytes: Bytes | list[Bytes] = "8 B"
+    """Size of the messages, or a list of sizes that are gone through, e.g. ["0 B", "1 KiB", "64 KiB"]."""
+
+    compute: Time = "0 s"
+    """Computation of both ranks before each round trip, e.g. "1 ms"."""
+
+    iterations: Annotated[int, Field(ge=0)] = 100
+    """Round trips of each size."""
+
+    pairs: Pairs = "0-1"
+    """Which ranks play with each other; one that is left over has nothing to do."""
+
+IorApi = Literal["POSIX", "MPIIO"]
+"""The interface that IOR uses.
+
+`POSIX`: Each task reads and writes by itself.
+
+`MPIIO`: The same; collective calls are possible.
+"""
+
+
+class IorParameters(Table):
+    """IOR by its own names. The defaults are IOR's."""
+
+    api: IorApi = "POSIX"
+    """Interface (-a): "POSIX" or "MPIIO"."""
+
+    blockSize: Bytes = "1 MiB"
+    """Contiguous bytes of a task in a segment (-b), a multiple of the transfer."""
+
+    cbBufferSize: Bytes = "16 MiB"
+    """Buffer of each of them, ROMIO's hint cb_buffer_size."""
+
+    cbNodes: Annotated[int, Field(ge=1)] | None = None
+    """Ranks that access the file in collective transfers, ROMIO's hint cb_nodes, spread evenly. Default: one
+    per node.
+    """
+
+    checkRead: bool = False
+    """Whether what is read is compared (-R); the comparison takes no time here, so that it is a read."""
+
+    checkWrite: bool = False
+    """Whether what was written is read again to be compared (-W); takes time, and no part in the report."""
+
+    collective: bool = False
+    """Collective transfers (-c), with api = "MPIIO"."""
+
+    deadlineForStonewalling: Time = "0 s"
+    """Each task begins no transfer that much after its first one (-D); "0 s": never. What is read after a
+    write of the same test is no more than the task has written.
+    """
+
+    filePerProc: bool = False
+    """A file for each task (-F), N-N; otherwise all share one, N-1."""
+
+    fsync: bool = False
+    """Whether writing ends with fsync (-e)."""
+
+    fsyncPerWrite: bool = False
+    """Whether each write does (-Y)."""
+
+    interTestDelay: Time = "0 s"
+    """Pause before each access (-d)."""
+
+    intraTestBarriers: bool = False
+    """Barriers between open, access and close (-g)."""
+
+    keepFile: bool = False
+    """Whether files stay (-k). Otherwise they are removed at the end of each repetition, behind all that is
+    timed.
+    """
+
+    multiFile: bool = False
+    """Whether each repetition has files of its own (-m); otherwise it writes over those of the one before."""
+
+    numTasks: Annotated[int, Field(ge=0)] | None = None
+    """Tasks (-N). Default, and all that is possible: the ranks of the job."""
+
+    randomOffset: bool = False
+    """Transfers in random order (-z): of a task in its own file, of all tasks in a shared one."""
+
+    randomSeed: Annotated[int, Field(ge=0)] | None = None
+    """What random offsets follow from. Default: the seed of the scenario."""
+
+    readFile: bool | None = None
+    """Whether it reads (-r)."""
+
+    reorderTasks: bool = False
+    """Tasks read what one so many nodes further on wrote (-C): taskPerNodeOffset of them."""
+
+    reorderTasksRandom: bool = False
+    """Each task reads what a random one wrote (-Z), at least taskPerNodeOffset nodes away."""
+
+    reorderTasksRandomSeed: int = 0
+    """What that follows from (-X); below 0, repetitions differ."""
+
+    repetitions: Annotated[int, Field(ge=1)] = 1
+    """How often everything is done (-i), at least 1."""
+
+    segmentCount: Annotated[int, Field(ge=1)] = 1
+    """Number of segments (-s), at least 1."""
+
+    stoneWallingStatusFile: str = ""
+    """Where a write with stoneWallingWearOut leaves the number of transfers of a task, to which later reads
+    with the same name keep (-O stoneWallingStatusFile): for tests of one list, with keepFile.
+    """
+
+    stoneWallingWearOut: bool = False
+    """Whether, after the deadline, all tasks go on to as many transfers as the task with the most has (-O
+    stoneWallingWearOut=1).
+    """
+
+    stoneWallingWearOutIterations: Annotated[int, Field(ge=0)] = 0
+    """Transfers after which a task stops (-O stoneWallingWearOutIterations); 0: after all."""
+
+    taskPerNodeOffset: Annotated[int, Field(ge=0)] = 1
+    """How many nodes further on (-Q)."""
+
+    tasksPerNode: Annotated[int, Field(ge=1)] | None = None
+    """Tasks of a node. Default: the ranks of the job on a node."""
+
+    testFile: str = "testFile"
+    """Name of the files (-o): tests of a list with the same name access the same files."""
+
+    transferSize: Bytes = "256 KiB"
+    """Size of one read or write (-t), e.g. "1 MiB"."""
+
+    useExistingTestFile: bool = False
+    """Whether files that the repetition before has left (keepFile, without multiFile) are written over (-E);
+    otherwise they are removed before it writes.
+    """
+
+    writeFile: bool | None = None
+    """Whether it writes (-w). Default: if neither it nor readFile, checkWrite and checkRead are given, both
+    write and read.
+    """
+
+Ior = str | IorParameters
+
+
+OptimumInterval = Literal["first-order", "higher-order"]
+"""By which formula the interval is found.
+
+`first-order`: Young's and Daly's first order: sqrt(2 delta M) - delta.
+
+`higher-order`: Daly's higher order, good up to delta = 2 M.
+"""
+
+
+class CheckpointRestart(Table):
+    """A job that writes checkpoints, fails and restarts from the last one, until its work is done."""
+
+    seed: Annotated[int, Field(ge=0)] | None = None
+    """What failures follow from. Default: the seed of the scenario."""
+
+    checkpoint_time: Time | None = None
+    """Time of a checkpoint in that formula. Default: measured, of a checkpoint that the job writes before it
+    begins to compute.
+    """
+
+    file: CheckpointFile = "per-rank"
+    """Whether all ranks write to one file, or each to its own."""
+
+    fsync: bool = False
+    """Whether a checkpoint is complete only when every rank has synchronized its file (`fsync`), and it is
+    committed (`storage.sync`). Default: false.
+    """
+
+    interval: Time | None = None
+    """Computation between two checkpoints. Default: the optimum."""
+
+    most_failures: Annotated[int, Field(ge=0)] = 10000
+    """Failures after which the job gives up, which is an error of the run."""
+
+    mtti: Time = "86400 s"
+    """Mean time to interrupt of the whole job, at least "1 us": gaps between failures are exponential."""
+
+    optimum: OptimumInterval = "higher-order"
+    """By which of Daly's formulas, where there is no interval."""
+
+    record: Bytes = "16 MiB"
+    """Size of one write or read, at least 1 B; the last one of a rank may be shorter."""
+
+    restart: Time = "0 s"
+    """From a failure to the reading of the checkpoint: the job is started again."""
+
+    total: Bytes = "1 TB"
+    """Size of one checkpoint of the whole job; every rank has the same share, rounded down. Two are kept in
+    turn: where storage servers fail, a restart that finds the last one lost reads the one before.
+    """
+
+    work: Time = "3600 s"
+    """Computation of each rank up to the solution, without checkpoints and failures."""
+
+
+class DataLoader(Table):
+    """Training that reads samples ahead of its steps."""
+
+    seed: Annotated[int, Field(ge=0)] | None = None
+    """What that follows from. Default: the seed of the scenario."""
+
+    batch: Annotated[int, Field(ge=0)] = 8
+    """Samples of each rank in a step."""
+
+    compute: Time = "100 ms"
+    """Computation of a step, e.g. "100 ms"."""
+
+    epochs: Annotated[int, Field(ge=0)] = 1
+    """Times that the data set is gone through."""
+
+    files: Annotated[int, Field(ge=0)] = 64
+    """Files of the data set, at least 1."""
+
+    gradient: Bytes = "100 MB"
+    """Gradient that is summed over all ranks after it; "0 B": none."""
+
+    prefetch: Annotated[int, Field(ge=0)] = 4
+    """Batches that are read ahead of the step under way; 0: each step reads its own when it begins."""
+
+    readers: Annotated[int, Field(ge=1, le=64)] = 4
+    """Readers of a rank, 1 to 64; as many times the ranks on a node read on a node."""
+
+    reopen: bool = False
+    """Whether a file is opened for each read, and closed behind it."""
+
+    sample: Bytes = "128 KiB"
+    """Size of a sample, e.g. "128 KiB"."""
+
+    samples_per_file: Annotated[int, Field(ge=0)] = 1024
+    """Samples in each; 1: a file per sample."""
+
+    samples_per_read: Annotated[int, Field(ge=0)] = 1
+    """Samples that lie behind each other in a file and are read with one call; shuffled together. A divisor
+    of samples_per_file and of batch.
+    """
+
+    shuffle: bool = True
+    """Whether samples come in random order."""
+
+    steps: Annotated[int, Field(ge=0)] | None = None
+    """Steps of an epoch. Default, and at most: as many as there are whole batches for all ranks."""
+
+MdtestTest = Literal["create", "stat", "read", "remove"]
+"""What mdtest does with its items.
+
+`create`: Creates them (-C).
+
+`stat`: Looks them up (-T).
+
+`read`: Opens, reads and closes the files (-E).
+
+`remove`: Removes them (-r).
+"""
+
+
+class MdtestParameters(Table):
+    """mdtest by its parameters. The defaults are mdtest's."""
+
+    branch: Annotated[int, Field(ge=1)] = 1
+    """Directories below each directory of the tree (-b), at least 1."""
+
+    depth: Annotated[int, Field(ge=0)] = 0
+    """Levels of the tree below its root (-z)."""
+
+    directories_only: bool = False
+    """No files as items (-D)."""
+
+    files_only: bool = False
+    """No directories as items (-F)."""
+
+    items: Annotated[int, Field(ge=0)] | None = None
+    """Files, and directories, of each task (-n), rounded down to a multiple of the directories of the tree.
+    Default: `items_per_directory` times those; one of the two is needed.
+    """
+
+    items_per_directory: Annotated[int, Field(ge=0)] | None = None
+    """Of each task in each directory (-I), in place of `items`."""
+
+    iterations: Annotated[int, Field(ge=0)] = 1
+    """How often (-i)."""
+
+    leaf_only: bool = False
+    """Whether items are on the lowest level of the tree alone (-L)."""
+
+    no_barriers: bool = False
+    """No barriers between the phases (-B)."""
+
+    read_bytes: Bytes = "0 B"
+    """What is read of each file (-e)."""
+
+    stride: Annotated[int, Field(ge=0)] = 0
+    """Whose items are looked up, read and removed (-N): those of the task so many numbers further, twice and
+    three times as many.
+    """
+
+    sync: bool = False
+    """Whether a file is synchronized after it was written (-y)."""
+
+    tests: list[MdtestTest] | None = None
+    """What is done (-C, -T, -E, -r): "create", "stat", "read", "remove". Default: all."""
+
+    unique_directories: bool = False
+    """Whether each task has a tree of its own (-u)."""
+
+    write_bytes: Bytes = "0 B"
+    """What is written to each file that is created (-w)."""
+
+Mdtest = str | MdtestParameters
+
+
+Arrival = Literal["fixed", "exponential", "bernoulli", "on-off"]
+"""How the times between the messages of a rank are distributed.
+
+`fixed`: All the same.
+
+`exponential`: Exponential: messages arrive as a Poisson process.
+
+`bernoulli`: In every cycle of length `period` with the same probability, at the cycle's start (a
+Bernoulli process, as in BookSim).
+
+`on-off`: The same, but only while a Markov chain is on; see `alpha` (the on/off process of BookSim).
+"""
+
+
+class Uniform(Table):
+    """Synthetic traffic to all other ranks alike; sources do not wait for the network."""
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+
+class NextGroup(Table):
+    """Synthetic traffic to all ranks of the next group of ranks; the last sends to the first. Sources do not
+    wait for the network.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    ranks_per_group: Annotated[int, Field(ge=0)] | None = None
+    """Consecutive ranks that make a group. Default: as many as a group of the machine has room for (with the
+    job's ranks_per_node, storage servers left out).
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+
+class Permutation(Table):
+    """Synthetic traffic of each rank to one other, all different; sources do not wait for the network."""
+
+    seed: Annotated[int, Field(ge=0)] | None = None
+    """The seed that they are drawn from, 0 to 2^63 - 1. Default: that of the scenario, different for every
+    job.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+    targets: list[Annotated[int, Field(ge=0)]] | None = None
+    """The target of each rank. Default: drawn from the seed, uniformly from the cyclic permutations, or from
+    all where ranks may send to themselves.
+    """
+
+Reach = Literal["faces", "box"]
+"""Which ranks of a grid are neighbors.
+
+`faces`: Those across a face: up to 2 per dimension.
+
+`box`: Those across a face, an edge or a corner: up to 26 in three dimensions.
+"""
+
+Turn = Literal["random", "in-order"]
+"""Which neighbor gets the next message.
+
+`random`: Each with equal probability.
+
+`in-order`: One after the other.
+"""
+
+
+class Neighbours(Table):
+    """Synthetic traffic to the neighbors on a grid of ranks; sources do not wait for the network."""
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    dimensions: Annotated[int, Field(ge=0)] | None = None
+    """Dimensions of the balanced grid, 1 to 4; without effect where `dims` is given. Default: 3."""
+
+    dims: list[Annotated[int, Field(ge=0)]] | None = None
+    """Ranks along each dimension (1 to 4 of them), the first fastest; their product is `ranks`. Default: a
+    balanced grid of `dimensions` dimensions.
+    """
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    reach: Reach = "faces"
+    """Which ranks are neighbors."""
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+    turn: Turn = "random"
+    """Which of them gets the next message."""
+
+    wrap: bool | None = None
+    """Whether the grid is a torus; if not, ranks at its border have fewer neighbors. Default: true."""
+
+
+class HotSpot(Table):
+    """Synthetic traffic with hot spots: a share of it goes to the targets alike, the rest to all other ranks
+    alike. Sources do not wait for the network.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    share: Annotated[float, Field(ge=0, le=1)] | None = None
+    """The probability with which a message goes to one of them: above 0, at most 1. Required."""
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+    targets: list[Annotated[int, Field(ge=0)]] | None = None
+    """The hot ranks. Default: [0]."""
+
+
+class Incast(Table):
+    """Synthetic traffic of all other ranks to the targets, which send nothing; sources do not wait for the
+    network.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+    targets: list[Annotated[int, Field(ge=0)]] | None = None
+    """The targets. Default: [0]."""
+
+
+class AllToAll(Table):
+    """Synthetic traffic of each rank to all others in turn, from the next one on; sources do not wait for
+    the network.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+
+class Tornado(Table):
+    """Synthetic traffic from coordinate c to c + ceil(k / 2) - 1 modulo k in every dimension, of extent k,
+    of a grid. Sources do not wait for the network.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    dims: list[Annotated[int, Field(ge=0)]] | None = None
+    """Ranks along each dimension (1 to 4 of them), the first fastest; their product is `ranks`. Default: a
+    ring.
+    """
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+
+class Transpose(Table):
+    """Synthetic traffic from row i, column j of a square of ranks to row j, column i; the diagonal sends
+    nothing. Needs a square number of ranks. Sources do not wait for the network.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+
+class BitComplement(Table):
+    """Synthetic traffic to the rank with all bits inverted. Needs a power of two of ranks. Sources do not
+    wait for the network.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+
+class BitReverse(Table):
+    """Synthetic traffic to the rank with the bits in reverse order; ranks that read the same both ways send
+    nothing. Needs a power of two of ranks. Sources do not wait for the network.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+
+class Shuffle(Table):
+    """Synthetic traffic to the rank with the bits rotated left by one; the first and the last rank send
+    nothing. Needs a power of two of ranks. Sources do not wait for the network.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+
+class BitRotation(Table):
+    """Synthetic traffic to the rank with the bits rotated right by one; the first and the last rank send
+    nothing. Needs a power of two of ranks. Sources do not wait for the network.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+
+class Asymmetric(Table):
+    """Synthetic traffic from rank s of n to rank s mod n/2 and to that plus n/2, alike; to the one of them
+    that is not the rank itself unless `self` is set. Needs an even number of ranks. Sources do not wait
+    for the network.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+
+class Shift(Table):
+    """Synthetic traffic from rank s to rank s + by, around the end; sources do not wait for the network."""
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    by: Annotated[int, Field(ge=0)] | None = None
+    """How far; no multiple of the ranks. Required."""
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+GridStep = Literal["neighbour", "diagonal", "tornado", "next", "transpose", "complement-reverse"]
+"""Where a rank at a router with coordinates c of a grid with extents k sends.
+
+`neighbour`: To c + 1 (modulo k) in every dimension.
+
+`diagonal`: To c + k / 2, rounded down (modulo k), in every dimension: the far end of the diagonal, across
+the bisection.
+
+`tornado`: To c + k / 2, rounded up, - 1 (modulo k) in every dimension.
+
+`next`: To c + 1 (modulo k) in the first dimension that is longer than 1, nowhere else.
+
+`transpose`: Coordinates in reverse order, (x, y) to (y, x).
+
+`complement-reverse`: Coordinates complemented and in reverse order, (x, y) to (k - 1 - y, k - 1 - x): DCR
+of the HyperX.
+"""
+
+
+class Grid(Table):
+    """Synthetic traffic of each rank to the rank of the same place at another router of a grid; sources do
+    not wait for the network.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    dims: list[Annotated[int, Field(ge=0)]] | None = None
+    """Routers along each dimension (1 to 4 of them), the first fastest; with `ranks_per_router`, their
+    product is `ranks`. Default: a square.
+    """
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    ranks_per_router: Annotated[int, Field(ge=0)] | None = None
+    """Consecutive ranks of a router. Default: 1."""
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    step: GridStep | None = None
+    """Where to. Required."""
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+
+class BadpermYarc(Table):
+    """Synthetic traffic from row i of a square of ranks to all ranks of column i alike, as BookSim's
+    `badperm_yarc`: bad for minimal routing on a flattened butterfly. Needs a square number of ranks.
+    Sources do not wait for the network.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+
+class Matrix(Table):
+    """Synthetic traffic by a matrix of weights; sources do not wait for the network. Every rank that has a
+    weight sends at the same rate; its weights say where to.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    file: str | None = None
+    """A CSV file with a header and the columns source, target (ranks) and weight (at least 0); relative to
+    the scenario's folder. Required.
+    """
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+
+class WorstCase(Table):
+    """Synthetic traffic that is worst for minimal routing on this machine, on a job that fills it in order
+    (`placement` is "contiguous"); of any other job `odonata check` warns. A dragonfly: to the next group.
+    Sources do not wait for the network.
+    """
+
+    alpha: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
+    most 1. Two of `alpha`, `beta` and `r1` are required; the third follows from the rate, which is r1
+    alpha / (alpha + beta) messages per cycle.
+    """
+
+    arrival: Arrival = "exponential"
+    """How the times between the messages of a rank are distributed."""
+
+    beta: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
+    Required where one of the other two is missing.
+    """
+
+    bytes: Bytes | None = None
+    """Size of a message. Default: one packet."""
+
+    load: Annotated[float, Field(ge=0, le=1)] | None = None
+    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
+    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    `mean_interval` is required.
+    """
+
+    mean_interval: Time | None = None
+    """Mean time between the messages of a rank, e.g. "500 us"; required instead of `load`."""
+
+    messages: Annotated[int, Field(ge=1)] | None = None
+    """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
+
+    off: Time | None = None
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+
+    on: Time | None = None
+    """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
+    rates are those within a burst. Default: never silent.
+    """
+
+    period: Time | None = None
+    """Length of a cycle, e.g. "1 ns"; with `arrival` "bernoulli" or "on-off". Default: `network.clock`."""
+
+    r1: Annotated[float, Field(ge=0, le=1)] | None = None
+    """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
+    Required where one of the other two is missing.
+    """
+
+    self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
+    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
+    there are any).
+    """
+
+    stop: Time | None = None
+    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
+    run's `time_limit`; none with `messages` or `until`.
+    """
+
+
+class Workload(Choice):
+    """What a job does: exactly one of these, with its parameters, e.g. `{ milc = {} }`."""
+
+    milc: Milc | None = None
+    """MILC's solver: nearest neighbors in a 4-D torus, small all-reduces."""
+
+    nekbone: Nekbone | None = None
+    """Nekbone: 26 neighbors in a 3-D mesh, small all-reduces."""
+
+    checkpoint: Checkpoint | None = None
+    """Periodic checkpoints to a common file."""
+
+    cosmoflow: Cosmoflow | None = None
+    """Training of CosmoFlow: a file per rank and step, large all-reduces."""
+
+    stencil: Stencil | None = None
+    """Halo exchange on a grid of 1 to 4 dimensions."""
+
+    amg: Amg | None = None
+    """AMG: V-cycles of an algebraic multigrid solver, nearest neighbors in a 3-D mesh on every level."""
+
+    multigrid: Multigrid | None = None
+    """Multigrid: a V-cycle of a geometric multigrid solver on boxes, periodic, with neighbors across the
+    diagonal.
+    """
+
+    fill_boundary: FillBoundary | None = Field(default=None, validation_alias="fill-boundary", serialization_alias="fill-boundary")
+    """FillBoundary: exchange of ghost cells of boxes with 26 neighbors."""
+
+    crystal_router: CrystalRouter | None = Field(default=None, validation_alias="crystal-router", serialization_alias="crystal-router")
+    """Crystal router: many-to-many messages by recursive halving."""
+
+    barrier: BarrierWorkload | None = None
+    """Barriers, one after the other."""
+
+    broadcast: BroadcastWorkload | None = None
+    """Broadcasts, one after the other."""
+
+    reduce: ReduceWorkload | None = None
+    """Reductions to one rank, one after the other."""
+
+    allreduce: AllreduceWorkload | None = None
+    """All-reduces, one after the other."""
+
+    gather: GatherWorkload | None = None
+    """Gathers, one after the other."""
+
+    scatter: ScatterWorkload | None = None
+    """Scatters, one after the other."""
+
+    allgather: AllgatherWorkload | None = None
+    """All-gathers, one after the other."""
+
+    reduce_scatter: ReduceScatterWorkload | None = Field(default=None, validation_alias="reduce-scatter", serialization_alias="reduce-scatter")
+    """Reduce-scatters of equal blocks, one after the other."""
+
+    scan: ScanWorkload | None = None
+    """Inclusive scans, one after the other."""
+
+    exscan: ExscanWorkload | None = None
+    """Exclusive scans, one after the other."""
+
+    alltoall: AlltoallWorkload | None = None
+    """All-to-alls, one after the other; "all-to-all" is open-loop traffic."""
+
+    nccl: NcclWorkload | None = None
+    """A collective of NCCL: rings or double binary trees on several channels, chunk by chunk."""
+
+    training: TrainingWorkload | None = None
+    """Training of a transformer: data, tensor, pipeline and expert parallel."""
+
+    compute: ComputeWorkload | None = None
+    """Computation alone."""
+
+    ping_pong: PingPong | None = Field(default=None, validation_alias="ping-pong", serialization_alias="ping-pong")
+    """Ping-pong between pairs of ranks."""
+
+    ior: Ior | None = None
+    """IOR, the benchmark of parallel I/O: its command line, or a table with the names of its parameters."""
+
+    checkpoint_restart: CheckpointRestart | None = Field(default=None, validation_alias="checkpoint-restart", serialization_alias="checkpoint-restart")
+    """Checkpoints and restarts of a job that fails at random, up to its solution."""
+
+    data_loader: DataLoader | None = Field(default=None, validation_alias="data-loader", serialization_alias="data-loader")
+    """Training that reads samples ahead: shuffled, with several readers, beside computation and all-reduce."""
+
+    mdtest: Mdtest | None = None
+    """mdtest, the benchmark of metadata: its command line, or a table of its parameters."""
+
+    uniform: Uniform | None = None
+    """Synthetic traffic: to all other ranks alike."""
+
+    next_group: NextGroup | None = Field(default=None, validation_alias="next-group", serialization_alias="next-group")
+    """Synthetic traffic: to all ranks of the next group, the worst case of minimal routing on a dragonfly."""
+
+    permutation: Permutation | None = None
+    """Synthetic traffic: each rank to one other."""
+
+    neighbours: Neighbours | None = None
+    """Synthetic traffic: to the neighbors on a grid of 1 to 4 dimensions."""
+
+    hot_spot: HotSpot | None = Field(default=None, validation_alias="hot-spot", serialization_alias="hot-spot")
+    """Synthetic traffic: a share of it to few ranks, the rest to all others alike."""
+
+    incast: Incast | None = None
+    """Synthetic traffic: all to one rank, or to few."""
+
+    all_to_all: AllToAll | None = Field(default=None, validation_alias="all-to-all", serialization_alias="all-to-all")
+    """Synthetic traffic: each rank to all others in turn."""
+
+    tornado: Tornado | None = None
+    """Synthetic traffic: nearly half-way around every dimension of a grid."""
+
+    transpose: Transpose | None = None
+    """Synthetic traffic: rows and columns of a square swapped."""
+
+    bit_complement: BitComplement | None = Field(default=None, validation_alias="bit-complement", serialization_alias="bit-complement")
+    """Synthetic traffic: to the rank with all bits inverted."""
+
+    bit_reverse: BitReverse | None = Field(default=None, validation_alias="bit-reverse", serialization_alias="bit-reverse")
+    """Synthetic traffic: to the rank with the bits in reverse order."""
+
+    shuffle: Shuffle | None = None
+    """Synthetic traffic: to the rank with the bits rotated left by one."""
+
+    bit_rotation: BitRotation | None = Field(default=None, validation_alias="bit-rotation", serialization_alias="bit-rotation")
+    """Synthetic traffic: to the rank with the bits rotated right by one."""
+
+    asymmetric: Asymmetric | None = None
+    """Synthetic traffic: to the two ranks of the same place in the lower and the upper half."""
+
+    shift: Shift | None = None
+    """Synthetic traffic: to the rank so many further on."""
+
+    grid: Grid | None = None
+    """Synthetic traffic: to the same place at another router of a grid: neighbor, diagonal, transpose, ..."""
+
+    badperm_yarc: BadpermYarc | None = Field(default=None, validation_alias="badperm-yarc", serialization_alias="badperm-yarc")
+    """Synthetic traffic: from the rows of a square to its columns, bad for a flattened butterfly."""
+
+    matrix: Matrix | None = None
+    """Synthetic traffic: by a matrix of weights in a file."""
+
+    worst_case: WorstCase | None = Field(default=None, validation_alias="worst-case", serialization_alias="worst-case")
+    """Synthetic traffic: what is worst for minimal routing on this machine."""
+
+
+class Job(Table):
+    """A job."""
+
+    name: str | None = None
+    """Name, different from that of every other job. Default: that of the workload, or "phases"."""
+
+    ranks: Annotated[int, Field(ge=1, le=16777216)] | None = None
+    """Number of ranks, 1 to 16,777,216. Required, except for a trace, which has its own."""
+
+    args: list[str] | dict[str, Any] | None = None
+    """Command-line arguments of a program in coNCePTuaL, e.g. ["--reps", "5"], or arguments of a Python
+    function, e.g. { rounds = 5 }. Default: none.
+    """
+
+    compute_scale: float | None = None
+    """For a trace: what its times of computation are multiplied by, 0 to 1,000,000. Default: 1."""
+
+    count: Annotated[int, Field(ge=1, le=30000)] | None = None
+    """Makes an array of so many jobs, named NAME-0, NAME-1, ...; each gets its own nodes. Default: one job,
+    NAME.
+    """
+
+    fidelity: Fidelity | None = None
+    """How its messages are carried: the packets of some jobs and the flows of others take bandwidth of links
+    from each other; messages that go by the analytic model leave all others alone. Default:
+    `network.fidelity`.
+    """
+
+    ignore_unknown_backend: bool | None = None
+    """For a program in coNCePTuaL: passes over text for a back end that is not known (BACKEND EXECUTES),
+    with a warning, instead of refusing it. Default: false.
+    """
+
+    incomplete_trace: bool = False
+    """For a DUMPI trace: replay what there is of files that are not whole, as those of a program that died.
+    Default: false, such a trace is refused.
+    """
+
+    io: JobFiles | None = None
+    """The job's files: their place, the jobs that share them, and the completion of writes."""
+
+    io_weight: Annotated[float, Field(ge=0.001, le=1000)] | None = None
+    """Share of the storage servers where they are shared by weight (`storage.manager.sharing = "weighted"`),
+    0.001 to 1,000. Default: 1.
+    """
+
+    placement: Placement | None = None
+    """Which nodes the job gets. Jobs that name their nodes get them first, the others follow in the order of
+    the file. Default: "contiguous".
+    """
+
+    program: str | None = None
+    """A program in coNCePTuaL, instead of a workload: its file, relative to the scenario's folder."""
+
+    python: Callable[..., Any] | str | None = None
+    """A generator function in Python that yields the operations of a rank, "FILE.py:FUNCTION", the file
+    relative to the scenario's folder. Loading a scenario runs the file.
+    """
+
+    ranks_per_node: Annotated[int, Field(ge=1)] = 1
+    """Ranks on one node; rank r is on the job's node number r / ranks_per_node. Default: 1."""
+
+    repeat: Annotated[int, Field(ge=1)] = 1
+    """How often the workload runs, one after the other on each rank. Default: 1."""
+
+    stagger: Time | None = None
+    """From the start of one job of the array to that of the next, e.g. "1 ms". Default: "0 s"."""
+
+    start: JobStart = "0 s"
+    """Simulated time at which the job starts; with `start_after`, the delay after the news has come. As a
+    table, e.g. `{ at = "1 ms", jitter = "10 us" }`, the seed draws it, uniform from `at` to `at` +
+    `jitter`; jobs of an array each draw their own. Default: "0 s".
+    """
+
+    start_after: str | list[str] | None = None
+    """Name of a job, or of several, that must have ended before this one starts; the name of an array stands
+    for all of its jobs. The news travels as messages over the network. Default: none.
+    """
+
+    trace: str | None = None
+    """A program in files that is replayed: the folder of a DUMPI trace, or its .meta file, a GOAL schedule,
+    or a program folder (NAME.program); relative to the scenario's folder.
+    """
+
+    traffic_class: JobClasses | None = None
+    """The traffic classes of the job's messages, by name. Default: the first of `network.traffic_classes`."""
+
+    until: str | list[str] | None = None
+    """For synthetic traffic: name of a job, or of several, after whose end it stops, as soon as it is told
+    by message. Default: none.
+    """
+
+    workload: Workload | list[Workload] | None = None
+    """What the job does, or a list of what it does, one after the other (phases; no synthetic traffic among
+    them). Exactly one of `workload`, `program`, `python` and `trace` is required.
+    """
+
+
+class DegradedLink(Table):
+    """A cable between two routers that carries less than others of its class."""
+
+    routers: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
+    """The two routers, numbered over the machine."""
+
+    factor: Annotated[float, Field(ge=0, le=1)]
+    """Its bandwidth, as a multiple of that of its class: above 0, at most 1."""
+
+    index: Annotated[int, Field(ge=0)] | None = None
+    """Which cable between them, from 0, in the order of the first router's ports. Default: all of them."""
+
+Arrangement = Literal["absolute", "relative", "circulant"]
+"""How the global ports of a dragonfly's groups are assigned to the other groups.
+
+`absolute`: By the other group's number (Hastings et al., CLUSTER 2015).
+
+`relative`: By the distance: global port `k = h i + p` of group `g` leads to group `(g + k + 1) mod G`.
+The rule of the MFNetSim runs.
+
+`circulant`: By the distance in turns: one group forward, one back, two forward, two back, and so on
+(Hastings et al.).
+"""
+
+Cables = Literal["all"] | Annotated[int, Field(ge=1)]
+
+
+
+class Dragonfly(Table):
+    """A dragonfly with one-dimensional groups (J. Kim, W. Dally, S. Scott, D. Abts, ISCA 2008). Balanced:
+    routers_per_group = 2 nodes_per_router = 2 global_ports_per_router. The four sizes are required, here
+    or in the preset.
+    """
+
+    arrangement: Arrangement = "relative"
+    """How the global ports of a group are assigned to the other groups."""
+
+    cables: Cables = "all"
+    """Cables between any two groups: a number, or "all" for as many as the ports allow (the same for all
+    pairs).
+    """
+
+    global_ports_per_router: Annotated[int, Field(ge=0)] | None = None
+    """Global ports per router, h. Required."""
+
+    groups: Annotated[int, Field(ge=1)] | None = None
+    """Number of groups, g; at most routers_per_group x global_ports_per_router + 1. Required."""
+
+    nodes_per_router: Annotated[int, Field(ge=1)] | None = None
+    """Nodes per router, p: compute nodes and storage servers together. Required."""
+
+    routers_per_group: Annotated[int, Field(ge=1)] | None = None
+    """Routers per group, a. Required."""
+
+
+class RouterException(Table):
+    """A router of every group that has another number of nodes than most."""
+
+    router: Annotated[int, Field(ge=0)]
+    """Its number in the group, from 0."""
+
+    nodes: Annotated[int, Field(ge=0)]
+    """Its nodes; 0 is possible."""
+
+
+class Dragonfly2d(Table):
+    """A dragonfly with two-dimensional groups: Cray XC (G. Faanes et al., "Cray Cascade", SC 2012). A row is
+    a chassis, its cables are of class local; those of a column are of class column. A group of a Cray XC
+    has 6 rows of 16 routers and 3 cables between any two routers of a column. Router i of a group is at
+    row i / columns, column i mod columns. The three sizes without a default are required, here or in the
+    preset.
+    """
+
+    arrangement: Arrangement = "relative"
+    """How the global ports of a group are assigned to the other groups."""
+
+    bundle: Annotated[int, Field(ge=1)] = 1
+    """Cables of a bundle, which lie side by side at both ends; divides `cables`."""
+
+    cables: Cables = "all"
+    """Cables between any two groups: a number, or "all" for as many whole bundles as the ports allow."""
+
+    column_cables: Annotated[int, Field(ge=1)] = 3
+    """Parallel cables between two routers of a column."""
+
+    columns: Annotated[int, Field(ge=1)] = 16
+    """Routers of a row."""
+
+    exceptions: list[RouterException] = []
+    """Routers of every group that have another number of nodes. Default: none."""
+
+    global_ports_per_router: Annotated[int, Field(ge=0)] | None = None
+    """Global ports per router. Required."""
+
+    groups: Annotated[int, Field(ge=1)] | None = None
+    """Number of groups. Required."""
+
+    nodes_per_router: Annotated[int, Field(ge=0)] | None = None
+    """Nodes per router: compute nodes and storage servers together. Required."""
+
+    rows: Annotated[int, Field(ge=1)] = 6
+    """Rows of a group."""
+
+
+class DragonflyPlus(Table):
+    """A dragonfly+ (A. Shpiner et al., HiPINEB 2017), or megafly (M. Flajslik et al., ISC 2018): leaf
+    routers have the nodes, spine routers the global cables, and every leaf of a group is linked with
+    every spine. The sizes without a default are required, here or in the preset.
+    """
+
+    arrangement: Arrangement = "relative"
+    """How the global ports of a group are assigned to the other groups."""
+
+    cables: Cables = "all"
+    """Cables between any two groups: a number, or "all" for as many as the ports allow (the same for all
+    pairs).
+    """
+
+    global_ports_per_spine: Annotated[int, Field(ge=0)] | None = None
+    """Global ports per spine router. Required."""
+
+    groups: Annotated[int, Field(ge=1)] | None = None
+    """Number of groups; at most spines_per_group x global_ports_per_spine + 1. Required."""
+
+    leaves_per_group: Annotated[int, Field(ge=1)] | None = None
+    """Leaf routers of a group. Required."""
+
+    local_cables: Annotated[int, Field(ge=1)] = 1
+    """Parallel cables between a leaf and a spine."""
+
+    nodes_per_leaf: Annotated[int, Field(ge=1)] | None = None
+    """Nodes per leaf router: compute nodes and storage servers together. Required."""
+
+    spines_per_group: Annotated[int, Field(ge=1)] | None = None
+    """Spine routers of a group. Required."""
+
+
+class FailedLink(Table):
+    """A cable between two routers that carries nothing."""
+
+    routers: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
+    """The two routers, numbered over the machine."""
+
+    index: Annotated[int, Field(ge=0)] | None = None
+    """Which cable between them, from 0, in the order of the first router's ports. Default: all of them."""
+
+
+class FatTree(Table):
+    """A fat tree: of routers with `radix` ports, by `levels` and `oversubscription` (a folded Clos network);
+    a k-ary n-tree (`k` and `n`; F. Petrini, M. Vanneschi, IPPS 1997); or an extended generalized fat tree
+    XGFT(h; m_1, ..., m_h; w_1, ..., w_h) (`down` and `up`; S. Öhring et al., IPPS 1995), with parallel
+    cables where `parallel` says so (E. Zahavi, 2010). Nodes are level 0; the pods of the top level are
+    its groups.
+    """
+
+    down: list[Annotated[int, Field(ge=0)]] | None = None
+    """m: children of a router of each level, from the lowest: the first number is nodes per leaf router.
+    Required without `k` and `n`.
+    """
+
+    k: Annotated[int, Field(ge=1)] | None = None
+    """Children of a router of a k-ary n-tree, and parents of one below the top: k^n nodes. Required, with
+    `n`, or one of the other two ways.
+    """
+
+    levels: Annotated[int, Field(ge=1)] | None = None
+    """Levels of routers with `radix` ports. Required with `radix`."""
+
+    n: Annotated[int, Field(ge=1)] | None = None
+    """Levels of routers of a k-ary n-tree. Required with `k`."""
+
+    oversubscription: float | None = None
+    """With `radix`: nodes of a leaf router to its cables up, e.g. 3 for 3:1; the levels above are not
+    oversubscribed. Whole numbers of ports must come of it. Default: 1, full bisection.
+    """
+
+    parallel: list[Annotated[int, Field(ge=0)]] | None = None
+    """Parallel cables between a member of each level below and a parent, from the nodes up; those of nodes
+    are 1. Default: 1 everywhere.
+    """
+
+    radix: Annotated[int, Field(ge=2)] | None = None
+    """Ports of a router, all of which are used: below the top half of them go down, at the top all.
+    Required, with `levels`, or `k` and `n`, or `down` and `up`. Without oversubscription there are 2
+    (radix / 2)^levels nodes; M. Al-Fares, A. Loukissas, A. Vahdat, SIGCOMM 2008, for three levels.
+    """
+
+    up: list[Annotated[int, Field(ge=0)]] | None = None
+    """w: parents of a member of each level below, from the nodes up, e.g. [1, 4, 4]. Nodes have one parent.
+    Required with `down`.
+    """
+
+
+class Graph(Table):
+    """Any graph, from a file: GraphML, or a list of edges with lines such as "r0 r1 cables=2 class=global"
+    for a cable and "router r0 nodes=4" for a router. `odonata describe --export` writes the former.
+    """
+
+    file: str | None = None
+    """The file that lists routers, nodes and cables; relative to the scenario's folder. Required."""
+
+    nodes_per_router: Annotated[int, Field(ge=0)] = 1
+    """Nodes of each router that the file gives none."""
+
+
+class HyperX(Table):
+    """A HyperX (J. Ahn et al., SC 2009) of 1 to 16 dimensions; with the same number of routers along each it
+    is a flattened butterfly (J. Kim et al., ISCA 2007). The cables of the first dimension are of class
+    local, all others global.
+    """
+
+    cables: Annotated[int, Field(ge=0)] | list[Annotated[int, Field(ge=0)]] | None = None
+    """Parallel cables between two routers of a line: a number, or a list of one for each dimension. Default:
+    1.
+    """
+
+    dims: list[Annotated[int, Field(ge=0)]] | None = None
+    """Routers along each dimension, the first fastest, e.g. [8, 8]. Required, here or in the preset."""
+
+    nodes_per_router: Annotated[int, Field(ge=1)] = 1
+    """Nodes per router: compute nodes and storage servers together."""
+
+
+class Torus(Table):
+    """A torus or mesh of 1 to 16 dimensions (k-ary n-cube). All cables between routers are of class local;
+    the planes of the slowest dimension are its groups.
+    """
+
+    dims: list[Annotated[int, Field(ge=0)]] | None = None
+    """Routers along each dimension, the first fastest, e.g. [8, 8, 8]. Required, here or in the preset."""
+
+    nodes_per_router: Annotated[int, Field(ge=1)] = 1
+    """Nodes per router: compute nodes and storage servers together."""
+
+
+class PolarFly(Table):
+    """A PolarFly (K. Lakhotia et al., SC 2022): the polarity graph of q^2 + q + 1 routers, any two of which
+    are at most two cables apart. q + 1 routers have q cables to others, the rest have q + 1.
+    """
+
+    nodes_per_router: Annotated[int, Field(ge=1)] | None = None
+    """Nodes per router: compute nodes and storage servers together. Default: half the ports between routers,
+    rounded up, as in the paper.
+    """
+
+    q: Annotated[int, Field(ge=2)] | None = None
+    """A prime power; a router has at most q + 1 ports to others. Required, here or in the preset."""
+
+HostLinks = Literal["switch", "all-to-all"]
+"""What links the GPUs of a host.
+
+`switch`: A switch with a link to each GPU, as NVSwitch. A `local` link is all that a GPU has into its
+host.
+
+`all-to-all`: A link between any two GPUs. A `local` link is one of them.
+"""
+
+
+class RailOptimized(Table):
+    """A rail-optimized cluster: hosts of several GPUs with a NIC each, which is on the leaf switch of the
+    GPU's number; every GPU is a node. Links in a host are `local`, from NIC to leaf `column`, from leaf
+    to spine `global`.
+    """
+
+    gpus_per_host: Annotated[int, Field(ge=1)] | None = None
+    """GPUs of a host: as many rails, and leaf switches of a pod. Default: 8."""
+
+    host_links: HostLinks = "switch"
+    """What links the GPUs of a host."""
+
+    hosts_per_pod: Annotated[int, Field(ge=1)] | None = None
+    """Hosts of a pod. Required, here or in the preset."""
+
+    oversubscription: float | None = None
+    """Hosts of a leaf to its cables up, e.g. 2 for 2:1; whole numbers of cables must come of it. Default: 1."""
+
+    pods: Annotated[int, Field(ge=1)] | None = None
+    """Pods: hosts that share their leaf switches, called scalable units as well. Default: 1."""
+
+    spines: Annotated[int, Field(ge=0)] | None = None
+    """Spine switches. 0, only with one pod: rails meet in the hosts alone. Default: as many as a leaf has
+    cables up, one to each.
+    """
+
+
+class SlimFly(Table):
+    """A Slim Fly (M. Besta, T. Hoefler, SC 2014): the McKay-Miller-Širáň graph of 2 q^2 routers, any two of
+    which are at most two cables apart.
+    """
+
+    nodes_per_router: Annotated[int, Field(ge=1)] | None = None
+    """Nodes per router: compute nodes and storage servers together. Default: half the ports between routers,
+    rounded up, which is balanced.
+    """
+
+    q: Annotated[int, Field(ge=3)] | None = None
+    """A prime power of the form 4 w + d, d = -1, 0 or 1. Required, here or in the preset."""
+
+
+class Machine(Table):
+    """The machine's graph: exactly one kind, and which of its cables are broken."""
+
+    degraded_links: list[DegradedLink] | None = None
+    """Cables between routers that carry less than others of their class. Default: none."""
+
+    dragonfly: Dragonfly | None = None
+    """A dragonfly with one-dimensional groups: all routers of a group are linked with each other, and any
+    two groups by at least one cable.
+    """
+
+    dragonfly_2d: Dragonfly2d | None = Field(default=None, validation_alias="dragonfly-2d", serialization_alias="dragonfly-2d")
+    """A dragonfly with two-dimensional groups: the routers of a group form a grid, and those of a row and
+    those of a column are all linked with each other. Cray XC.
+    """
+
+    dragonfly_plus: DragonflyPlus | None = Field(default=None, validation_alias="dragonfly-plus", serialization_alias="dragonfly-plus")
+    """A dragonfly+, or megafly: leaf and spine routers in every group."""
+
+    failed_links: list[FailedLink] | None = None
+    """Cables between routers that carry nothing. Default: none."""
+
+    fat_tree: FatTree | None = Field(default=None, validation_alias="fat-tree", serialization_alias="fat-tree")
+    """A fat tree: an extended generalized fat tree, or a k-ary n-tree."""
+
+    graph: Graph | None = None
+    """Any graph, from a file."""
+
+    hyperx: HyperX | None = None
+    """A HyperX: a grid of routers whose lines are all linked with each other. The flattened butterfly is
+    one.
+    """
+
+    mesh: Torus | None = None
+    """A grid of routers whose lines are open."""
+
+    polarfly: PolarFly | None = None
+    """A PolarFly: a graph of diameter two with one shortest path between any two routers."""
+
+    rail_optimized: RailOptimized | None = Field(default=None, validation_alias="rail-optimized", serialization_alias="rail-optimized")
+    """A rail-optimized cluster of GPU hosts: NVLink or its like in a host, a leaf switch for each GPU of a
+    host, spines above.
+    """
+
+    service_routers: list[Annotated[int, Field(ge=0)]] = []
+    """Routers of every group, numbered from 0 in the group, whose nodes are service nodes, such as those
+    that forward I/O to a file system outside: neither jobs nor storage servers get them. Default: none.
+    """
+
+    slim_fly: SlimFly | None = Field(default=None, validation_alias="slim-fly", serialization_alias="slim-fly")
+    """A Slim Fly: a graph of diameter two."""
+
+    torus: Torus | None = None
+    """A grid of routers whose lines are closed."""
+
+
+class Jitter(Table):
+    """A random delay, uniform from `min` to `max`."""
+
+    min: Time
+    """Least delay, e.g. "0.5 ns"."""
+
+    max: Time
+    """Greatest delay, not less than `min`, e.g. "1 ns"."""
+
+Alltoallv = Literal["auto", "pairwise", "pairwise-exchange", "linear", "scattered"]
+"""The algorithm of all-to-alls of listed sizes.
+
+`auto`: As the library chooses.
+
+`pairwise`: To rank + i and from rank - i, one i after the other.
+
+`pairwise-exchange`: With rank xor i, one i after the other; where the ranks are no power of two: as
+`auto`.
+
+`linear`: Everything posted at once.
+
+`scattered`: `window` sends and receives posted at once and waited for.
+"""
+
+Library = Literal["mpich", "open-mpi"]
+"""Whose decisions between algorithms are taken.
+
+`mpich`: Those of MPICH 3.2, with the thresholds of this table.
+
+`open-mpi`: Those of Open MPI 4.0; the thresholds of this table do not count.
+"""
+
+
+class Collectives(Table):
+    """Algorithms of collectives. "auto" chooses as the `library` does: MPICH (Thakur, Rabenseifner, Gropp,
+    IJHPCA 19(1), 2005), whose thresholds are below, or Open MPI (Pjesivac-Grbovic et al., Cluster
+    Computing 10(2), 2007). Gathers and scatters of blocks of different sizes are always linear.
+    """
+
+    allgather: Allgather = "auto"
+    """Algorithm of all-gathers."""
+
+    allgatherv: Allgather = "auto"
+    """Algorithm of all-gathers of blocks of different sizes."""
+
+    allreduce: Allreduce = "auto"
+    """Algorithm of all-reduces."""
+
+    allreduce_recursive_doubling_up_to: Bytes = "2 KiB"
+    """"auto" of MPICH: all-reduces of at most this size double recursively, longer ones reduce-scatter and
+    all-gather. MPICH 3.4 to 4.3 have "8 B", CODES "80 KiB".
+    """
+
+    alltoall: Alltoall = "auto"
+    """Algorithm of all-to-alls of equal blocks."""
+
+    alltoallv: Alltoallv = "auto"
+    """Algorithm of all-to-alls of listed sizes."""
+
+    barrier: Barrier = "auto"
+    """Algorithm of barriers."""
+
+    broadcast: Broadcast = "auto"
+    """Algorithm of broadcasts."""
+
+    broadcast_binomial_below: Bytes = "12 KiB"
+    """"auto" of MPICH: broadcasts below this size take the binomial tree."""
+
+    broadcast_min_ranks: Annotated[int, Field(ge=0)] = 8
+    """"auto" of MPICH: on fewer ranks every broadcast takes the binomial tree."""
+
+    broadcast_recursive_doubling_below: Bytes = "512 KiB"
+    """"auto" of MPICH: longer broadcasts on a power of two of ranks gather by recursive doubling below this
+    size; all others gather around a ring.
+    """
+
+    exscan: Scan = "auto"
+    """Algorithm of exclusive scans."""
+
+    gather: Gather = "auto"
+    """Algorithm of gathers."""
+
+    library: Library = "mpich"
+    """Whose decisions "auto" means."""
+
+    reduce: Reduce = "auto"
+    """Algorithm of reductions to one rank."""
+
+    reduce_scatter: ReduceScatter = "auto"
+    """Algorithm of reduce-scatters."""
+
+    reduce_scatter_block: ReduceScatter = "auto"
+    """Algorithm of reduce-scatters of equal blocks."""
+
+    scan: Scan = "auto"
+    """Algorithm of inclusive scans."""
+
+    scatter: Scatter = "auto"
+    """Algorithm of scatters."""
+
+    segment: Bytes = "64 KiB"
+    """Size of the messages of a pipeline whose algorithm is named, here or by a workload; "0 B" cuts
+    nothing. "auto" chooses its own.
+    """
+
+    window: Annotated[int, Field(ge=1)] = 32
+    """Messages that a "scattered" all-to-all that is named, here or by a workload, posts at once, at least
+    1. "auto" posts 32.
+    """
+
+EagerThreshold = Literal["none"] | Bytes
+
+
+Bandwidth = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(B/s|kB/s|KiB/s|MB/s|MiB/s|GB/s|GiB/s|TB/s|TiB/s|Mbit/s|Gbit/s|Tbit/s|flits?/cycle)\s*$")]
+"""A bandwidth: a number and a size per second (B/s, kB/s, MiB/s, GB/s, GiB/s, ...), or Mbit/s, Gbit/s,
+Tbit/s; with network.clock also flits/cycle.
+"""
+
+Progress = Literal["asynchronous", "in-calls"]
+"""When the MPI library of a rank does what the protocol asks of it: answers a message that wants to be sent,
+sends it when it is wanted, goes on with a non-blocking collective.
+
+`asynchronous`: At once: a thread of its own, or the network interface, does it.
+
+`in-calls`: While the rank is inside an MPI call, or when it enters the next one.
+"""
+
+
+class Mpi(Table):
+    """Costs and protocols of MPI calls, algorithms of collectives. A message of b bytes reaches the
+    interface `send_overhead` + `send_delay` + b x `send_per_byte` after its call, of which only
+    `send_overhead` occupies the rank.
+    """
+
+    call_jitter: Jitter | None = None
+    """Random delay, uniform in a range, of each call. Default: none."""
+
+    collectives: Collectives = Field(default_factory=Collectives)
+    """Algorithms of collectives."""
+
+    eager_threshold: EagerThreshold = "16 KiB"
+    """Largest message that is sent at once, before its receive is there; longer ones wait for it
+    (rendezvous). "none": all are sent at once.
+    """
+
+    local_bandwidth: Bandwidth = "16 GiB/s"
+    """Bandwidth of messages between ranks of one node; each has all of it, however many there are."""
+
+    local_latency: Time = "300 ns"
+    """Latency of messages between ranks of one node; positive."""
+
+    progress: Progress = "asynchronous"
+    """When the MPI library does its part of a rendezvous or of a non-blocking collective."""
+
+    recv_overhead: Time = "200 ns"
+    """Time that completing a receive occupies the rank (o of LogP). A call that waits for several handles
+    each as its message comes: only what does not overlap with waiting makes it longer.
+    """
+
+    rendezvous_control: Bytes = "64 B"
+    """Size of the two control messages of a rendezvous."""
+
+    rendezvous_zero_copy: bool = False
+    """Whether the data of a rendezvous leave without the delay `send_per_byte`, as by remote DMA."""
+
+    send_delay: Time = "300 ns"
+    """From a send call to the interface; does not occupy the rank."""
+
+    send_overhead: Time = "200 ns"
+    """Time that a send call occupies the rank (o of LogP)."""
+
+    send_per_byte: PerByte = "0 ps/B"
+    """The part of this delay that grows with the message, such as a copy, e.g. "0.55 ns/B"."""
+
+
+class Analytic(Table):
+    """The parameters of the LogGP model that are the network's; only where `network.fidelity`, or that of a
+    job, is "analytic". Those of the hosts, o and S, are `mpi.send_overhead`, `mpi.recv_overhead` and
+    `mpi.eager_threshold`.
+    """
+
+    gap: Time = "0 s"
+    """g: an interface begins to send, or to receive, two messages at least so far apart, and their bytes
+    after the first.
+    """
+
+    gap_per_byte: PerByte | None = None
+    """G: time per byte of a message after its first, e.g. "0.08 ns/B". Default: that of terminal links."""
+
+    latency: Time | None = None
+    """L: from the interface of the sender to that of the receiver; positive. Default: that of a message
+    which meets nobody, over the links and routers of a shortest path, in the mean over the paths from the
+    first router to all others.
+    """
+
+    overhead_per_byte: PerByte = "0 ps/B"
+    """O: how long each byte of a message after its first occupies the processors at its ends. Of GOAL
+    schedules only.
+    """
+
+Arbitration = Literal["round-robin", "age", "first-come", "lowest-first"]
+"""Which of several packets an output takes, whatever the router model.
+
+`round-robin`: That of the next input port after the one that was served last. Ports get equal shares, so
+that of sources which meet one after the other each gets half of what the next one gets.
+
+`age`: The oldest, wherever it comes from: sources get equal shares. Packets of a long message are created
+one after the other, at the rate of the node's link (D. Abts, D. Weisser, SC 2007).
+
+`first-come`: That which asked first. Shares follow the buffers: who has more packets waiting gets more.
+The simulator CODES does so.
+
+`lowest-first`: That of the lowest port and virtual channel: others may wait for ever.
+"""
+
+Clock = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps|ns|[uµμ]s|ms|s|Hz|kHz|MHz|GHz)\s*$")]
+"""A period of a clock: a time, or a number and one of Hz, kHz, MHz, GHz."""
+
+CongestionKind = Literal["none", "ecn", "per-flow"]
+"""Congestion control between the ends of the network.
+
+`none`: None: there are the credits between routers.
+
+`ecn`: Ports mark the packets behind which much waits. The source of a marked packet reduces its rate to
+that node, and recovers over time (as in InfiniBand and DCQCN).
+
+`per-flow`: The router in front of a node that is sent too much finds a rate for those who send to it, and
+only these are slowed down (after Slingshot).
+"""
+
+
+class CongestionControl(Table):
+    """Congestion control. Notifications take the time of an idle network and no bandwidth."""
+
+    decrease: float | None = None
+    """ECN: the part of its rate that a flow loses when it is notified; more than 0 and less than 1. Default:
+    0.5.
+    """
+
+    interval: Time | None = None
+    """Least time between two such losses of a flow (ECN), or between two changes of the rate to a node (per
+    flow); about the way there and back. Default: "5 us".
+    """
+
+    kind: CongestionKind = "none"
+    """The kind. Default: "none"; the other keys are for the other kinds."""
+
+    recovery: Time | None = None
+    """In which time a flow recovers from nothing to the rate of its link. Default: "500 us"."""
+
+    threshold: Bytes | None = None
+    """ECN: a port marks a packet if more than this waits behind it. Per flow: what may wait for the link to
+    a node without anybody being slowed down. Default: 8 packets; per flow: 4 packets.
+    """
+
+InputQueues = Literal["virtual-output", "fifo"]
+"""Which packets of an input buffer compete for outputs.
+
+`virtual-output`: Virtual output queues: every packet waits for its own output only.
+
+`fifo`: First in, first out: only the head competes and blocks those behind it.
+"""
+
+
+class Link(Table):
+    """One class of links; both directions alike."""
+
+    bandwidth: Bandwidth | None = None
+    """Transfer rate of one direction, positive, e.g. "5.25 GiB/s". Default: by class, see `network.links`."""
+
+    buffer: Bytes | None = None
+    """Buffer at the receiving end, per virtual channel; at least one packet, under wormhole switching one
+    flit. Default: by class.
+    """
+
+    credit_delay: Time | None = None
+    """How long a credit takes back; positive. Default: the latency."""
+
+    latency: Time | None = None
+    """Time of flight, from the departure of a bit to its arrival; positive, as it is what parallel runs can
+    look ahead. Default: by class.
+    """
+
+
+class Links(Table):
+    """The classes of links of a machine."""
+
+    column: Link = Field(default_factory=Link)
+    """Between routers of a group that has two kinds of links: the columns of a two-dimensional dragonfly
+    group. What is left out is as for `local` by default.
+    """
+
+    global_: Link = Field(default_factory=Link, validation_alias="global", serialization_alias="global")
+    """Between groups. Defaults: bandwidth "4.7 GiB/s", latency "300 ns", buffer "16 KiB"."""
+
+    local: Link = Field(default_factory=Link)
+    """Between routers of a group. Defaults: bandwidth "5.25 GiB/s", latency "50 ns", buffer "16 KiB"."""
+
+    terminal: Link = Field(default_factory=Link)
+    """Between a node and its router. Defaults: bandwidth "16 GiB/s", latency "30 ns", buffer "32 KiB"."""
+
+AdaptiveRequests = Literal["all", "first"]
+"""Of how many outputs a packet under minimal adaptive routing on a torus or mesh asks for a virtual channel
+at once, apart from that of the escape.
+
+`all`: Of all on shortest paths; the allocator decides.
+
+`first`: Of that in the lowest dimension which is not done. So it is in BookSim 2, whose set of outputs
+keeps of those with the same priority only the first: there min_adapt follows dimension order on the
+adaptive channel, too.
+"""
+
+Allocator = Literal["input-first", "output-first"]
+"""Which side of a separable allocator chooses first.
+
+`input-first`: Inputs choose what to ask for, then outputs among those who ask.
+
+`output-first`: Outputs choose among all who might ask, then inputs among those who chose them (a round of
+iSLIP).
+"""
+
+InjectionVc = Literal["in-turn", "random", "booksim"]
+"""Which virtual channel of the terminal link, of its traffic class, a node sends a packet on.
+
+`in-turn`: From the one after the last on, around, the first that has room.
+
+`random`: One that is drawn; if it has no room, one is drawn anew when there may be.
+
+`booksim`: As BookSim 2's routing functions have it: random on a dragonfly, in turn on other machines.
+"""
+
+
+class Pipeline(Table):
+    """The pipeline of `router = "pipelined"`, whose stages take whole cycles of `network.clock` (W. Dally,
+    B. Towles, "Principles and practices of interconnection networks", 2004).
+    """
+
+    adaptive_requests: AdaptiveRequests = "all"
+    """Of how many outputs an adaptive packet asks for a virtual channel at once."""
+
+    allocator: Allocator = "input-first"
+    """Which side of the separable allocators chooses first."""
+
+    busy_when_full: bool = False
+    """Whether a virtual channel whose buffer is full cannot be allocated."""
+
+    crossbar: Annotated[int, Field(ge=1, le=100)] = 1
+    """Cycles of crossbar traversal."""
+
+    injection_vc: InjectionVc = "in-turn"
+    """Which virtual channel of the terminal link a node sends a packet on."""
+
+    input_speedup: Annotated[int, Field(ge=1, le=16)] = 1
+    """Flits that an input port can send in a step, from different virtual channels."""
+
+    internal_speedup: Annotated[float, Field(ge=1, le=4)] = 1.0
+    """Steps of allocation and crossbar in a cycle; a fraction is spread over the cycles."""
+
+    iterations: Annotated[int, Field(ge=1, le=16)] = 1
+    """Rounds in which an allocator tries to match those who are left."""
+
+    routing: Annotated[int, Field(ge=0, le=100)] = 0
+    """Cycles from a packet's coming to the front of its buffer to its asking for a virtual channel; 0: it
+    has been routed on its way there (lookahead routing).
+    """
+
+    switch_allocation: Annotated[int, Field(ge=1, le=100)] = 1
+    """Cycles of switch allocation."""
+
+    vc_allocation: Annotated[int, Field(ge=1, le=100)] = 1
+    """Cycles of virtual-channel allocation."""
+
+RouterModel = Literal["input-queued", "output-queued", "pipelined"]
+"""Where packets wait inside a router.
+
+`input-queued`: In the buffer of their input port and virtual channel, see `input_queues`.
+
+`output-queued`: In a queue per output port and virtual channel, routed on arrival: the router of CODES.
+
+`pipelined`: Flit by flit and cycle by cycle through virtual-channel and switch allocation, see
+`network.pipeline`: the router of cycle-accurate simulators. Needs `network.clock`.
+"""
+
+Algorithm = Literal["minimal", "valiant", "progressive-adaptive", "ugal", "romm", "dimension-order", "bubble", "minimal-adaptive", "nearest-common-ancestor", "dal", "pxn", "up-down"]
+"""The routing algorithm. Each family of machines has some of them.
+
+`minimal`: Always a shortest path.
+
+`valiant`: Always over a random intermediate group or router (L. Valiant, "A scheme for fast parallel
+communication", 1982).
+
+`progressive-adaptive`: Minimal until a router of the source group finds the way over a random
+intermediate group or router less loaded (PAR: N. Jiang, J. Kim, W. Dally, "Indirect adaptive routing on
+large scale interconnection networks", ISCA 2009).
+
+`ugal`: The source router compares the minimal path with random non-minimal ones (UGAL: A. Singh, "Load-
+balanced routing in interconnection networks", 2005); `knowledge` says by which loads.
+
+`romm`: Over a random router on the shortest paths, to it and from it by dimension order (two-phase ROMM:
+T. Nesson, S. L. Johnsson, SPAA 1995).
+
+`dimension-order`: One dimension after the other, the first one first.
+
+`bubble`: One dimension after the other, with bubble flow control on the rings of a torus (V. Puente et
+al., ICPP 1999): no second virtual channel, but room for two packets where a ring is entered.
+
+`minimal-adaptive`: Any dimension that brings the packet nearer, the least loaded first; dimension order
+is the escape (J. Duato, 1993).
+
+`nearest-common-ancestor`: Up to the nearest common ancestor, then down; `up` says how the way up is
+chosen.
+
+`dal`: Dimensionally adaptive: in every dimension at most one detour over another router of the line (DAL:
+J. Ahn et al., "HyperX", SC 2009).
+
+`pxn`: To a GPU on another rail of another host: through the links of the own host to its GPU on that rail
+first (PXN of NCCL 2.12, 2022).
+
+`up-down`: Over a spanning tree: first towards its root, then away from it (up*/down*: M. Schroeder et
+al., "Autonet", 1991).
+"""
+
+Comparison = Literal["both", "sum"]
+"""How the loads of a minimal and of another path, m and o, are compared; b is `bias`, T `threshold`.
+
+`both`: The packet leaves its minimal path if m > T and m > b o.
+
+`sum`: The packet leaves its minimal path if m > b o + T.
+"""
+
+DeadlockCheck = Literal["refuse", "warn"]
+"""What happens to a routing whose dependency graph has a cycle.
+
+`refuse`: It is not run.
+
+`warn`: It is run, as some other simulators do, and the results say so. The run may come to a halt.
+"""
+
+Divert = Literal["any", "own-global-ports"]
+"""Over what a second router of the source group may divert a packet.
+
+`any`: Over any port.
+
+`own-global-ports`: Over its own global ports only, as in CODES.
+"""
+
+Knowledge = Literal["local", "global", "piggyback"]
+"""Which loads the source router of an adaptive algorithm knows. What it knows of others it has been told, a
+while ago: they publish at multiples of `knowledge_interval` what has changed, and it is known after
+`knowledge_delay`.
+
+`local`: Those of its own ports (UGAL-L).
+
+`global`: Those of the global ports of its group as well: the load of such a port counts with that of the
+way to it (UGAL-G: J. Kim, W. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly
+topology", ISCA 2008).
+
+`piggyback`: Which global ports of its group are congested: a packet whose minimal path goes over one of
+them takes another path, for others its own ports decide (piggybacking: N. Jiang, J. Kim, W. Dally, ISCA
+2009).
+"""
+
+Selection = Literal["lightest", "random"]
+"""Which of several ports with room an adaptive packet takes.
+
+`lightest`: The one with the least load.
+
+`random`: A random one.
+"""
+
+Ties = Literal["random", "first", "source-parity"]
+"""Which way a packet goes around a dimension of a torus in which both are as long.
+
+`random`: Drawn for each packet: a flow between two nodes uses both ways.
+
+`first`: Always plus: a flow uses one way.
+
+`source-parity`: Plus from even coordinates of that dimension, minus from odd ones: a flow uses one way,
+and half of the routers each.
+"""
+
+Up = Literal["random", "d-mod-k", "adaptive"]
+"""How the way up is chosen where several lead to the destination.
+
+`random`: At random.
+
+`d-mod-k`: By the number of the destination (E. Zahavi, "D-Mod-K routing", 2010): all packets to a node
+share one way down. Fat trees and rail-optimised clusters only.
+
+`adaptive`: The least loaded one of `candidates` random ones.
+"""
+
+VcRule = Literal["stage", "codes", "phase"]
+"""How virtual channels are assigned to the hops of a path.
+
+`stage`: By the stage of the path: no more channels than freedom from deadlock needs.
+
+`codes`: By the group the packet is in, as in CODES: source 0 or 1, intermediate 2, destination 3; four
+channels.
+
+`phase`: By phase, as BookSim's dragonfly: 0 on the way to the intermediate, 1 on the minimal way, 2 from
+the global link into the destination group on, and for packets inside a group; without detours 0 before
+and 1 from the global link on. So it is on the link to the node, too. Detours can deadlock. As there, an
+adaptive packet goes minimally if the intermediate, which is drawn from the whole machine, is in the group
+of its source or of its target.
+"""
+
+
+class ClassVcs(Table):
+    """Virtual channels per port by class of links; where nothing is said, as many as the algorithm needs."""
+
+    column: Annotated[int, Field(ge=1, le=16)] | None = None
+    """The second kind between routers of a group. Default: as many as the algorithm needs."""
+
+    global_: Annotated[int, Field(ge=1, le=16)] | None = Field(default=None, validation_alias="global", serialization_alias="global")
+    """Between groups. Default: as many as the algorithm needs."""
+
+    local: Annotated[int, Field(ge=1, le=16)] | None = None
+    """Between routers of a group. Default: as many as the algorithm needs."""
+
+    terminal: Annotated[int, Field(ge=1, le=16)] | None = None
+    """Between a node and its router. Default: as many as the algorithm needs."""
+
+Via = Literal["group", "router"]
+"""What a non-minimal path goes through.
+
+`group`: A random group, entered at whatever router its cable ends at.
+
+`router`: A random router of a random group.
+"""
+
+
+class Routing(Table):
+    """How paths are chosen. A key that the algorithm has no use for on this machine is refused, unless it is
+    from a preset, or from the file where `--set` names the algorithm; `docs/routing.md` has the table.
+    """
+
+    algorithm: Algorithm | None = None
+    """The algorithm; an algorithm that the machine's family does not have is refused with a list of those
+    that it has. On dragonflies, traffic inside a group is always minimal. Default: the family's
+    deterministic minimal one, which is "dimension-order" on tori and meshes, "nearest-common-ancestor" on
+    fat trees, "minimal" on all others but graphs from files, which have "up-down". That one goes around
+    failed cables on every machine of up to 8,192 routers.
+    """
+
+    bias: Annotated[float, Field(ge=0, le=1000)] | None = None
+    """Adaptive routing: a packet leaves its minimal path if more waits there than this factor times what
+    waits on the other path; 0 to 1000. UGAL counts what waits times the links of the path. Default: 2;
+    UGAL: 1.
+    """
+
+    candidates: Annotated[int, Field(ge=1, le=64)] | None = None
+    """UGAL and progressive adaptive routing: random non-minimal paths that are compared, 1 to 64. `up =
+    "adaptive"`: random ports up of which the lightest is taken. Default: 2.
+    """
+
+    comparison: Comparison | None = None
+    """Adaptive routing: how `threshold` and `bias` are taken together. Default: "both"; UGAL: "sum"."""
+
+    congestion_factor: Annotated[float, Field(ge=0, le=1000)] | None = None
+    """Of "piggyback": a global port is congested if its load is more than this factor times the mean of its
+    router's; 0 to 1000. With n global ports a factor of n or more lets none be congested. Default: 1.5.
+    """
+
+    congestion_threshold: Bytes | None = None
+    """Likewise: and if its load is more than this. Default: what a global link and its credits have on their
+    way at full rate, and two packets.
+    """
+
+    deadlock_check: DeadlockCheck = "refuse"
+    """What happens to a routing that can deadlock."""
+
+    divert: Divert | None = None
+    """Progressive adaptive routing on a dragonfly: over what a second router of the source group may divert
+    a packet. Default: "any".
+    """
+
+    knowledge: Knowledge | None = None
+    """UGAL: which loads the source router knows. Default: "local"."""
+
+    knowledge_delay: Time | None = None
+    """Likewise: from then until the group knows it; at least the latency of the shortest way between any two
+    routers of a group that have to do with it, which is the default: one local link, or a row and a
+    column of two-dimensional groups.
+    """
+
+    knowledge_interval: Time | None = None
+    """Of "global" and "piggyback": routers tell their group at multiples of this time what has changed at
+    their global ports; positive. Default: "100 ns".
+    """
+
+    selection: Selection | None = None
+    """Minimal adaptive routing: which of several ports with room a packet takes. Default: "lightest"."""
+
+    threshold: Bytes | None = None
+    """Adaptive routing: a packet leaves its minimal path only if more than this waits there. UGAL: only if
+    that much more waits there than on the other path. Default: "16 KiB"; UGAL: "0 B".
+    """
+
+    ties: Ties | None = None
+    """Tori: which way a packet goes around a dimension in which both are as long. Default: "random"."""
+
+    up: Up | None = None
+    """Fat trees, rail-optimised clusters and up*/down* routing: how the way up is chosen. Default:
+    "d-mod-k", of up*/down* "random".
+    """
+
+    vc_rule: VcRule | None = None
+    """Dragonfly: how virtual channels are assigned to the hops of a path. Default: "stage"."""
+
+    vcs: Annotated[int, Field(ge=1, le=16)] | ClassVcs | None = None
+    """Virtual channels per port, 1 to 16: a number for every class of links, or a table such as { terminal =
+    4, local = 3 }; where the algorithm needs more to be free of deadlock, it gets what it needs. Default:
+    as many as it needs.
+    """
+
+    via: Via | None = None
+    """Dragonflies: what a non-minimal path goes through. Default: "group"."""
+
+    weigh_hops: bool | None = None
+    """Adaptive routing: whether the load of a path counts times the hops of the path. Default: false; UGAL:
+    true.
+    """
+
+Switching = Literal["cut-through", "store-and-forward", "wormhole"]
+"""How a packet crosses a router.
+
+`cut-through`: Virtual cut-through: the head moves on once a whole packet's credit is there.
+
+`store-and-forward`: The packet moves on when all of it has come in.
+
+`wormhole`: Every flit moves on when there is room for it; its packet keeps the virtual channel until its
+tail has gone. Pipelined routers only.
+"""
+
+
+class TrafficClass(Table):
+    """A traffic class."""
+
+    name: str
+    """Name, different from that of every other class."""
+
+    share: Annotated[float, Field(ge=0.001, le=1)]
+    """Part of a link that the class gets at least while it has something to send, against the others of its
+    priority; 0.001 to 1, and at most 1 over all classes. What is left, and what a class does not use, is
+    shared out in proportion.
+    """
+
+    priority: int = 0
+    """Classes of a higher priority always go first. Default: 0."""
+
+
+class Network(Table):
+    """Links, routers, routing. The defaults are a virtual cut-through network of input-queued routers."""
+
+    analytic: Analytic | None = None
+    """The parameters of the analytic form."""
+
+    arbitration: Arbitration = "round-robin"
+    """Which of several packets an output takes; it decides who is slowed down where traffic meets."""
+
+    clock: Clock | None = None
+    """Length of a cycle, as its period ("1 ns") or its frequency ("1 GHz"). Where it is given, every time of
+    the scenario may be written in cycles ("3 cycles"), every rate in flits ("1 flit/cycle"). Default:
+    none.
+    """
+
+    congestion_control: CongestionControl | None = None
+    """Congestion control between the ends of the network."""
+
+    coupling_interval: Time | None = None
+    """How often packets and flows hear of each other, where some jobs go in packets and others as flows
+    (`jobs.fidelity`), 100 ns to 1 s. Default: "10 us" where they do, else none.
+    """
+
+    fidelity: Fidelity | None = None
+    """How messages are carried: "packet" (default), from router to router, "flow", as flows with max-min
+    fair rates, or "analytic", by the LogGP model without contention.
+    """
+
+    flit: Bytes = "32 B"
+    """Unit of buffer space and of cut-through. Every size of the scenario may be written in flits ("8
+    flits").
+    """
+
+    input_queues: InputQueues = "virtual-output"
+    """Which packets of an input buffer compete for outputs; only of input-queued routers."""
+
+    links: Links = Field(default_factory=Links)
+    """The classes of links."""
+
+    packet: Bytes = "4 KiB"
+    """Largest packet, 1 B to 1 MiB; messages are cut into packets. At least one flit."""
+
+    pipeline: Pipeline = Field(default_factory=Pipeline)
+    """The stages of pipelined routers; only of these."""
+
+    router: RouterModel = "input-queued"
+    """Where packets wait inside a router."""
+
+    router_delay: Time = "100 ns"
+    """Latency of a router's pipeline; it limits no rate. Pipelined routers have stages instead."""
+
+    routing: Routing = Field(default_factory=Routing)
+    """How paths are chosen."""
+
+    switching: Switching = "cut-through"
+    """How a packet crosses a router."""
+
+    traffic_classes: list[TrafficClass] = []
+    """Traffic classes, `[[network.traffic_classes]]`, at most 8; jobs name theirs in `traffic_class`. Each
+    has virtual channels of its own, as many as `routing.vcs` says, and a share of every link. Not with
+    output-queued routers. Default: none, which is one for all.
+    """
+
+
+class NicRates(Table):
+    """What the interfaces of each class of nodes send at most."""
+
+    compute: Bandwidth | None = None
+    """Those of compute nodes."""
+
+    service: Bandwidth | None = None
+    """Those of service nodes (`machine.service_routers`), such as I/O nodes."""
+
+    storage: Bandwidth | None = None
+    """Those of storage servers."""
+
+SendQueues = Literal["one", "per-output"]
+"""Which messages of a node wait for each other.
+
+`one`: All of a traffic class, in the order in which they were sent.
+
+`per-output`: Those that leave the node's router over the same cable, and on the same level of virtual
+channels. Each has a queue, with a terminal buffer of its own; queues take turns packet by packet, as a
+GPU has engines for NVLink and for its interface. Messages whose way is drawn or chosen by load there, and
+those to nodes of the same router, have a queue more. There are 16 queues at most; more outputs share
+them.
+"""
+
+
+class Nic(Table):
+    """The interface between a node and its router."""
+
+    handoff: Jitter | None = None
+    """Random delay, uniform in a range, of each hand-off between host software and interface. Default: none."""
+
+    message_delay: Time = "10 ns"
+    """Time from the moment a message is handed to the interface until it joins the interface's queue."""
+
+    message_queue: Annotated[int, Field(ge=1)] = 4194304
+    """Most messages that may wait at an interface, at least 1. A run in which more do ends as `queue-
+    overflow`: sources that offer more than the network takes would fill the memory.
+    """
+
+    queue: Annotated[int, Field(ge=1, le=16)] = 8
+    """Packets that the interface prepares ahead of the terminal link, 1 to 16."""
+
+    rate: Bandwidth | None = None
+    """What the interface sends at most, e.g. "2 GB/s". Default: what its link can."""
+
+    rates: NicRates = Field(default_factory=NicRates)
+    """The same for classes of nodes, where they differ, e.g. { compute = "2 GB/s", storage = "10 GB/s" }. A
+    class that is left out has `rate`.
+    """
+
+    send_queues: SendQueues = "one"
+    """Which messages of a node wait for each other at its interface."""
+
+WallTime = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(s|min|h)\s*$")]
+"""A time on the wall: a number and one of s, min, h."""
+
+
+class Optimism(Table):
+    """Bounds of the optimistic scheduler. They decide how far it runs ahead, and thus how fast it is."""
+
+    events_per_round: Annotated[int, Field(ge=1)] = 128
+    """A part goes beyond its window as long as it has handled fewer events than this in the round, counting
+    those of earlier rounds that it may still have to take back.
+    """
+
+    journal: Bytes = "256 MiB"
+    """Most memory that a process keeps in order to take events back; at least 1 MiB."""
+
+
+class ListedParts(Table):
+    """Parts by their first routers: `{ first_routers = [0, 96, 192] }`."""
+
+    first_routers: list[Annotated[int, Field(ge=0)]]
+    """The first router of each part, rising from 0; a part ends where the next one begins."""
+
+Scheduler = Literal["auto", "sequential", "conservative", "optimistic"]
+"""The scheduler. All give equal results.
+
+`auto`: Conservative where threads are expected to save a quarter of the time on the clock, else
+sequential; `odonata check` says which and why. The run measures how many threads save as much, and takes
+no more.
+
+`sequential`: One event after the other; part by part where the machine is larger than the caches of a
+core.
+
+`conservative`: The machine in parts, each as far as the others cannot influence it: windows as long as
+the shortest delay between two parts (Chandy and Misra 1979; Lubachevsky 1989).
+
+`optimistic`: The machine in parts that run ahead; what turns out to have been too early is taken back
+(Time Warp, Jefferson 1985).
+"""
+
+
+class Timeline(Table):
+    """What is recorded, one by one, for `odonata timeline`: the calls of ranks, their messages, the accesses
+    of storage servers, and the busiest links over time. Results are the same with it and without.
+    """
+
+    ranks: list[Annotated[int, Field(ge=0)]] | None = None
+    """Ranks of these jobs, e.g. [0, 1, 63]. Default: all."""
+
+    every: Annotated[int, Field(ge=1)] = 1
+    """Of these ranks every n-th: those whose number in their job is a multiple of it."""
+
+    from_: Time = Field(default="0 s", validation_alias="from", serialization_alias="from")
+    """Simulated time from which on it is recorded."""
+
+    jobs: str | list[str] | None = None
+    """Name of a job, or of several, whose ranks are recorded; the name of an array stands for all of its
+    jobs. Default: all jobs. (Synthetic traffic has no calls.)
+    """
+
+    links: Annotated[int, Field(ge=0)] = 16
+    """How many of the links, those that are busy the longest, are recorded over time: in the intervals of
+    `run.series_interval`, without which there are none.
+    """
+
+    rows: Annotated[int, Field(ge=0)] = 1000000
+    """Most rows in each of the tables calls and accesses, and most steps from which flows and requests are
+    made, of which a message has three or four. Those that end first are kept, of all others the number.
+    """
+
+    until: Time | None = None
+    """Simulated time at which recording ends. Default: the end of the run."""
+
+
+class Run(Table):
+    """How long to run, what to record, and on how many cores."""
+
+    baselines: bool = False
+    """Whether each job also runs alone, on the nodes and servers that it has beside the others; the table
+    slowdown holds the one against the other. With a single job there is nothing to compare, and nothing
+    more is run. Alone, a job with `start_after` starts at its `start`, and traffic with `until` sends for
+    as long as it did in the run.
+    """
+
+    blame: bool | None = None
+    """Whether every wait of a packet or I/O request is charged to the job it waited for (tables blame and
+    blame_series). Default: true where there is more than one job.
+    """
+
+    blame_sampling: Annotated[int, Field(ge=0)] = 1
+    """Of how many packets one is drawn at random whose waits at routers are charged, that many times: an
+    estimate, which is cheaper than all waits. At most 1024; 1, the default: all are charged, exactly.
+    Waits of messages at NICs and of requests at servers always are. Not with `lost_time`, nor where
+    routers are pipelined.
+    """
+
+    checkpoint_interval: WallTime | None = None
+    """Wall time between two snapshots of the run, e.g. "10 min", from which it goes on after its computer
+    has failed (`odonata run --resume`). They lie beside the result folder until it is complete. Default:
+    none.
+    """
+
+    io_rows: Annotated[int, Field(ge=0)] = 1000000
+    """Most I/O operations that are recorded one by one; if there are more, histograms take over."""
+
+    lost_time: bool = False
+    """Whether it is found out how much later each job ends because of what it waited for, by whose fault:
+    waits are carried along what depends on them (table lost_time; by iteration lost_time_iterations, with
+    `series_interval` over time lost_time_series). Needs `blame`.
+    """
+
+    lost_time_path: Annotated[int, Field(ge=0)] = 0
+    """How many of the last waits of every rank are kept, with whom they were for and where (table
+    lost_time_path): from them `odonata explain` tells the chain that ends a job. At most 1000000; 0:
+    none. Needs `lost_time`.
+    """
+
+    memory_limit: Bytes | None = None
+    """Most memory that a process of the run may take, e.g. "8 GiB". A scenario that certainly needs more is
+    refused; a run that comes to take more ends as `out-of-memory`, with what it has measured. Default:
+    nine tenths of the memory that is available when it starts, the limits of control groups and of the
+    address space included.
+    """
+
+    message_rows: Annotated[int, Field(ge=0)] = 1000000
+    """Most messages that are recorded one by one; if there are more, histograms take over. 0 also spares
+    synthetic sources the look at each arrival: their messages are then counted as packets only, without
+    message latency.
+    """
+
+    optimism: Optimism = Field(default_factory=Optimism)
+    """Bounds of the optimistic scheduler."""
+
+    parts: Literal["auto"] | Annotated[int, Field(ge=1)] | ListedParts = "auto"
+    """How schedulers divide the machine: a number of parts, `{ first_routers = [0, 96, ...] }`, or "auto". A
+    router is never cut from its nodes, and no group is divided as long as there are enough of them.
+    """
+
+    scheduler: Scheduler = "auto"
+    """The scheduler: "auto", "sequential", "conservative" or "optimistic". Results depend neither on this
+    nor on `threads`, `parts` and `optimism`.
+    """
+
+    series_interval: Time | None = None
+    """Interval of the time series of links and jobs, e.g. "1 ms". Default: no series."""
+
+    threads: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
+    """Threads of each process, at most; with `scheduler` stated all of them work. "auto": as many as there
+    are cores that the process may use, with baselines shared among the runs that go on at the same time.
+    """
+
+    time_limit: Time | None = None
+    """Simulated time at which the run ends even if jobs have not. Default: none; the run ends when all jobs
+    have.
+    """
+
+    timeline: Timeline | None = None
+    """What ranks, storage servers and links do one by one, for `odonata timeline`; `{}` records all ranks
+    for the whole run. Default: nothing is recorded.
+    """
+
+Architecture = Literal["compute-side", "node-local", "storage-side"]
+"""Where the buffers are that jobs use.
+
+`compute-side`: On `nodes`, which many compute nodes share (compute-side global burst buffers).
+
+`node-local`: On each compute node, for its own ranks (node-local burst buffers), which reach it without
+the network; `nodes` stay empty.
+
+`storage-side`: On the servers of the first of `tiers`, the I/O nodes, with the devices of these (storage-
+side burst buffers); `nodes` stay empty, and `policy` is that of the I/O nodes.
+"""
+
+LostReads = Literal["error", "below"]
+"""What a read of lost bytes is.
+
+`error`: The run ends with the outcome `storage-failed`.
+
+`below`: They are read as bytes that were never written: from the tier below, or as input that was there
+before. They are counted.
+"""
+
+OnFailure = Literal["error", "re-route"]
+"""What a client does when a server has not answered any try.
+
+`error`: The run ends with the outcome `storage-failed`.
+
+`re-route`: The rank takes the server for failed from then on, and uses the one with the next number
+instead that it does not take for failed: for what it writes and what it reads.
+"""
+
+
+class Client(Table):
+    """What clients do where a storage server does not answer in time.
+
+    A request is sent up to `1 + retries` times; each waits for its answer for `timeout`, and the next
+    goes `backoff` after the first of them, twice as long after the second, and so on. So a server that is
+    away is known to be after `(1 + retries) timeout + (2^retries - 1) backoff`. Answers that come later
+    are ignored.
+    """
+
+    timeout: Time
+    """How long a request waits for all of its answer, more than 0 s."""
+
+    backoff: Time = "0 s"
+    """From the first timeout to the next try; it doubles with every one that follows."""
+
+    lost_reads: LostReads = "error"
+    """What a read of bytes is that were on a server that has failed, and have not been written since."""
+
+    on_failure: OnFailure = "error"
+    """What it does when all tries were in vain."""
+
+    retries: Annotated[int, Field(ge=0, le=30)] = 3
+    """How often it is sent again to the same server, at most 30."""
+
+
+class SeekCurve(Table):
+    """How long seeks take, from three times that data sheets have; they grow from the first to the last."""
+
+    track_to_track: Time
+    """To the next track, with settling there."""
+
+    average: Time
+    """Over a third of all tracks, which is the mean distance of two random ones."""
+
+    full_stroke: Time
+    """Over all tracks."""
+
+
+class Hdd(Table):
+    """A hard disk: zones, seeks, rotation, read-ahead, write-back cache (B. Parsons, V. Pai, ISPASS 2013).
+    Default: the preset `seagate-st2000nx0253`.
+    """
+
+    capacity: Bytes = "2 TB"
+    """Space, 1 MiB to 1 PiB; says with the rates how many tracks there are."""
+
+    command: Time = "20 us"
+    """From an access to its first byte on the interface where no platter is needed."""
+
+    inner_rate: Bandwidth = "68 MB/s"
+    """Rate of the innermost zone; 1 kB/s up to that of the outermost."""
+
+    interface: Bandwidth = "600 MB/s"
+    """Rate of the interface to the host."""
+
+    outer_rate: Bandwidth = "136 MB/s"
+    """Rate of the outermost zone, where addresses begin; 1 kB/s to 1 TB/s."""
+
+    read_ahead: Bytes = "512 KiB"
+    """What is read after every read, before anything else is done."""
+
+    read_ahead_most: Bytes = "4 MiB"
+    """How far it reads ahead while nothing else is to be done; at least `read_ahead`."""
+
+    read_seek: SeekCurve | None = None
+    """Seeks before a read."""
+
+    reorder: Annotated[int, Field(ge=1, le=256)] = 32
+    """Ranges that the write-back cache holds, out of which the one that takes least is written next, 1 to
+    256; writes that continue each other are one range.
+    """
+
+    rpm: Annotated[int, Field(ge=60, le=100000)] = 7200
+    """Rotations per minute, 60 to 100,000."""
+
+    segments: Annotated[int, Field(ge=1, le=8)] = 8
+    """Parts of the read buffer, each for a range of its own, 1 to 8; the one used least lately gives way."""
+
+    write_cache: Bytes = "128 MiB"
+    """Size of the write-back cache, at most 1 TiB; 0 B: a write is over when it is on the platters."""
+
+    write_seek: SeekCurve | None = None
+    """Seeks before a write, which have to settle better."""
+
+    zones: Annotated[int, Field(ge=1, le=64)] = 16
+    """Zones of as many tracks each, 1 to 64."""
+
+
+class Nvme(Table):
+    """Flash behind a fast link: latencies, lanes, rates. Default: one card of the preset `datawarp-p3608`."""
+
+    lanes: Annotated[int, Field(ge=1, le=64)] = 18
+    """Accesses that it serves at once, 1 to 64."""
+
+    queue_depth: Annotated[int, Field(ge=1, le=65535)] = 1024
+    """Accesses that its host hands to it at once, 1 to 65,535; more wait in front of it."""
+
+    read: Bandwidth = "5 GB/s"
+    """Rate of all reads together."""
+
+    read_latency: Time = "20 us"
+    """From the start of a read to its first byte, more than 0."""
+
+    write: Bandwidth = "3 GB/s"
+    """Rate of all writes together."""
+
+    write_latency: Time = "20 us"
+    """From the start of a write to its first byte, more than 0."""
+
+
+class Rate(Table):
+    """A device with fixed rates: an access takes overhead + bytes / rate, and a seek where it does not
+    continue the last one. Default: the burst buffer of the MFNetSim case study, without its seek.
+    """
+
+    overhead: Time = "20 us"
+    """Fixed time per access."""
+
+    read: Bandwidth = "5700 MiB/s"
+    """Rate of reads."""
+
+    seek: Time = "0 s"
+    """Added to an access that does not continue the last one."""
+
+    seek_window: Bytes = "0 B"
+    """How far behind the last byte of an access, in the same object, the next may start and still continue
+    it.
+    """
+
+    write: Bandwidth = "5700 MiB/s"
+    """Rate of writes."""
+
+
+class Ssd(Table):
+    """Flash: pages over channels and ways (J. Yoo et al., SIMULTECH 2014). Default: the preset
+    `intel-d3-s4510`.
+    """
+
+    channels: Annotated[int, Field(ge=1, le=64)] = 8
+    """Channels, at least 1; channels x ways is at most 64."""
+
+    page: Bytes = "4 KiB"
+    """What a die reads or writes at once, 512 B to 1 GiB."""
+
+    page_read: Time = "118 us"
+    """R_page: how long the read of one page takes, more than 0."""
+
+    page_write: Time = "71 us"
+    """W_page: how long the write of one page takes, more than 0."""
+
+    read_switch: Time = "9.601 us"
+    """R_ch: from handing a read to one die to handing the next to another."""
+
+    ways: Annotated[int, Field(ge=1, le=64)] = 4
+    """Dies of a channel, at least 1."""
+
+    write_switch: Time = "10.074 us"
+    """W_ch: from handing a write to one die to handing the next to another."""
+
+
+class Device(Table):
+    """A device of a server: one of `rate`, `ssd`, `nvme` and `hdd` with its parameters, or the `preset` of a
+    real one.
+    """
+
+    name: str | None = None
+    """What rules and tables call it. Needed where a server has several."""
+
+    preset: str | None = None
+    """A device with a name, e.g. "intel-d3-s4510"; `odonata device show` lists them."""
+
+    capacity: Bytes | None = None
+    """Space on the device. Default: 6.4 TB; of a hard disk, all that it has."""
+
+    hdd: Hdd | None = None
+    """A hard disk: zones, seeks, rotation, caches."""
+
+    nvme: Nvme | None = None
+    """Flash behind a fast link: latencies, lanes, rates."""
+
+    queue_depth: Annotated[int, Field(ge=1, le=65535)] | None = None
+    """Accesses that the server hands to the device at once, 1 to 65,535; more wait in the server. Default: 1
+    for `rate`, the device's own `queue_depth` for `nvme`, 32 for `ssd` and `hdd`.
+    """
+
+    rate: Rate | None = None
+    """A device with fixed rates. It is the default."""
+
+    ssd: Ssd | None = None
+    """Flash: pages over channels and ways."""
+
+
+class Drain(Table):
+    """How a server empties itself into the file system behind."""
+
+    bandwidth: Bandwidth = "1.6 GB/s"
+    """Rate of one server towards the file system."""
+
+    latency: Time = "1 us"
+    """From a block's last byte to its acknowledgement; the next block is sent after it."""
+
+    threshold: Bytes = "0 B"
+    """Space in use above which a server drains; at most the capacity."""
+
+
+class FaultKindSlow(Table):
+    """Everything takes so many times as long, 1 to 1,000,000; to three decimals."""
+
+    slow: float
+
+FaultKind = Literal["stall", "fail"] | FaultKindSlow
+"""What a fault does.
+
+`stall`: It stands still: what is under way goes on afterwards.
+
+`fail`: It fails, and is there again after the fault, empty. A storage server answers nothing from then
+on, and what is in its memory and on its devices is lost, except what is on its way down; one of several
+devices (`device`) loses what it has, and its server goes on with the others; a metadata server answers
+nothing, and loses nothing. Needs `storage.client`, and makes servers know what they have
+(`storage.manager.extents`).
+"""
+
+
+class Fault(Table):
+    """A fault: of all devices of a storage server or of one of them, or of a metadata server."""
+
+    server: Annotated[int, Field(ge=0)]
+    """Number of the server, as in the tables `servers` and `metadata`."""
+
+    at: Time
+    """When it begins, simulated time."""
+
+    kind: FaultKind
+    """What happens."""
+
+    device: str | None = None
+    """Name of the device of a storage server of the first tier. Default: all of them."""
+
+    duration: Time | None = None
+    """How long. Default: to the end of the run, for what is slow or fails."""
+
+Sharing = Literal["fifo", "round-robin", "weighted"]
+"""The order in which waiting jobs are served: for space, memory or a device.
+
+`fifo`: First come, first served, across all jobs.
+
+`round-robin`: Jobs in turn, a request or a piece each.
+
+`weighted`: Jobs in proportion to their `io_weight`, by bytes (start-time fair queueing).
+"""
+
+
+class FileSystem(Table):
+    """The file system behind the last servers, which are its I/O nodes: object servers, each with a rate,
+    behind a link per I/O node. Not simulated packet by packet: data take the I/O node's link, then their
+    turn at the object server.
+    """
+
+    bandwidth: Bandwidth = "2 GB/s"
+    """Rate of an object server, for reading and for writing."""
+
+    latency: Time = "50 us"
+    """Of the way between an I/O node and an object server: each block of data and its acknowledgement."""
+
+    layout: Layout | None = None
+    """Which object servers an object of the tier above is on."""
+
+    link: Bandwidth = "5 GB/s"
+    """Rate of each I/O node's link to the file system, in either direction."""
+
+    object_servers: Annotated[int, Field(ge=1, le=65536)] = 16
+    """Object servers, 1 to 65,536. The queue of number k is kept at I/O node k mod (I/O nodes): others ask
+    there by control messages.
+    """
+
+    sharing: Sharing = "fifo"
+    """The order in which waiting jobs are served by an object server."""
+
+
+class Locks(Table):
+    """Locks on ranges of files, as in Lustre: an access of another node to a range that a node has locked
+    waits until that has given the lock back, if one of the two writes.
+    """
+
+    granularity: Bytes = "4 KiB"
+    """Ranges are rounded outwards to multiples of it, at least 1 B: accesses of two nodes to the same page
+    conflict although they do not overlap.
+    """
+
+    revocation: Time = "0 s"
+    """What a node needs to give a lock back, e.g. to write its cache, beside the messages there and back."""
+
+Acknowledge = Literal["device", "memory"]
+"""When a write is acknowledged. It is committed when its last byte is on a device, in any case.
+
+`device`: When it is on the device.
+
+`memory`: When all of it is in the memory of the server, which writes it to the device afterwards (write-
+back).
+"""
+
+Unwritten = Literal["exists-below", "error"]
+"""The result of reading bytes that were never written.
+
+`exists-below`: A read like others: the input was there before.
+
+`error`: An error, which ends the run.
+"""
+
+
+class Manager(Table):
+    """What a server does with a request: it moves the data in blocks, several of a request at once."""
+
+    acknowledge: Acknowledge = "device"
+    """When a write is acknowledged."""
+
+    block: Bytes = "1 MB"
+    """Size of the blocks that data move in."""
+
+    control_message: Bytes = "128 B"
+    """Size of a request, pull or acknowledgement message."""
+
+    extents: bool = False
+    """Whether a server knows which bytes of which file are where: overwriting takes no new space, reads go
+    where the data are, and the end of a run audits every byte. If not, every write takes new space. Needs
+    `object_per_file`.
+    """
+
+    memory: Bytes = "64 GB"
+    """Memory for blocks in transit, over all requests; at least one block."""
+
+    object_per_file: bool = True
+    """Whether every file is an object of its own on the device. If not, all requests access one object from
+    offset 0, as in the MFNetSim runs, where blocks of different clients can therefore continue each other
+    without a seek.
+    """
+
+    pieces_in_flight: Annotated[int, Field(ge=1)] = 4
+    """Blocks of one request that may be in flight together, at least 1."""
+
+    sharing: Sharing = "fifo"
+    """The order in which waiting jobs get space, memory or a device."""
+
+    unwritten: Unwritten = "exists-below"
+    """The result of reading bytes that were never written. `"error"` needs `extents`."""
+
+Distribution = Literal["by-file", "by-directory"]
+"""Which metadata server has a file.
+
+`by-file`: By a hash of directory and file: a directory is spread over all servers, as striped directories
+of Lustre (DNE 2).
+
+`by-directory`: By a hash of the directory: all its files are on one server, as in BeeGFS.
+"""
+
+NodeClass = Literal["compute", "service"]
+"""A class of nodes.
+
+`compute`: Nodes of jobs: each has a server of its own, which its ranks reach without the network (node-
+local buffers). Of the first tier only.
+
+`service`: Service nodes (`machine.service_routers`). Of tiers below the first.
+"""
+
+Position = Literal["first", "last"]
+"""Which nodes of a group are storage servers.
+
+`first`: The first ones; server `s` of the group is its node `s`.
+
+`last`: The last ones, counted from the end: server 0 of the group is its last node.
+"""
+
+
+class Nodes(Table):
+    """Which nodes are servers: `{ per_group = 2, position = "last" }`, `{ routers = [15] }`, or `{ list =
+    [0, 32] }`.
+    """
+
+    class_: NodeClass | None = Field(default=None, validation_alias="class", serialization_alias="class")
+    """All nodes of a class, instead of the keys above."""
+
+    list: builtins.list[Annotated[int, Field(ge=0)]] | None = None
+    """Node numbers, counted over the machine, instead of the keys above; server s is the s-th of them."""
+
+    per_group: Annotated[int, Field(ge=0)] | None = None
+    """Servers in every group; server s of group g is number per_group x g + s. Default, with `position`: 2."""
+
+    position: Position | None = None
+    """Whether these are the first or the last nodes of the group. Default: "first"."""
+
+    routers: builtins.list[Annotated[int, Field(ge=0)]] | None = None
+    """Routers of every group, numbered from 0 in the group, all of whose nodes are servers, instead of the
+    two keys above; servers are numbered as their nodes are.
+    """
+
+
+class Metadata(Table):
+    """Metadata servers: what opens, creates, looks up and removes files, as the MDS of Lustre. Each is a
+    queue with service threads; a call is a message to the server that has the file's metadata, its turn
+    there, and the answer.
+
+    The times are such that one server of 16 threads creates 73 and looks up 200 thousand files a second,
+    as IO500 measured of Oakforest-PACS (mdtest easy, submission 454: 71.5 and 196 thousand). The others
+    are not published: what only reads takes the time of `stat`, what changes something that of `create`.
+    """
+
+    close: Time = "80 us"
+    """To close it."""
+
+    create: Time = "220 us"
+    """To create one."""
+
+    distribution: Distribution = "by-file"
+    """Which server has the metadata of a file."""
+
+    mkdir: Time = "220 us"
+    """To make a directory."""
+
+    nodes: Nodes = Field(default_factory=Nodes)
+    """Which nodes are metadata servers, as `storage.nodes`; they may be storage servers as well. Jobs get
+    none of them. Default: one, the last node that is neither a storage server nor a service node.
+    """
+
+    open: Time = "80 us"
+    """Time of a thread to open a file."""
+
+    rmdir: Time = "220 us"
+    """To remove a directory."""
+
+    serial_directories: bool = False
+    """Whether the calls that change a directory (create, unlink, mkdir, rmdir) are served one after the
+    other in each directory, on each server that has some of it.
+    """
+
+    stat: Time = "80 us"
+    """To look up its attributes."""
+
+    sync: Time = "220 us"
+    """To make its attributes durable (fsync)."""
+
+    threads: Annotated[int, Field(ge=1)] = 16
+    """Calls that a server works on at once, at least 1."""
+
+    unlink: Time = "220 us"
+    """To remove it."""
+
+DrainPolicy = Literal["immediately", "above-watermark", "job-end"]
+"""When what was written goes down to the next tier.
+
+`immediately`: As soon as it is on a device.
+
+`above-watermark`: While more than `watermark` bytes of a server are there alone.
+
+`job-end`: When its job has ended.
+"""
+
+Eviction = Literal["lru", "oldest"]
+"""Which clean copies leave first when space is needed.
+
+`lru`: Those that were read longest ago, approximately: in the order in which they became clean, but what
+was read since its last turn is passed over once (second chance).
+
+`oldest`: In the order in which they became clean.
+"""
+
+ReadPolicy = Literal["pass", "cache"]
+"""What becomes of that which is read from below.
+
+`pass`: It goes to the client and is not kept.
+
+`cache`: It goes to the client, and then to the server's device as a clean copy, if there is space or
+there are older ones.
+"""
+
+WritePolicy = Literal["back", "through", "around"]
+"""Where a write goes, and when it is acknowledged.
+
+`back`: Write-back: to the server's own device, acknowledged as `manager.acknowledge` says, and drained
+later.
+
+`through`: Write-through: to the device and to the next tier at once, acknowledged when both have it.
+
+`around`: Write-around: to the next tier only, through the server's memory, acknowledged when the next
+tier has.
+"""
+
+
+class Policy(Table):
+    """What a tier does with the one below it."""
+
+    blocks_in_flight: Annotated[int, Field(ge=1, le=4096)] = 8
+    """Blocks of a server that are on their way down, or on their way to its device from below, at once; 1 to
+    4,096. They have memory of their own beside `manager.memory`, so that requests that free memory never
+    wait for it.
+    """
+
+    drain: DrainPolicy = "immediately"
+    """When what was written goes down to the next tier (`write = "back"`). Whatever it says, a server also
+    drains while a write waits for space.
+    """
+
+    eviction: Eviction = "lru"
+    """Which clean copies leave first when space is needed."""
+
+    keep: bool = False
+    """Whether what has gone down stays as a clean copy until its space is needed. If not, its space is free
+    at once.
+    """
+
+    read: ReadPolicy = "pass"
+    """What becomes of that which is read from below."""
+
+    read_ahead: Bytes | None = None
+    """Bytes behind a reader that goes on where it has ended, or begins with a file, that are fetched from
+    below before it asks for them. Needs `read = "cache"`. Default: "0 B", none.
+    """
+
+    watermark: Bytes = "0 B"
+    """With `drain = "above-watermark"`: bytes of a server that are there alone, above which it drains."""
+
+    write: WritePolicy = "back"
+    """Where a write goes, and when it is acknowledged."""
+
+FileKind = Literal["input", "output", "checkpoint", "scratch"]
+"""What a file is for.
+
+`input`: Data that a job reads.
+
+`output`: Data that a job leaves behind.
+
+`checkpoint`: State that a job can be resumed from.
+
+`scratch`: Data that is not needed after the job.
+"""
+
+
+class Rule(Table):
+    """One rule. It fits an access for which all that it says is true; one that says nothing fits all."""
+
+    device: str
+    """Name of the device that takes what fits."""
+
+    below: Bytes | None = None
+    """Requests of fewer bytes than this, at least 1 B. Default: of any size."""
+
+    files: list[FileKind] | None = None
+    """Files of these kinds; servers of scenarios know no kinds yet. Default: of any kind."""
+
+SyncDepth = Literal["device", "below"]
+"""What the synchronization of a file (`fsync`) waits for.
+
+`device`: Until all that was acknowledged of the file is on devices of the servers that have it, volatile
+caches written out.
+
+`below`: Until it is in the last tier: what is in the buffers alone is drained, whatever `policy` says.
+Needs a tier below.
+"""
+
+
+class Tier(Table):
+    """A tier of storage servers below the first: their clients are the servers of the tier above, over the
+    network.
+    """
+
+    name: str = ""
+    """What tables call it."""
+
+    assignment: Assignment = "round-robin"
+    """Which server of the tier each server of the tier above uses, where the layout does not say it.
+    Default: "round-robin".
+    """
+
+    device: Device | None = None
+    """The device of each server. Default, without `devices`: none, the servers only pass on (I/O
+    forwarding).
+    """
+
+    devices: list[Device] | None = None
+    """The devices of each server where it has several, in place of `device`; each has a name."""
+
+    drain: Drain | None = None
+    """How its servers empty themselves where there is no tier below, as `storage.drain`."""
+
+    layout: Layout = "assigned"
+    """Which servers of the tier an object of the tier above is on."""
+
+    manager: Manager = Field(default_factory=Manager)
+    """What a server does with a request; the size of control messages is that of `storage.manager`."""
+
+    nodes: Nodes = Field(default_factory=Nodes)
+    """Which nodes its servers are on; these are never given to jobs. Default: the service nodes of the
+    machine if it has some, else so many, spread evenly over the machine, that there is one for 32 compute
+    nodes.
+    """
+
+    policy: Policy = Field(default_factory=Policy)
+    """What it does with the tier below it."""
+
+    rules: list[Rule] | None = None
+    """Which of several devices takes a request, as `storage.rules`."""
+
+
+class Storage(Table):
+    """Storage servers (burst buffers) on nodes of the machine. Their nodes are never given to jobs."""
+
+    architecture: Architecture | None = None
+    """Where the buffers are that jobs use: the same machine with its buffers elsewhere."""
+
+    assignment: Assignment | None = None
+    """Which server the ranks on a compute node use, where the layout of a file does not say it. Default:
+    "by-group", and "round-robin" if `nodes` is left out.
+    """
+
+    client: Client | None = None
+    """What clients do where a server does not answer in time. Default: they wait."""
+
+    device: Device = Field(default_factory=Device)
+    """The device of each server."""
+
+    devices: list[Device] | None = None
+    """The devices of each server where it has several, in place of `device`; each has a name."""
+
+    drain: Drain | None = None
+    """How a server empties itself into the file system behind. Default: what is written stays, and a full
+    device makes writes wait.
+    """
+
+    faults: list[Fault] | None = None
+    """Faults: devices and metadata servers that are slow or stand still for a while, and servers and devices
+    that fail, e.g. `[{ server = 3, at = "1 s", duration = "500 ms", kind = { slow = 4.0 } }, { server =
+    5, at = "2 s", kind = "fail" }]`. Those of one device do not overlap.
+    """
+
+    file_system: FileSystem | None = None
+    """The file system behind the last servers. Default: none, what has come to them stays there."""
+
+    layout: Layout = "assigned"
+    """Which servers a file is on; jobs may have their own (`jobs.io.layout`)."""
+
+    locks: Locks | None = None
+    """Locks on ranges of files. Default: none."""
+
+    manager: Manager = Field(default_factory=Manager)
+    """What a server does with a request."""
+
+    metadata: Metadata | None = None
+    """Metadata servers. Default: none, opening, creating and removing files takes no time."""
+
+    nodes: Nodes = Field(default_factory=Nodes)
+    """Which nodes are servers. Default: so many, spread evenly over the machine, that none has more than 32
+    compute nodes.
+    """
+
+    policy: Policy | None = None
+    """What a server does with the tier below it, `tiers` or `file_system`."""
+
+    rules: list[Rule] | None = None
+    """Which of several devices takes a request: the first rule that fits, e.g. `[{ device = "ssd", below =
+    "64 kB" }, { device = "hdd" }]`. What is written by a request goes to one device.
+    """
+
+    sync: SyncDepth | None = None
+    """What `fsync` waits for; beside that, for the metadata server if there is one."""
+
+    tiers: list[Tier] | None = None
+    """The tiers of servers below these, the next one first: what is drained goes there over the network,
+    packet by packet.
+    """
+
+    write_behind: Bytes = "0 B"
+    """Bytes that a rank may have written and not yet acknowledged when a write returns; jobs may have their
+    own (`jobs.io.write_behind`). Default: "0 B", a write returns when it is acknowledged.
+    """
+
+
+class Scenario(ScenarioTable):
+    """A scenario: a machine, its network and storage, and the jobs that share it.
+
+    Quantities are strings of a number and a unit, such as "30 ns", "8 KiB" or "5.25 GiB/s"; GiB (2^30)
+    and GB (10^9) are different things. What a file leaves out comes from its preset, then from the
+    defaults.
+
+    >>> Scenario(preset="theta", seed=7).to_dict()
+    {'preset': 'theta', 'seed': 7}
+    """
+
+    name: str | None = None
+    """Name of the scenario, for titles and tables. Default: the name of its file, "scenario" where it is in
+    none.
+    """
+
+    preset: str | None = None
+    """A set of keys to start from: "codes-compatible" (the MFNetSim case study as it was run) or "mfnetsim"
+    (as its paper describes it); a machine without jobs: "theta", "edison", "cori-like", "trinity" (Cray
+    XC), "bluegene-p", "bluegene-q", "frontier-like" (Slingshot), "dgx-h100-superpod-like" (GPUs with
+    rails); BookSim 2's router without a machine: "booksim". Keys of this file replace those of the preset
+    one by one. Default: none.
+    """
+
+    seed: Annotated[int, Field(ge=0, le=9223372036854775807)] = 1
+    """Seed of every random choice; equal seeds give equal results. Default: 1."""
+
+    jobs: list[Job] | None = None
+    """The jobs; at least one."""
+
+    machine: Machine | None = None
+    """The machine's graph. Required, here or in the preset."""
+
+    mpi: Mpi = Field(default_factory=Mpi)
+    """Costs and protocols of MPI calls, algorithms of collectives."""
+
+    network: Network = Field(default_factory=Network)
+    """Links, routers, routing."""
+
+    nic: Nic = Field(default_factory=Nic)
+    """The interface between a node and its router."""
+
+    run: Run = Field(default_factory=Run)
+    """How long to run, what to record, and on how many cores."""
+
+    storage: Storage | None = None
+    """Storage servers on nodes of the machine. Default: none; jobs that do I/O need some."""

@@ -1,0 +1,186 @@
+"""Presets: named sets of keys that a scenario starts from, each number with its source.
+
+The files are part of the core (`crates/odonata-system/presets/`). What stands there as a comment above a key,
+or above its table, is the key's source; the comment at the head says what the preset is.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+from odonata import _core
+from odonata.base import toml_text
+from odonata.base.terminal import console, explain, say, show_table, table
+from odonata.errors import InputError, input_errors, option
+
+if TYPE_CHECKING:
+    from odonata.answers import Preset, PresetKey, PresetMachine, PresetSummary
+
+
+def presets() -> list[PresetSummary]:
+    """All presets: what each is, and the size of its machine."""
+    return [_summary(name, _core.preset_text(name) or "") for name in _core.preset_names()]
+
+
+def preset(name: str) -> Preset:
+    """One preset: what it is, its keys with their values and sources, and its text; or an `InputError`."""
+    text = _core.preset_text(name)
+    if text is None:
+        raise unknown(name)
+    lines = list(_lines(text))
+    return {
+        **_summary(name, text),
+        "description": _head(text),
+        "keys": [_key(line) for line in lines if line.value is not None],
+        "toml": text,
+    }
+
+
+def unknown(name: str, key: str = option("name", "PRESET")) -> InputError:
+    """That there is no preset of this name."""
+    names = _core.preset_names()
+    alike = difflib.get_close_matches(name.lower(), names, n=1)
+    return InputError(
+        "no such preset",
+        key=key,
+        value=name,
+        expected=f"one of {', '.join(names)}",
+        hint=f"did you mean {alike[0]}?" if alike else None,
+    )
+
+
+def show_list(found: list[PresetSummary], stream: TextIO | None = None) -> None:
+    """Prints all presets, for people."""
+    out = console(stream)
+    page = table("preset", "machine", "nodes", left=2)
+    page.add_column("about", justify="left", no_wrap=False)
+    for one in found:
+        machine = one["machine"]
+        kind, nodes = (machine["kind"], f"{machine['nodes']:,}") if machine else ("-", "-")
+        page.add_row(one["name"], kind, nodes, one["about"])
+    show_table(out, page)
+    explain(
+        out,
+        "",
+        "odonata presets NAME shows one with the source of each number, odonata describe NAME its machine; "
+        'odonata init --preset NAME writes a scenario that starts from it (preset = "NAME").',
+    )
+
+
+def show(found: Preset, stream: TextIO | None = None) -> None:
+    """Prints a preset, for people."""
+    out = console(stream)
+    explain(out, *found["description"].splitlines())
+    if machine := found["machine"]:
+        groups = machine["groups"]
+        say(
+            out,
+            "",
+            f"{machine['nodes']:,} nodes, {machine['routers']:,} routers in {groups} "
+            f"group{'s' if groups != 1 else ''}; {machine['kind']}",
+        )
+    page = table("key", "value", left=2)
+    page.add_column("source", justify="left", no_wrap=False, ratio=1)
+    for line in _lines(found["toml"]):
+        if line.value is None:
+            page.add_row(f"[{line.key}]", "", line.source)
+        else:
+            page.add_row(f"  {line.name}", toml_text.value_text(line.value), line.source)
+    say(out, "")
+    show_table(out, page)
+    explain(
+        out, "", "The source of a key without one of its own is that of its table, or of the key above it."
+    )
+
+
+class _Line(NamedTuple):
+    """A key of a file, or the head of a table, which has no value."""
+
+    key: str
+    value: Any
+    #: The key without its table.
+    name: str
+    #: The comment right above it.
+    source: str
+    #: That above its table.
+    of_table: str
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    """Keys and tables of a preset, in their order."""
+    name = of_table = ""
+    comment: list[str] = []
+    pending = ""
+    for line in text.splitlines():
+        if pending:
+            line = f"{pending}\n{line}"
+        elif line.startswith("#"):
+            comment.append(line.removeprefix("#").strip())
+            continue
+        elif not line.strip():
+            comment = []
+            continue
+        source = " ".join(comment)
+        try:
+            inner = tomllib.loads(line)
+        except tomllib.TOMLDecodeError:
+            # The value goes on in the next line.
+            pending = line
+            continue
+        pending, comment = "", []
+        if line.startswith("["):
+            name, of_table = line.strip("[] "), source
+            yield _Line(name, None, "", source, "")
+            continue
+        for key, value in inner.items():
+            yield _Line(f"{name}.{key}" if name else key, value, key, source, of_table)
+
+
+def _key(line: _Line) -> PresetKey:
+    return {"key": line.key, "value": line.value, "source": line.source or line.of_table or None}
+
+
+def _head(text: str) -> str:
+    """What a preset is: the comment at its head."""
+    lines = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.removeprefix("#").removeprefix(" "))
+    # Paragraphs are wrapped where they are shown; what is set out as a table stays as it is.
+    told = ""
+    for before, line in zip(["", *lines], lines, strict=False):
+        goes_on = line and before and not line.startswith(" ") and not before.startswith(" ")
+        told += (" " if goes_on else "\n") + line
+    return told.strip("\n")
+
+
+def _summary(name: str, text: str) -> PresetSummary:
+    head = _head(text).splitlines()[0]
+    return {"name": name, "about": _first_clause(head), "machine": _machine(name, text)}
+
+
+def _first_clause(text: str) -> str:
+    """The text up to its first full stop, colon or semicolon outside brackets.
+
+    >>> _first_clause("Theta (Cray XC40. Argonne) as CODES has it: 9 groups, which is the machine of 2016.")
+    'Theta (Cray XC40. Argonne) as CODES has it'
+    """
+    depth = 0
+    for place, (sign, after) in enumerate(zip(text, f"{text[1:]} ", strict=True)):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0 and sign in ".:;" and after == " ":
+            return text[:place]
+    return text
+
+
+def _machine(name: str, text: str) -> PresetMachine | None:
+    if "machine" not in tomllib.loads(text):
+        return None
+    with input_errors():
+        found = json.loads(_core.describe(f'preset = "{name}"\n', name))
+    return {key: found[key] for key in ("kind", "nodes", "routers", "groups")}  # type: ignore[return-value]

@@ -1,0 +1,122 @@
+"""Reads an export of Nsight Systems by a process of its own, with bounds on time and memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from odonata.traces import reader_process
+from odonata.traces.nsys_export import files
+from odonata.traces.nsys_export.files import wrong
+
+_WORKER = Path(__file__).with_name("worker.py")
+#: Address space of the process that reads, in bytes, and its time in seconds.
+MEMORY = 8 << 30
+CPU_S = 600
+
+
+@dataclass
+class Export:
+    """What is in a file."""
+
+    path: Path
+    #: Kernels, graphs, copies and settings of memory, with process, device, context, stream, begin and end
+    #: in ns.
+    activities: pa.Table
+    #: Begins of the calls that have launched kernels of NCCL, by thread and number.
+    launches: pa.Table
+    #: Ranges of NCCL, with what their payloads say.
+    calls: pa.Table
+    #: Waits of streams for events of others: the streams, and the numbers of the calls that wait and
+    #: have recorded.
+    waits: pa.Table
+    #: Rows by kind, bytes of copies and settings by name, and time by kind.
+    counts: dict[str, int]
+    copied: dict[str, int]
+    took_ns: dict[str, int]
+    #: Ranges of NVTX that are not NCCL's, and those that have no end.
+    other_ranges: int
+    unfinished: int
+    #: Waits of streams for events that are not recorded.
+    unknown_waits: int
+    #: Rows of tables that are not used, and their time on GPUs where they have some.
+    not_used: dict[str, int]
+    not_used_ns: dict[str, int]
+    #: What the export says of itself.
+    about: dict[str, str]
+
+
+def read(path: Path, *, memory: int = MEMORY, seconds: int = CPU_S) -> Export:
+    """Everything in the file at `path`.
+
+    Args:
+        path: The database; `files.find` has looked at it.
+        memory: Address space that the reading process may take, in bytes.
+        seconds: CPU time that it may take.
+
+    Raises:
+        InputError: It is damaged, or has no kernels: the text says where and why.
+        OSError: The computer fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="odonata-nsys-") as name:
+        folder = Path(name)
+        _work(path, folder, memory, seconds)
+        found: dict[str, Any] = json.loads((folder / "export.json").read_text(encoding="utf-8"))
+        if found["problem"]:
+            raise wrong(path, f"it cannot be read: {found['problem']}")
+        names = ("activities", "launches", "calls", "waits")
+        tables = [pq.read_table(folder / f"{table}.parquet") for table in names]
+    if not {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"} & set(found["tables"]):
+        error = wrong(
+            path,
+            "it has no table CUPTI_ACTIVITY_KIND_KERNEL or CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+            "a recording with kernels",
+        )
+        error.hint = "nsys profile -t cuda,nvtx"
+        raise error
+    activities, launches, calls, waits = tables
+    return Export(
+        path,
+        activities,
+        launches,
+        calls,
+        waits,
+        found["counts"],
+        found["copied"],
+        found["took_ns"],
+        found["other_ranges"],
+        found["unfinished"],
+        found["unknown_waits"],
+        found["not_used"],
+        found["not_used_ns"],
+        found["about"],
+    )
+
+
+def _work(path: Path, folder: Path, memory: int, seconds: int) -> None:
+    """Lets the worker fill `folder`; `InputError` if it does not come to its end."""
+    try:
+        failure = reader_process.run(
+            _WORKER, path, folder, done="export.json", memory=memory, seconds=seconds
+        )
+    except subprocess.TimeoutExpired:
+        raise wrong(path, "reading it did not come to an end") from None
+    if failure is None:
+        return
+    step = failure.step or "start"
+    if step == "memory":
+        what = f"it takes more than {memory >> 20} MiB of memory to read"
+    elif failure.out_of_time:
+        what = f"reading {step} took more than {seconds} s, or was killed"
+    elif failure.signal:
+        what = f"SQLite crashed ({failure.signal}) while it read {step}: the database is damaged"
+    else:
+        what = f"reading {step} failed: the database is damaged"
+    raise wrong(path, f"{what}: {failure.said}" if failure.said else what, files.FILES)

@@ -1,0 +1,171 @@
+"""Reads an OTF2 archive, by the package otf2 in a process of its own with bounds on time and memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from odonata.base import foreign, optional_packages
+from odonata.errors import InputError, given, is_mistake
+from odonata.traces import reader_process
+
+#: What a path of the format is, for people.
+FILES = "an OTF2 archive (its anchor file, .otf2, or the folder of it)"
+_WORKER = Path(__file__).with_name("worker.py")
+#: Address space of the process that reads, in bytes, and its time in seconds.
+MEMORY = 8 << 30
+CPU_S = 300
+
+
+@dataclass
+class Archive:
+    """What is in an archive."""
+
+    #: The anchor file.
+    path: Path
+    #: Ticks of the clock in a second.
+    resolution: int
+    locations: list[dict[str, Any]]
+    #: Locations by rank of MPI; empty if the archive does not say.
+    mpi_locations: list[int]
+    comms: list[dict[str, Any]]
+    #: Events of each location by kind, and times of the first and the last, in ticks.
+    counts: dict[int, dict[str, int]]
+    ticks: dict[int, list[int]]
+    #: Names of collectives and regions by number, and calls of collectives by name.
+    ops: dict[int, str]
+    collectives: dict[str, int]
+    regions: dict[int, str]
+    #: Events of MPI in the order of time; columns as the worker writes them.
+    events: pa.Table
+    #: Locations whose events are not all there: number, events that there are, events that it says.
+    short: list[tuple[int, int, int]]
+    #: Why the package went no further; empty if it came to the end.
+    problem: str
+
+
+def is_at(path: Path) -> bool:
+    """Whether what is at `path` is meant to be an archive: an anchor file, or a folder with one."""
+    try:
+        return bool(_anchors(path)) if path.is_dir() else path.suffix == ".otf2"
+    except OSError:
+        return False
+
+
+def _anchors(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*.otf2") if not path.name.startswith("._"))
+
+
+def anchor_of(path: Path) -> Path:
+    """The anchor file of the archive at `path`, whose definitions are beside it; `InputError` else."""
+    try:
+        if path.is_dir():
+            found = _anchors(path)
+            if len(found) != 1:
+                names = ", ".join(file.name for file in found[:4])
+                raise _refused(
+                    path, f"the folder has several archives: {names}" if found else "no anchor file"
+                )
+            path = found[0]
+        foreign.check(path)
+        definitions = path.with_suffix(".def")
+        if not definitions.exists():
+            raise _refused(path, f"{definitions.name}, the definitions of the archive, is missing beside it")
+        foreign.check(definitions)
+    except OSError as error:
+        if not is_mistake(error):
+            raise
+        raise _refused(path, f"cannot be read: {error.strerror}") from None
+    return path
+
+
+def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds: int = CPU_S) -> Archive:
+    """Everything in the archive at `path`.
+
+    Args:
+        path: The anchor file, or its folder.
+        incomplete: Whether an archive of which events are missing is taken as far as it goes.
+        memory: Address space that the reading process may take, in bytes.
+        seconds: CPU time that it may take.
+
+    Raises:
+        InputError: It is none, it is damaged, or the package otf2 refuses it: the text says where and why;
+            the package is not installed.
+        OSError: The computer fails.
+    """
+    anchor = anchor_of(path)
+    optional_packages.find("otf2", "reading an OTF2 archive", file=str(anchor))
+    with tempfile.TemporaryDirectory(prefix="odonata-otf2-") as name:
+        folder = Path(name)
+        _work(anchor, folder, memory, seconds)
+        found = json.loads((folder / "definitions.json").read_text(encoding="utf-8"))
+        table = pq.read_table(folder / "events.parquet")
+    archive = Archive(
+        anchor,
+        found["resolution"],
+        found["locations"],
+        found["mpi_locations"],
+        found["comms"],
+        {int(ref): counts for ref, counts in found["counts"].items()},
+        {int(ref): ticks for ref, ticks in found["ticks"].items()},
+        {int(number): name for number, name in found["ops"].items()},
+        found["collectives"],
+        {int(ref): text for ref, text in found["regions"].items()},
+        table,
+        [],
+        found["problem"],
+    )
+    for location in archive.locations:
+        there = sum(archive.counts.get(location["ref"], {}).values())
+        if there != location["events"]:
+            archive.short.append((location["ref"], there, location["events"]))
+    if archive.resolution <= 0:
+        raise _refused(anchor, f"its clock has {archive.resolution} ticks in a second")
+    if archive.problem and not incomplete:
+        error = _refused(anchor, f"the events are damaged: {archive.problem}")
+        error.hint = given("incomplete") + " reads the rest"
+        raise error
+    if archive.short and not incomplete:
+        ref, there, said = archive.short[0]
+        error = _refused(
+            anchor,
+            f"location {ref} has {there} events, where the definitions say {said}: the archive is not whole",
+        )
+        error.hint = given("incomplete") + " reads the rest"
+        raise error
+    return archive
+
+
+def _work(path: Path, folder: Path, memory: int, seconds: int) -> None:
+    """Lets the worker fill `folder`; `InputError` if it does not come to its end."""
+    try:
+        failure = reader_process.run(
+            _WORKER, path, folder, done="definitions.json", memory=memory, seconds=seconds
+        )
+    except subprocess.TimeoutExpired:
+        raise _refused(path, "the package otf2 did not come to an end") from None
+    if failure is None:
+        return
+    step = failure.step or "start"
+    if step == "memory":
+        what = f"it takes more than {memory >> 20} MiB of memory to read"
+    elif failure.out_of_time:
+        what = f"reading the {step} took more than {seconds} s, or was killed"
+    elif failure.signal:
+        what = f"the package otf2 crashed ({failure.signal}) while it read the {step}: the archive is damaged"
+    elif step == "package otf2":
+        what = "the package otf2 cannot be loaded"
+    else:
+        what = f"the package otf2 failed while it read the {step}: the archive is damaged"
+    raise _refused(path, f"{what}: {failure.said}" if failure.said else what)
+
+
+def _refused(path: Path, problem: str) -> InputError:
+    return InputError(problem, file=str(path), expected=FILES)
