@@ -1,11 +1,14 @@
 """`odonata check`, `bench`, `schema`, `--version`."""
 
+import importlib
 import json
 
 import pytest
 from conftest import ROOT, SMALL
 
 import odonata
+from odonata import cli
+from odonata.commands import declared
 
 #: Detours over a router whose two local hops share a channel.
 DEADLOCK = """
@@ -303,6 +306,17 @@ def test_help_lists_the_commands(shell):
     assert done.code == 0
     for command in ("run", "check", "summary", "compare", "bench", "schema"):
         assert f"\n  {command} " in done.out
+
+
+def test_the_list_of_commands_has_the_first_line_of_the_help_of_each():
+    """The list imports no command, so that it is there at once."""
+    for name, (place, line) in cli.COMMANDS.items():
+        module = importlib.import_module(f"odonata.{place}")
+        if name in cli.GROUPS:
+            continue
+        command = declared.COMMANDS.get(name)
+        text = command.help if command else getattr(module, name).__doc__
+        assert text.strip().split("\n\n")[0] == line, name
 
 
 def test_a_name_that_no_file_can_have_is_neither_a_file_nor_a_preset(shell):

@@ -15,6 +15,7 @@ Nothing imports this package but `odonata.__main__`.
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Iterable
@@ -29,38 +30,44 @@ from odonata.cli.answer import open_pipe, reported
 from odonata.cli.declared import callback, group
 from odonata.errors import check_text
 
-#: The module of each command or group, in the order of the help. It declares the command, or holds a function
-#: of its name.
-COMMANDS = {
-    "init": "commands.scenario",
-    "presets": "commands.scenario",
-    "import": "commands.scenario",
-    "run": "cli.run",
-    "sweep": "commands.sweeps",
-    "load-sweep": "commands.sweeps",
-    "check": "commands.known",
-    "describe": "commands.known",
-    "fidelity": "commands.tiers",
-    "extrapolate": "commands.tiers",
-    "summary": "commands.results",
-    "explain": "commands.results",
-    "report": "commands.report",
-    "timeline": "commands.timeline",
-    "compare": "commands.results",
-    "bench": "commands.measurements",
-    "schema": "commands.schema",
-    "calibrate": "commands.measurements",
-    "device": "commands.device",
-    "trace": "commands.trace",
-    "workload": "commands.workload",
+#: Each command or group, in the order of the help: the module that declares it, or holds a function of its
+#: name; and the first line of its help, so that the list of all commands imports none of them.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("commands.scenario", "Write a commented scenario to start from."),
+    "presets": ("commands.scenario", "List presets, or show one with its sources."),
+    "import": ("commands.scenario", "Turn a file of CODES, MFNetSim or BookSim into a scenario."),
+    "run": ("cli.run", "Run a scenario."),
+    "sweep": ("commands.sweeps", "Run a scenario with many values of its keys and many seeds."),
+    "load-sweep": ("commands.sweeps", "Measure latency and accepted load over offered load."),
+    "check": ("commands.known", "Say what can be known before a run."),
+    "describe": ("commands.known", "Describe a machine, whatever runs on it."),
+    "fidelity": (
+        "commands.tiers",
+        "Run a scenario in packets, as flows and by the analytic model, and compare; "
+        "mixed, if its jobs say so.",
+    ),
+    "extrapolate": (
+        "commands.tiers",
+        "Run few iterations of the jobs, and say what all would take and how far that may be off.",
+    ),
+    "summary": ("commands.results", "Show the summary of a run."),
+    "explain": ("commands.results", "Show the waits that determined the end of a job."),
+    "report": ("commands.report", "Write a report of results as an HTML page."),
+    "timeline": ("commands.timeline", "Write the timeline of a run, call by call, for ui.perfetto.dev."),
+    "compare": ("commands.results", "Compare two results."),
+    "bench": ("commands.measurements", "Measure the simulator on this machine."),
+    "schema": ("commands.schema", "Print the reference of scenarios or results."),
+    "calibrate": ("commands.measurements", "Fit a machine to measured ping-pongs."),
+    "device": ("commands.device", "Storage devices alone: measure, fit, show."),
+    "trace": ("commands.trace", "Recorded programs: inspect, check, repeat, convert."),
+    "workload": ("commands.workload", "Check and list coNCePTuaL programs."),
 }
 
-#: What the groups of commands are.
+#: What the groups of commands are, below that line.
 GROUPS = {
-    "device": "Storage devices alone: measure, fit, show.",
-    "trace": "Recorded programs: inspect, check, repeat, convert.\n\nDUMPI, Chakra, OTF2, Nsight Systems, "
-    "GOAL, Darshan logs, and programs in files.",
-    "workload": "Check and list coNCePTuaL programs.",
+    "device": "",
+    "trace": "\n\nDUMPI, Chakra, OTF2, Nsight Systems, GOAL, Darshan logs, and programs in files.",
+    "workload": "",
 }
 
 
@@ -85,8 +92,8 @@ def _options(
         raise typer.Exit
 
 
-def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
-    """Builds the application with the commands of these names."""
+def application(names: Iterable[str] = COMMANDS, listed: Iterable[str] = ()) -> typer.Typer:
+    """Builds the application with the commands of `names`; those in `listed` have a line of help alone."""
     made = typer.Typer(
         name="odonata",
         cls=_Commands,
@@ -99,13 +106,20 @@ def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     made.callback(invoke_without_command=True)(_options)
     for name in names:
-        module = importlib.import_module(f"odonata.{COMMANDS[name]}")
+        place, line = COMMANDS[name]
+        module = importlib.import_module(f"odonata.{place}")
         if name in GROUPS:
-            made.add_typer(group(name, GROUPS[name]), name=name)
+            made.add_typer(group(name, line + GROUPS[name]), name=name)
         else:
-            own = getattr(module, name.replace("-", "_"), None) if COMMANDS[name].startswith("cli.") else None
+            own = getattr(module, name.replace("-", "_"), None) if place.startswith("cli.") else None
             made.command(name)(own or callback(name))
+    for name in listed:
+        made.command(name, help=COMMANDS[name][1])(_listed)
     return made
+
+
+def _listed() -> None:
+    raise AssertionError("a command that is listed alone was called")
 
 
 def __getattr__(name: str) -> Any:
@@ -115,11 +129,16 @@ def __getattr__(name: str) -> Any:
     return made
 
 
-def _needed(arguments: list[str]) -> Iterable[str]:
-    """Returns the commands to build: the named one, or all for a page of help."""
+def _application_for(arguments: list[str]) -> typer.Typer:
+    """Builds the application with what a call needs: the named command, or the list of all."""
     if arguments == ["--version"]:
-        return ()
-    return arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
+        return application(())
+    if arguments and arguments[0] in COMMANDS:
+        return application(arguments[:1])
+    # A shell that completes a command asks by an environment variable.
+    if any(name.endswith("_COMPLETE") for name in os.environ):
+        return application()
+    return application((), COMMANDS)
 
 
 def call(arguments: list[str]) -> str | int | None:
@@ -132,7 +151,7 @@ def call(arguments: list[str]) -> str | int | None:
                 check_text(argument, before if before.startswith("-") else f"argument {number + 1}")
             # Commands handle closed pipes themselves; help and version do not.
             with open_pipe():
-                application(_needed(arguments))(arguments, prog_name="odonata")
+                _application_for(arguments)(arguments, prog_name="odonata")
     except typer.Exit as error:
         code = error.exit_code
     except SystemExit as error:

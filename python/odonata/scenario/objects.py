@@ -317,20 +317,20 @@ that keep what their own clients write.
 
 
 class StageIn(Table):
-    """An input file that is brought into the buffers of a job."""
+    """An input file that is copied into the buffers of a job."""
 
     bytes: Bytes
-    """How many bytes of it, at least 1 B."""
+    """Number of bytes to copy, at least 1 B."""
 
     file: Annotated[int, Field(ge=0)] = 0
     """Its number in the directory of the job."""
 
     offset: Bytes = "0 B"
-    """First byte that is brought."""
+    """First byte to copy."""
 
     per_rank: bool = False
-    """Whether every rank brings a file of its own, rank r number `file` + r. Default: false, all ranks bring
-    the same one together.
+    """Whether every rank copies a file of its own: rank r copies number `file` + r. Default: false, all
+    ranks copy the same file together.
     """
 
 
@@ -338,58 +338,58 @@ class JobFiles(Table):
     """The files of a job."""
 
     assignment: Assignment | None = None
-    """Which server the ranks on a compute node of the job use, where the layout does not say it: any rule of
-    `storage.assignment` but a list. Default: `storage.assignment`.
+    """Which server the ranks on one of the job's compute nodes use, where the layout does not determine it:
+    any rule of `storage.assignment` except a list. Default: `storage.assignment`.
     """
 
     directory: str | None = None
-    """The directory of the job's files. A file is named by its directory and its number there: jobs with the
-    same directory share their files. Default: the job's name, so that its files are its own.
+    """The directory of the job's files. A file is identified by its directory and its number in it: jobs
+    with the same directory share their files. Default: the job's name, so that no other job shares its
+    files.
     """
 
     layout: Layout | None = None
-    """Which servers the files of the directory are on. Jobs with the same directory have the same layout.
+    """Which servers hold the files of the directory. Jobs with the same directory have the same layout.
     Default: `storage.layout`.
     """
 
     stage_in: list[StageIn] = []
-    """Input files that are brought from the file system into the job's buffers before it starts, e.g. `[{
-    file = 0, bytes = "10 GB" }]`; of a shared file every rank asks for its equal part. Needs tiers.
-    Default: none.
+    """Input files to copy from the file system into the job's buffers before it starts, e.g. `[{ file = 0,
+    bytes = "10 GB" }]`; of a shared file, each rank requests an equal part. Needs tiers. Default: none.
     """
 
     stage_out: bool = False
-    """Whether all that is of the job in a tier goes down when the job has ended, whatever the policy of the
-    tier says. Needs tiers. Default: false.
+    """Whether all data of the job in the tiers is written to the file system when the job has ended,
+    whatever the policy of each tier is. Needs tiers. Default: false.
     """
 
     stage_wait: bool | None = None
-    """Whether the job starts when all of them are there. If not, it starts at once, and reads what has come.
-    Default: true.
+    """Whether the job waits for all of these files before it starts. Otherwise it starts at once and reads
+    from the buffers what has arrived. Default: true.
     """
 
     write_behind: Bytes | None = None
-    """Bytes that a rank may have written and not yet acknowledged when a write returns. Default:
+    """Number of bytes that a rank may have written without acknowledgment when a write returns. Default:
     `storage.write_behind`.
     """
 
 
 class PlacementTable(Table):
-    """Nodes by name: `{ nodes = [...] }`, `{ clients = [...] }`, `{ file = "...", slot = 0 }`; or `{ dims =
+    """Explicit nodes: `{ nodes = [...] }`, `{ clients = [...] }`, `{ file = "...", slot = 0 }`; or `{ dims =
     [...], block = [...] }`.
     """
 
     block: list[Annotated[int, Field(ge=0)]] | None = None
-    """Goes with `dims`: nodes of a block along each dimension."""
+    """With `dims`: nodes of a block along each dimension."""
 
     clients: list[Annotated[int, Field(ge=0)]] | None = None
-    """The same, counted over compute nodes only: storage servers are left out."""
+    """Numbers counted over compute nodes only, without storage servers."""
 
     dims: list[Annotated[int, Field(ge=0)]] | None = None
-    """The nodes of the job as a grid of so many along each dimension, the first fastest, whose blocks of
-    `block` nodes share a router: routers of the machine one after the other, in the order of the blocks.
-    As concentrated networks number their nodes: on a grid of 4 x 4 routers with 4 nodes each, dims = [8,
-    8] and block = [2, 2].
+    """Arranges the nodes of the job as a grid with this number along each dimension, the first fastest. Each
+    block of `block` nodes shares a router; blocks are assigned to the routers of the machine in order.
+    This is the node numbering of concentrated networks: on a grid of 4 x 4 routers with 4 nodes each,
+    dims = [8, 8] and block = [2, 2].
     """
 
     file: str | None = None
@@ -401,7 +401,7 @@ class PlacementTable(Table):
     """Node numbers, counted over the machine, one per node of the job: ranks / ranks_per_node, rounded up."""
 
     slot: Annotated[int, Field(ge=0)] | None = None
-    """The rows of the file that count: those with this slot. Default: 0."""
+    """The slot whose rows of the file are used. Default: 0."""
 
 Placement = Literal["contiguous", "random", "random-router", "random-group"] | PlacementTable
 """Which nodes a job gets.
@@ -423,7 +423,7 @@ class JobStartTable(Table):
     """A start that the seed shifts."""
 
     jitter: Time
-    """The start is drawn by the seed, uniform from `at` to `at` + `jitter`."""
+    """The start is drawn from the seed, uniformly between `at` and `at` + `jitter`."""
 
     at: Time = "0 s"
     """The earliest start, e.g. "1 ms". Default: "0 s"."""
@@ -436,14 +436,14 @@ class JobClasses(Table):
     """The traffic classes of a job: `{ mpi = "latency", io = "bulk" }`."""
 
     io: str | None = None
-    """Of its file access, in both directions. Default: the first class."""
+    """Class of its file access, in both directions. Default: the first class."""
 
     mpi: str | None = None
-    """Of its MPI messages and its synthetic traffic. Default: the first class."""
+    """Class of its MPI messages and its synthetic traffic. Default: the first class."""
 
 
 class Milc(Table):
-    """Communication of MILC's solver: per iteration, twice an exchange with 8 neighbors in a 4-D torus, then
+    """Communication of MILC's solver: each iteration has two exchanges with 8 neighbors in a 4-D torus, then
     two all-reduces of 8 B. The defaults are the MFNetSim case study.
     """
 
@@ -483,30 +483,30 @@ class Nekbone(Table):
 
 
 class CollectiveIo(Table):
-    """Collective writes in two phases, as in MPI-IO."""
+    """Two-phase collective writes, as in MPI-IO."""
 
     aggregators: Annotated[int, Field(ge=1)] = 1
-    """Ranks that write, 1 to the number of ranks; they are spread evenly over the ranks."""
+    """Number of writing ranks, 1 to the number of ranks; they are spread evenly over the ranks."""
 
     buffer: Bytes = "16 MiB"
-    """Buffer of each, at least 1 B: what it collects and writes at once."""
+    """Buffer of each writing rank, at least 1 B: the data it collects and writes at once."""
 
 CheckpointFile = Literal["shared", "per-rank"]
-"""How ranks share files.
+"""Sharing of files between ranks.
 
-`shared`: All ranks to one file per checkpoint (N-1).
+`shared`: All ranks write to one file per checkpoint (N-1).
 
-`per-rank`: Every rank to a file of its own per checkpoint (N-N): number `i ranks + r` of rank `r`,
+`per-rank`: Every rank writes to its own file per checkpoint (N-N): number `i ranks + r` for rank `r`,
 checkpoint `i`.
 """
 
 CheckpointOffset = Literal["by-rank", "strided", "zero"]
-"""Where the ranks write in a checkpoint file.
+"""The offsets of the ranks in a checkpoint file.
 
-`by-rank`: Rank `r` at `r` times the bytes of a rank: the parts lie side by side (N-1 segmented). In a
-file of its own from offset 0.
+`by-rank`: Rank `r` at `r` times the bytes of a rank: the parts are contiguous (N-1 segmented). In its own
+file from offset 0.
 
-`strided`: Record `k` of rank `r` at `(k ranks + r)` times the size of a record: the ranks take turns (N-1
+`strided`: Record `k` of rank `r` at `(k ranks + r)` times the size of a record: the ranks alternate (N-1
 strided).
 
 `zero`: Every rank at offset 0, as in the MFNetSim runs.
@@ -519,9 +519,9 @@ class Checkpoint(Table):
     """
 
     collective: CollectiveIo | None = None
-    """The ranks write together, in two phases as in MPI-IO, e.g. { aggregators = 4, buffer = "16 MiB" }:
-    they send their data to few of them, which write. Of a shared file without holes: records are of equal
-    size. Default: each rank writes what it has.
+    """Two-phase collective writes as in MPI-IO, e.g. { aggregators = 4, buffer = "16 MiB" }: all ranks send
+    their data to a few aggregators, which write. Only for a shared file without holes: records have equal
+    size. Default: each rank writes its own data.
     """
 
     coordinated: bool = True
@@ -531,7 +531,7 @@ class Checkpoint(Table):
     """Whether all ranks write to one file, or each to its own."""
 
     fsync: bool = False
-    """Whether every rank synchronizes its file (`fsync`) after its writes, and goes on when that is
+    """Whether every rank synchronizes its file (`fsync`) after its writes, and continues when the data is
     committed (`storage.sync`). Default: false.
     """
 
@@ -542,28 +542,28 @@ class Checkpoint(Table):
     """Number of checkpoints."""
 
     offset: CheckpointOffset = "by-rank"
-    """Where in the file a rank writes."""
+    """Offset of each rank in the file."""
 
     record: Bytes | None = None
-    """Size of one write, at least 1 B; the last one of a rank may be shorter. Default: all that a rank has
-    to write.
+    """Size of one write, at least 1 B; the last one of a rank may be shorter. Default: the whole share of a
+    rank.
     """
 
     total: Bytes = "50 GB"
-    """Size of one checkpoint of the whole job, e.g. "50 GB"; every rank writes the same share, rounded down."""
+    """Size of one checkpoint of the whole job, e.g. "50 GB"; every rank writes an equal share, rounded down."""
 
 CosmoflowIo = Literal["read", "write"]
-"""Which way the data of a CosmoFlow step go.
+"""Direction of the data of a CosmoFlow step.
 
-`read`: Samples are read, as the MFNetSim paper says.
+`read`: Samples are read, as in the MFNetSim paper.
 
-`write`: They are written, as the MFNetSim runs do.
+`write`: Samples are written, as in the MFNetSim runs.
 """
 
 
 class Cosmoflow(Table):
-    """Data-parallel training of CosmoFlow: per step a transfer of the rank's own file, computation, and an
-    all-reduce of the gradient. The defaults are the MFNetSim paper.
+    """Data-parallel training of CosmoFlow: each step transfers the rank's own file, computes, and all-
+    reduces the gradient. The defaults are those of the MFNetSim paper.
     """
 
     compute: Time = "129 ms"
@@ -576,7 +576,7 @@ class Cosmoflow(Table):
     """Elements of the gradient."""
 
     io: CosmoflowIo = "read"
-    """Which way the samples go."""
+    """Direction of the samples."""
 
     iterations: Annotated[int, Field(ge=0)] = 5
     """Training steps."""
@@ -587,7 +587,7 @@ class Cosmoflow(Table):
     """
 
     sample: Bytes = "8 MiB"
-    """What each rank transfers per step, e.g. "8 MiB"."""
+    """Size transferred by each rank per step, e.g. "8 MiB"."""
 
 
 class Stencil(Table):
@@ -602,7 +602,7 @@ class Stencil(Table):
     """Computation per sweep, e.g. "2 ms"."""
 
     dimensions: Annotated[int, Field(ge=0)] = 3
-    """Dimensions of the balanced grid, 1 to 4; without effect where `dims` is given."""
+    """Dimensions of the balanced grid, 1 to 4; ignored if `dims` is given."""
 
     dims: list[Annotated[int, Field(ge=0)]] | None = None
     """Ranks along each dimension (1 to 4 of them), the first fastest; their product is `ranks`. Default: a
@@ -626,7 +626,7 @@ class Amg(Table):
 
     compute: Time = "391.1 ms"
     """Computation in all cycles together, most of it on the finest level, as measured on 27 ranks. Default:
-    the rest of that.
+    the rest of that time.
     """
 
     cycles: Annotated[int, Field(ge=0)] = 2
@@ -653,7 +653,7 @@ class Amg(Table):
 
 class Multigrid(Table):
     """Multigrid: V-cycles of a geometric multigrid solver on boxes of a block-structured grid. The defaults
-    are the trace of the Design Forward programme.
+    are the trace of the Design Forward program.
     """
 
     allreduces: Annotated[int, Field(ge=0)] = 16
@@ -663,8 +663,8 @@ class Multigrid(Table):
     """Broadcasts of 8 B from rank 0 at the start."""
 
     compute: Time = "5.022234 s"
-    """Computation of each rank in all cycles together; each exchange follows on a part of it that grows with
-    the points of its level. Default: 96.6 % of 5.199 s, as measured on 110,592 ranks.
+    """Computation of each rank in all cycles together; each exchange follows a part of it that is
+    proportional to the points of its level. Default: 96.6 % of 5.199 s, as measured on 110,592 ranks.
     """
 
     cycles: Annotated[int, Field(ge=0)] = 1
@@ -685,12 +685,14 @@ class Multigrid(Table):
     """Size of a point, e.g. "8 B"."""
 
     points: Annotated[int, Field(ge=0)] = 64
-    """Points along each edge of a box on the finest level; half as many on each following one, rounded down."""
+    """Points along each edge of a box on the finest level; half as many on each following level, rounded
+    down.
+    """
 
 
 class FillBoundary(Table):
     """FillBoundary: exchanges of ghost cells between boxes of a block-structured grid. The defaults are the
-    trace of the Design Forward programme.
+    trace of the Design Forward program.
     """
 
     broadcasts: Annotated[int, Field(ge=0)] = 7
@@ -705,7 +707,7 @@ class FillBoundary(Table):
     """
 
     ghost_cells: list[Annotated[int, Field(ge=0)]] = [1, 2, 3, 4]
-    """Widths of the ghost cells in points, gone through one after the other."""
+    """Widths of the ghost cells in points, used in turn."""
 
     periodic: bool = False
     """Whether the domain is periodic."""
@@ -717,40 +719,40 @@ class FillBoundary(Table):
     """Points along each edge of a box."""
 
     repetitions: Annotated[int, Field(ge=0)] = 25
-    """For each width, exchanges with all 26 neighbors, and as many with those across faces only."""
+    """Exchanges per width with all 26 neighbors, and the same number with neighbors across faces only."""
 
 
 class CrystalRouter(Table):
-    """Crystal router: each rank has data for all others alike, which move by recursive halving. The defaults
-    are the trace of Nek5000's kernel of the Design Forward programme on 1,000 ranks.
+    """Crystal router: each rank has equal data for all others, moved by recursive halving. The defaults are
+    the trace of Nek5000's kernel of the Design Forward program on 1,000 ranks.
     """
 
     compute: Time = "150.7 ms"
-    """Computation of each rank in all rounds together; each exchange follows on an equal part of it.
-    Default: 11 % of 1.37 s, as measured on 10,000 ranks.
+    """Computation of each rank in all rounds together; an equal part precedes each exchange. Default: 11 %
+    of 1.37 s, as measured on 10,000 ranks.
     """
 
     header: Bytes = "4 B"
-    """Size of the message that comes before each, with the size of that one; "0 B": none."""
+    """Size of the message before each data message, with the size of that one; "0 B": none."""
 
     payload: Bytes = "23191590 B"
-    """What each rank has for all others together, in all rounds. On n ranks it is sent about log2(n) / 2
-    times: 10,000 ranks with "33 MB" send 2 TiB in all.
+    """Data of each rank for all others together, in all rounds. On n ranks it is sent about log2(n) / 2
+    times: 10,000 ranks with "33 MB" send 2 TiB in total.
     """
 
     rounds: Annotated[int, Field(ge=0)] = 60
-    """Rounds in which it is sent. The trace's matrix does not tell how many."""
+    """Number of rounds. The trace's matrix does not show it."""
 
 Barrier = Literal["auto", "dissemination", "recursive-doubling", "double-ring", "tree"]
 """The algorithm of barriers.
 
-`auto`: As the library chooses.
+`auto`: The library's choice.
 
 `dissemination`: In round k every rank signals rank + 2^k.
 
 `recursive-doubling`: Signals over distances 1, 2, 4, ...
 
-`double-ring`: A signal goes around a ring twice.
+`double-ring`: A signal travels a ring twice.
 
 `tree`: Up a binomial tree and down again.
 """
@@ -760,7 +762,7 @@ class BarrierWorkload(Table):
     """Barriers: `iterations` times computation and a barrier."""
 
     algorithm: Barrier = "auto"
-    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+    """Algorithm. "auto": the choice of `mpi.collectives`, whose segment and window apply to every algorithm."""
 
     compute: Time = "0 s"
     """Computation of each rank before each call, e.g. "50 ms"."""
@@ -769,17 +771,17 @@ class BarrierWorkload(Table):
     """How often."""
 
     overlap: bool = False
-    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+    """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
 Broadcast = Literal["auto", "binomial", "scatter-recursive-doubling", "scatter-ring", "linear", "chain", "binary", "split-binary"]
 """The algorithm of broadcasts.
 
-`auto`: As the library chooses.
+`auto`: The library's choice.
 
 `binomial`: A binomial tree.
 
-`scatter-recursive-doubling`: Binomial scatter, then all-gather by recursive doubling; where the ranks are
-no power of two: as `auto`.
+`scatter-recursive-doubling`: Binomial scatter, then all-gather by recursive doubling; like `auto` if the
+number of ranks is not a power of two.
 
 `scatter-ring`: Binomial scatter, then all-gather around a ring.
 
@@ -789,7 +791,7 @@ no power of two: as `auto`.
 
 `binary`: In segments along a binary tree.
 
-`split-binary`: One half of the data in segments down each half of a binary tree, then pairs swap.
+`split-binary`: One half of the data in segments down each half of a binary tree, then pairs swap halves.
 """
 
 
@@ -797,10 +799,10 @@ class BroadcastWorkload(Table):
     """Broadcasts: `iterations` times computation and a broadcast."""
 
     algorithm: Broadcast = "auto"
-    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+    """Algorithm. "auto": the choice of `mpi.collectives`, whose segment and window apply to every algorithm."""
 
     bytes: Bytes | None = None
-    """How much, e.g. "1 MB". Required."""
+    """Size, e.g. "1 MB". Required."""
 
     compute: Time = "0 s"
     """Computation of each rank before each call, e.g. "50 ms"."""
@@ -809,15 +811,15 @@ class BroadcastWorkload(Table):
     """How often."""
 
     overlap: bool = False
-    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+    """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
     root: Annotated[int, Field(ge=0)] = 0
-    """The rank that has the data."""
+    """The rank with the data."""
 
 Reduce = Literal["auto", "binomial", "reduce-scatter-gather", "linear", "chain", "binary", "segmented-binomial"]
 """The algorithm of reductions to one rank.
 
-`auto`: As the library chooses.
+`auto`: The library's choice.
 
 `binomial`: A binomial tree.
 
@@ -837,7 +839,7 @@ class ReduceWorkload(Table):
     """Reductions: `iterations` times computation and a reduction to one rank."""
 
     algorithm: Reduce = "auto"
-    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+    """Algorithm. "auto": the choice of `mpi.collectives`, whose segment and window apply to every algorithm."""
 
     bytes: Bytes | None = None
     """Size of the whole vector, e.g. "1 MB". Required."""
@@ -846,15 +848,15 @@ class ReduceWorkload(Table):
     """Computation of each rank before each call, e.g. "50 ms"."""
 
     element: Bytes | None = None
-    """Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides the vector, else "1
-    B".
+    """Size of an element, which is never split, e.g. "4 B". Default: "8 B" if that divides the vector, else
+    "1 B".
     """
 
     iterations: Annotated[int, Field(ge=0)] = 10
     """How often."""
 
     overlap: bool = False
-    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+    """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
     root: Annotated[int, Field(ge=0)] = 0
     """The rank that gets the result."""
@@ -862,25 +864,25 @@ class ReduceWorkload(Table):
 Allreduce = Literal["auto", "recursive-doubling", "reduce-scatter-allgather", "ring", "segmented-ring", "reduce-broadcast"]
 """The algorithm of all-reduces.
 
-`auto`: As the library chooses.
+`auto`: The library's choice.
 
 `recursive-doubling`: Whole vectors over distances 1, 2, 4, ...
 
 `reduce-scatter-allgather`: Halves, quarters, ... reduced, then gathered back (Rabenseifner).
 
-`ring`: One block per rank twice around a ring; with fewer elements than ranks: as `auto`.
+`ring`: One block per rank twice around a ring; like `auto` with fewer elements than ranks.
 
-`segmented-ring`: The same, summed up segment by segment.
+`segmented-ring`: Like `ring`, summed segment by segment.
 
 `reduce-broadcast`: Reduce to rank 0 and broadcast, along binomial trees.
 """
 
 
 class AllreduceWorkload(Table):
-    """All-reduces: `iterations` times computation and an all-reduce, as data-parallel training does."""
+    """All-reduces: `iterations` times computation and an all-reduce, as in data-parallel training."""
 
     algorithm: Allreduce = "auto"
-    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+    """Algorithm. "auto": the choice of `mpi.collectives`, whose segment and window apply to every algorithm."""
 
     bytes: Bytes | None = None
     """Size of the whole vector, e.g. "1 GB". Required."""
@@ -889,26 +891,26 @@ class AllreduceWorkload(Table):
     """Computation of each rank before each call, e.g. "50 ms"."""
 
     element: Bytes | None = None
-    """Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides the vector, else "1
-    B".
+    """Size of an element, which is never split, e.g. "4 B". Default: "8 B" if that divides the vector, else
+    "1 B".
     """
 
     iterations: Annotated[int, Field(ge=0)] = 10
     """How often."""
 
     overlap: bool = False
-    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+    """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
 Gather = Literal["auto", "binomial", "linear", "linear-sync"]
 """The algorithm of gathers.
 
-`auto`: As the library chooses.
+`auto`: The library's choice.
 
 `binomial`: A binomial tree.
 
 `linear`: From all to the root directly, one after the other.
 
-`linear-sync`: The root asks one after the other for a first segment and the rest.
+`linear-sync`: The root requests a first segment and the rest from one rank after the other.
 """
 
 
@@ -916,10 +918,10 @@ class GatherWorkload(Table):
     """Gathers: `iterations` times computation and a gather."""
 
     algorithm: Gather = "auto"
-    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+    """Algorithm. "auto": the choice of `mpi.collectives`, whose segment and window apply to every algorithm."""
 
     bytes: Bytes | None = None
-    """What each rank gives, e.g. "64 KiB". Required."""
+    """Size given by each rank, e.g. "64 KiB". Required."""
 
     compute: Time = "0 s"
     """Computation of each rank before each call, e.g. "50 ms"."""
@@ -928,7 +930,7 @@ class GatherWorkload(Table):
     """How often."""
 
     overlap: bool = False
-    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+    """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
     root: Annotated[int, Field(ge=0)] = 0
     """The rank that gets the data."""
@@ -936,7 +938,7 @@ class GatherWorkload(Table):
 Scatter = Literal["auto", "binomial", "linear"]
 """The algorithm of scatters.
 
-`auto`: As the library chooses.
+`auto`: The library's choice.
 
 `binomial`: A binomial tree.
 
@@ -948,10 +950,10 @@ class ScatterWorkload(Table):
     """Scatters: `iterations` times computation and a scatter."""
 
     algorithm: Scatter = "auto"
-    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+    """Algorithm. "auto": the choice of `mpi.collectives`, whose segment and window apply to every algorithm."""
 
     bytes: Bytes | None = None
-    """What each rank gets, e.g. "64 KiB". Required."""
+    """Size received by each rank, e.g. "64 KiB". Required."""
 
     compute: Time = "0 s"
     """Computation of each rank before each call, e.g. "50 ms"."""
@@ -960,23 +962,24 @@ class ScatterWorkload(Table):
     """How often."""
 
     overlap: bool = False
-    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+    """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
     root: Annotated[int, Field(ge=0)] = 0
-    """The rank that has the data."""
+    """The rank with the data."""
 
 Allgather = Literal["auto", "recursive-doubling", "bruck", "ring", "neighbor-exchange"]
 """The algorithm of all-gathers.
 
-`auto`: As the library chooses.
+`auto`: The library's choice.
 
-`recursive-doubling`: Over distances 1, 2, 4, ...; where the ranks are no power of two: as `auto`.
+`recursive-doubling`: Over distances 1, 2, 4, ...; like `auto` if the number of ranks is not a power of
+two.
 
-`bruck`: As much again in each round from the ranks that follow.
+`bruck`: Each round doubles the blocks, from the following ranks.
 
 `ring`: Block by block around a ring.
 
-`neighbor-exchange`: Neighbors swap two blocks at a time; where the ranks are odd: as `auto`.
+`neighbor-exchange`: Neighbors swap two blocks at a time; like `auto` for an odd number of ranks.
 """
 
 
@@ -984,10 +987,10 @@ class AllgatherWorkload(Table):
     """All-gathers: `iterations` times computation and an all-gather."""
 
     algorithm: Allgather = "auto"
-    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+    """Algorithm. "auto": the choice of `mpi.collectives`, whose segment and window apply to every algorithm."""
 
     bytes: Bytes | None = None
-    """What each rank gives, e.g. "64 KiB"; each ends with as many times that as there are ranks. Required."""
+    """Size given by each rank, e.g. "64 KiB"; the result has this size times the number of ranks. Required."""
 
     compute: Time = "0 s"
     """Computation of each rank before each call, e.g. "50 ms"."""
@@ -996,12 +999,12 @@ class AllgatherWorkload(Table):
     """How often."""
 
     overlap: bool = False
-    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+    """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
 ReduceScatter = Literal["auto", "recursive-halving", "pairwise", "ring", "recursive-doubling", "reduce-then-scatter"]
 """The algorithm of reduce-scatters.
 
-`auto`: As the library chooses.
+`auto`: The library's choice.
 
 `recursive-halving`: Halves, quarters, ... are exchanged and reduced.
 
@@ -1009,8 +1012,8 @@ ReduceScatter = Literal["auto", "recursive-halving", "pairwise", "ring", "recurs
 
 `ring`: Block by block around a ring.
 
-`recursive-doubling`: All blocks that are still needed over distances 1, 2, 4, ...; where the ranks are no
-power of two: as `auto`.
+`recursive-doubling`: All blocks still needed over distances 1, 2, 4, ...; like `auto` if the number of
+ranks is not a power of two.
 
 `reduce-then-scatter`: Reduce to rank 0, then scatter.
 """
@@ -1020,18 +1023,18 @@ class ReduceScatterWorkload(Table):
     """Reduce-scatters: `iterations` times computation and a reduce-scatter of equal blocks."""
 
     algorithm: ReduceScatter = "auto"
-    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+    """Algorithm. "auto": the choice of `mpi.collectives`, whose segment and window apply to every algorithm."""
 
     bytes: Bytes | None = None
-    """The share of the result that each rank gets, e.g. "64 KiB"; the vector is as many times that as there
-    are ranks. Required.
+    """Share of the result for each rank, e.g. "64 KiB"; the vector has this size times the number of ranks.
+    Required.
     """
 
     compute: Time = "0 s"
     """Computation of each rank before each call, e.g. "50 ms"."""
 
     element: Bytes | None = None
-    """Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides a share, else "1
+    """Size of an element, which is never split, e.g. "4 B". Default: "8 B" if that divides a share, else "1
     B".
     """
 
@@ -1039,12 +1042,12 @@ class ReduceScatterWorkload(Table):
     """How often."""
 
     overlap: bool = False
-    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+    """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
 Scan = Literal["auto", "recursive-doubling", "linear"]
 """The algorithm of scans, inclusive and exclusive.
 
-`auto`: As the library chooses.
+`auto`: The library's choice.
 
 `recursive-doubling`: Whole vectors over distances 1, 2, 4, ...
 
@@ -1056,7 +1059,7 @@ class ScanWorkload(Table):
     """Inclusive scans: `iterations` times computation and a scan."""
 
     algorithm: Scan = "auto"
-    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+    """Algorithm. "auto": the choice of `mpi.collectives`, whose segment and window apply to every algorithm."""
 
     bytes: Bytes | None = None
     """Size of the whole vector, e.g. "1 KiB". Required."""
@@ -1065,22 +1068,22 @@ class ScanWorkload(Table):
     """Computation of each rank before each call, e.g. "50 ms"."""
 
     element: Bytes | None = None
-    """Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides the vector, else "1
-    B".
+    """Size of an element, which is never split, e.g. "4 B". Default: "8 B" if that divides the vector, else
+    "1 B".
     """
 
     iterations: Annotated[int, Field(ge=0)] = 10
     """How often."""
 
     overlap: bool = False
-    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+    """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
 
 class ExscanWorkload(Table):
     """Exclusive scans: `iterations` times computation and a scan."""
 
     algorithm: Scan = "auto"
-    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+    """Algorithm. "auto": the choice of `mpi.collectives`, whose segment and window apply to every algorithm."""
 
     bytes: Bytes | None = None
     """Size of the whole vector, e.g. "1 KiB". Required."""
@@ -1089,29 +1092,29 @@ class ExscanWorkload(Table):
     """Computation of each rank before each call, e.g. "50 ms"."""
 
     element: Bytes | None = None
-    """Size of an element, which is never cut, e.g. "4 B". Default: "8 B" if that divides the vector, else "1
-    B".
+    """Size of an element, which is never split, e.g. "4 B". Default: "8 B" if that divides the vector, else
+    "1 B".
     """
 
     iterations: Annotated[int, Field(ge=0)] = 10
     """How often."""
 
     overlap: bool = False
-    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+    """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
 Alltoall = Literal["auto", "bruck", "pairwise", "pairwise-exchange", "linear", "scattered"]
 """The algorithm of all-to-alls of equal blocks.
 
-`auto`: As the library chooses.
+`auto`: The library's choice.
 
-`bruck`: Blocks move on by the powers of two in their distance.
+`bruck`: Blocks move by the powers of two in their distance.
 
 `pairwise`: To rank + i and from rank - i, one i after the other.
 
-`pairwise-exchange`: With rank xor i, one i after the other; where the ranks are no power of two: as
-`auto`.
+`pairwise-exchange`: With rank xor i, one i after the other; like `auto` if the number of ranks is not a
+power of two.
 
-`linear`: Everything posted at once.
+`linear`: All messages posted at once.
 
 `scattered`: `window` sends and receives posted at once and waited for.
 """
@@ -1119,14 +1122,14 @@ Alltoall = Literal["auto", "bruck", "pairwise", "pairwise-exchange", "linear", "
 
 class AlltoallWorkload(Table):
     """All-to-alls of equal blocks: `iterations` times computation and an all-to-all. Ranks wait for their
-    messages, unlike those of the synthetic traffic `all-to-all`.
+    messages, unlike the synthetic traffic `all-to-all`.
     """
 
     algorithm: Alltoall = "auto"
-    """Algorithm. "auto": as `mpi.collectives` says, whose segment and window count for every algorithm."""
+    """Algorithm. "auto": the choice of `mpi.collectives`, whose segment and window apply to every algorithm."""
 
     bytes: Bytes | None = None
-    """What each rank gives to each, e.g. "4 KiB". Required."""
+    """Size given by each rank to each rank, e.g. "4 KiB". Required."""
 
     compute: Time = "0 s"
     """Computation of each rank before each call, e.g. "50 ms"."""
@@ -1135,22 +1138,20 @@ class AlltoallWorkload(Table):
     """How often."""
 
     overlap: bool = False
-    """Whether the call is non-blocking and the ranks compute meanwhile, until they wait for it."""
+    """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
 NcclAlgorithm = Literal["ring", "tree", "nvls"]
-"""How the data of an all-reduce go from rank to rank.
+"""The algorithm of an all-reduce.
 
-`ring`: Around a ring of all ranks.
+`ring`: A ring of all ranks.
 
-`tree`: Up and down two binary trees over the hosts for each channel, through chains of the GPUs of a
-host.
+`tree`: Two binary trees over the hosts per channel, through chains of the GPUs of a host.
 
-`nvls`: Summed up in the switches of each host, and between hosts over two binary trees of each channel
-for each rail.
+`nvls`: Sums in the switches of each host, and two binary trees per channel between hosts on each rail.
 """
 
 NcclCollective = Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast"]
-"""Which collective of NCCL.
+"""The collective of NCCL.
 
 `all-reduce`: `ncclAllReduce`.
 
@@ -1162,14 +1163,13 @@ NcclCollective = Literal["all-reduce", "all-gather", "reduce-scatter", "broadcas
 """
 
 NcclProtocol = Literal["simple", "ll", "ll128"]
-"""How ranks tell each other that data are there.
+"""The protocol that signals the arrival of data.
 
-`simple`: Chunks, each followed by a fence: all of the bandwidth, the most latency.
+`simple`: Chunks, each followed by a fence: full bandwidth, highest latency.
 
-`ll`: Every 4 B of data come with a flag of 4 B: half of the bandwidth, the least latency.
+`ll`: A flag of 4 B for every 4 B of data: half of the bandwidth, lowest latency.
 
-`ll128`: Every 120 B of data come with a flag of 8 B. Needs links that keep 128 B together, as NVLink
-does.
+`ll128`: A flag of 8 B for every 120 B of data. Needs links that keep 128 B together, like NVLink.
 """
 
 PerByte = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps/B|ns/B|[uµμ]s/B)\s*$")]
@@ -1182,22 +1182,20 @@ class NcclWorkload(Table):
     """
 
     algorithm: NcclAlgorithm = "ring"
-    """How an all-reduce is carried out; other collectives go around rings. NCCL's choice among them by size
-    is not made.
-    """
+    """Algorithm of an all-reduce; other collectives use rings. NCCL's own choice by size is not modeled."""
 
     bytes: Bytes | None = None
-    """How much, e.g. "1 GiB", as nccl-tests counts it: of an all-reduce and a broadcast the vector, of an
-    all-gather and a reduce-scatter all blocks together. Required.
+    """Data size as counted by nccl-tests, e.g. "1 GiB": the vector of an all-reduce or a broadcast, all
+    blocks of an all-gather or a reduce-scatter. Required.
     """
 
     channels: Annotated[int, Field(ge=1, le=64)] = 8
-    """Channels at most, 1 to 64; there are fewer where one would have less than 32 KiB, as NCCL has it of
-    512 threads with 64 B each.
+    """Maximum number of channels, 1 to 64; fewer if a channel would have less than 32 KiB, NCCL's minimum
+    for 512 threads with 64 B each.
     """
 
     chunk: Bytes | None = None
-    """Data of a step at most, on each channel. Default: by protocol, "2 MiB", LL "16 KiB", LL128 "576 kB"."""
+    """Maximum data of a step on each channel. Default: by protocol, "2 MiB", LL "16 KiB", LL128 "576 kB"."""
 
     collective: NcclCollective = "all-reduce"
     """Which collective."""
@@ -1206,29 +1204,29 @@ class NcclWorkload(Table):
     """Computation of each rank before each call, e.g. "50 ms"."""
 
     gpus_per_host: Annotated[int, Field(ge=1)] = 8
-    """GPUs, which are ranks in turn, of a host: rings go through a host before they leave it. The ranks must
-    fill their hosts, unless they are on one.
+    """GPUs (consecutive ranks) of a host: rings visit all GPUs of a host before they leave it. The ranks
+    must fill their hosts, unless they are on one.
     """
 
     iterations: Annotated[int, Field(ge=0)] = 1
     """How often."""
 
     launch: Time | None = None
-    """What a call takes by itself, before its first step. Default: by protocol, "8.4 us", LL "3.6 us", LL128
-    "10 us"; by switches (`algorithm = "nvls"`) "13 us".
+    """Base time of a call, before its first step. Default: by protocol, "8.4 us", LL "3.6 us", LL128 "10
+    us"; by switches (`algorithm = "nvls"`) "13 us".
     """
 
     protocol: NcclProtocol = "simple"
-    """How ranks tell each other that data are there."""
+    """The protocol that signals the arrival of data."""
 
     reduction: PerByte = "0.9 ps/B"
-    """What summing up takes per byte. Default: two reads and a write at the 3.35 TB/s of an H100."""
+    """Time of the reduction per byte. Default: two reads and a write at the 3.35 TB/s of an H100."""
 
     step_latency: Time | None = None
-    """What a step takes beside its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us"."""
+    """Time of a step in addition to its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us"."""
 
 TrainingGradients = Literal["all-reduce", "sharded"]
-"""How gradients come together.
+"""The reduction of gradients.
 
 `all-reduce`: An all-reduce.
 
@@ -1236,63 +1234,65 @@ TrainingGradients = Literal["all-reduce", "sharded"]
 """
 
 TrainingModel = Literal["gpt3-175b", "llama-3-8b", "llama-3-70b", "llama-3-405b", "mixtral-8x7b"]
-"""A model whose sizes are published.
+"""A model with published sizes.
 
-`gpt3-175b`: GPT-3 of 175 thousand million parameters (T. Brown et al., "Language models are few-shot
-learners", 2020, table 2.1).
+`gpt3-175b`: GPT-3 with 175 billion parameters (T. Brown et al., "Language models are few-shot learners",
+2020, table 2.1).
 
-`llama-3-8b`: Llama 3 of 8 thousand million parameters ("The Llama 3 herd of models", 2024, table 3).
+`llama-3-8b`: Llama 3 with 8 billion parameters ("The Llama 3 herd of models", 2024, table 3).
 
-`llama-3-70b`: Llama 3 of 70 thousand million parameters (ibid.).
+`llama-3-70b`: Llama 3 with 70 billion parameters (ibid.).
 
-`llama-3-405b`: Llama 3 of 405 thousand million parameters (ibid.).
+`llama-3-405b`: Llama 3 with 405 billion parameters (ibid.).
 
 `mixtral-8x7b`: Mixtral, 8 experts of which 2 are active (A. Jiang et al., "Mixtral of experts", 2024,
 table 1).
 """
 
 PipelineSchedule = Literal["1f1b", "gpipe"]
-"""In which order a stage takes the passes of its micro-batches.
+"""The order of micro-batch passes in a stage.
 
-`1f1b`: One forward, one backward in turn (PipeDream-Flush).
+`1f1b`: Alternating forward and backward (PipeDream-Flush).
 
 `gpipe`: All forward, then all backward (GPipe).
 """
 
 
 class TrainingWorkload(Table):
-    """Training of a transformer, by data, tensor, pipeline and expert parallelism: the job has `tensor` x
-    `data` x `pipeline` ranks, each a GPU. Sizes that are left out are those of `model`.
+    """Training of a transformer with data, tensor, pipeline and expert parallelism: the job has `tensor` x
+    `data` x `pipeline` ranks, each a GPU. Missing sizes are those of `model`.
     """
 
     active: Annotated[int, Field(ge=0)] | None = None
-    """Experts that a token goes through. Default: those of the model, else 1."""
+    """Active experts per token. Default: those of the model, else 1."""
 
     checkpoint: Bytes = "14 B"
-    """What a checkpoint has of each parameter. Default: "14 B", bfloat16 and Adam's three numbers of 4 B."""
+    """Checkpoint size per parameter. Default: "14 B", bfloat16 and Adam's three numbers of 4 B."""
 
     checkpoint_interval: Annotated[int, Field(ge=0)] = 0
-    """A checkpoint after every so many iterations; 0: none."""
+    """Iterations between checkpoints; 0: none."""
 
     data: Annotated[int, Field(ge=0)] | None = None
     """Data parallel ranks. Default: the ranks of the job / (tensor x pipeline)."""
 
     element: Bytes = "2 B"
-    """Size of an element of activations and gradients, e.g. "2 B" of bfloat16."""
+    """Size of an element of activations and gradients, e.g. "2 B" for bfloat16."""
 
     expert: Annotated[int, Field(ge=1)] = 1
-    """Expert parallel ranks: a divisor of the data parallel ranks, among which they are, and of the experts."""
+    """Expert-parallel ranks, which are among the data-parallel ranks: a divisor of these, and of the
+    experts.
+    """
 
     experts: Annotated[int, Field(ge=0)] | None = None
     """Experts of a layer; 1: a plain MLP. Default: those of the model, else 1."""
 
     flops: float = 400000000000000.0
-    """Floating-point operations of a GPU per second, as it keeps them up. Default: 400e12, what an H100 kept
-    up in the training of Llama 3 405B on 16,384 of them (table 4 of that paper).
+    """Sustained floating-point operations of a GPU per second. Default: 400e12, the sustained rate of an
+    H100 in the training of Llama 3 405B on 16,384 of them (table 4 of that paper).
     """
 
     gradients: TrainingGradients = "all-reduce"
-    """How gradients come together."""
+    """Reduction of gradients."""
 
     heads: Annotated[int, Field(ge=0)] | None = None
     """Heads of attention. Default: those of the model, else hidden size / 128, at least 1."""
@@ -1309,13 +1309,13 @@ class TrainingWorkload(Table):
     """How often."""
 
     kv_heads: Annotated[int, Field(ge=0)] | None = None
-    """Heads with keys and values of their own. Default: those of the model, else all."""
+    """Heads with separate keys and values. Default: those of the model, else all."""
 
     layers: Annotated[int, Field(ge=0)] | None = None
     """Layers."""
 
     matrices: Annotated[int, Field(ge=0)] | None = None
-    """Matrices of an MLP, 2 or 3: 3 of a gated one. Default: that of the model, else 2."""
+    """Matrices of an MLP, 2 or 3 (3 for a gated one). Default: that of the model, else 2."""
 
     micro_batch: Annotated[int, Field(ge=1)] = 1
     """Sequences of a micro-batch."""
@@ -1324,19 +1324,19 @@ class TrainingWorkload(Table):
     """Micro-batches of an iteration, on each data parallel rank."""
 
     model: TrainingModel | None = None
-    """A model whose sizes are published. Default: none, and all sizes have to be given."""
+    """A model with published sizes. Default: none, and all sizes are required."""
 
     pipeline: Annotated[int, Field(ge=1)] = 1
     """Pipeline stages; a divisor of the layers."""
 
     recompute: bool = False
-    """Whether a backward pass computes the forward one once more, as activations were not kept."""
+    """Whether a backward pass repeats the forward computation, because activations were not kept."""
 
     sample: Bytes = "0 B"
-    """What a sequence takes in its file. "0 B": nothing is read."""
+    """Size of a sequence in its file. "0 B": nothing is read."""
 
     schedule: PipelineSchedule = "1f1b"
-    """In which order a stage takes its micro-batches."""
+    """Order of micro-batches in a stage."""
 
     sequence: Annotated[int, Field(ge=0)] | None = None
     """Tokens of a sequence. Default: those of the model, else 2,048."""
@@ -1349,20 +1349,18 @@ class TrainingWorkload(Table):
 
 
 class ComputeWorkload(Table):
-    """Computation alone. In a list of workloads: a pause, a start at a later time, a phase of an
-    application.
-    """
+    """Computation only. In a list of workloads: a pause, a delayed start, a phase of an application."""
 
     iterations: Annotated[int, Field(ge=0)] = 1
     """How often."""
 
     time: Time = "1 ms"
-    """How long, each time."""
+    """Duration of each computation."""
 
 Pairs = Literal["0-1", "neighbours", "halves"]
-"""Which ranks play with each other.
+"""The pairs of ranks.
 
-`0-1`: Rank 0 with rank 1; the others have nothing to do.
+`0-1`: Rank 0 with rank 1; the other ranks are idle.
 
 `neighbours`: Rank 0 with 1, 2 with 3, 4 with 5, ...
 
@@ -1372,12 +1370,12 @@ crosses the bisection.
 
 
 class PingPong(Table):
-    """Ping-pong of pairs of ranks: for each size, `iterations` times there and back. The time of an
-    iteration is that of a round trip.
+    """Ping-pong of pairs of ranks: `iterations` round trips for each size. The time of an iteration is that
+    of a round trip.
     """
 
     bytes: Bytes | list[Bytes] = "8 B"
-    """Size of the messages, or a list of sizes that are gone through, e.g. ["0 B", "1 KiB", "64 KiB"]."""
+    """Size of the messages, or a list of sizes used in turn, e.g. ["0 B", "1 KiB", "64 KiB"]."""
 
     compute: Time = "0 s"
     """Computation of both ranks before each round trip, e.g. "1 ms"."""
@@ -1386,19 +1384,19 @@ class PingPong(Table):
     """Round trips of each size."""
 
     pairs: Pairs = "0-1"
-    """Which ranks play with each other; one that is left over has nothing to do."""
+    """The pairs of ranks; a rank without a partner is idle."""
 
 IorApi = Literal["POSIX", "MPIIO"]
-"""The interface that IOR uses.
+"""The interface used by IOR.
 
-`POSIX`: Each task reads and writes by itself.
+`POSIX`: Each task reads and writes independently.
 
-`MPIIO`: The same; collective calls are possible.
+`MPIIO`: Like POSIX; collective calls are possible.
 """
 
 
 class IorParameters(Table):
-    """IOR by its own names. The defaults are IOR's."""
+    """IOR with its own parameter names. The defaults are IOR's."""
 
     api: IorApi = "POSIX"
     """Interface (-a): "POSIX" or "MPIIO"."""
@@ -1407,35 +1405,35 @@ class IorParameters(Table):
     """Contiguous bytes of a task in a segment (-b), a multiple of the transfer."""
 
     cbBufferSize: Bytes = "16 MiB"
-    """Buffer of each of them, ROMIO's hint cb_buffer_size."""
+    """Buffer of each of these ranks (ROMIO's hint cb_buffer_size)."""
 
     cbNodes: Annotated[int, Field(ge=1)] | None = None
-    """Ranks that access the file in collective transfers, ROMIO's hint cb_nodes, spread evenly. Default: one
-    per node.
+    """Ranks that access the file in collective transfers (ROMIO's hint cb_nodes), spread evenly. Default:
+    one per node.
     """
 
     checkRead: bool = False
-    """Whether what is read is compared (-R); the comparison takes no time here, so that it is a read."""
+    """Whether read data is compared (-R); the comparison takes no time, so it is a read."""
 
     checkWrite: bool = False
-    """Whether what was written is read again to be compared (-W); takes time, and no part in the report."""
+    """Whether written data is read again and compared (-W); takes time, but is not reported."""
 
     collective: bool = False
     """Collective transfers (-c), with api = "MPIIO"."""
 
     deadlineForStonewalling: Time = "0 s"
-    """Each task begins no transfer that much after its first one (-D); "0 s": never. What is read after a
-    write of the same test is no more than the task has written.
+    """Each task begins no transfer this long after its first one (-D); "0 s": no deadline. A read after a
+    write of the same test is limited to the written data.
     """
 
     filePerProc: bool = False
-    """A file for each task (-F), N-N; otherwise all share one, N-1."""
+    """A file for each task (-F), N-N; otherwise all tasks share one, N-1."""
 
     fsync: bool = False
     """Whether writing ends with fsync (-e)."""
 
     fsyncPerWrite: bool = False
-    """Whether each write does (-Y)."""
+    """Whether each write ends with fsync (-Y)."""
 
     interTestDelay: Time = "0 s"
     """Pause before each access (-d)."""
@@ -1444,55 +1442,55 @@ class IorParameters(Table):
     """Barriers between open, access and close (-g)."""
 
     keepFile: bool = False
-    """Whether files stay (-k). Otherwise they are removed at the end of each repetition, behind all that is
-    timed.
+    """Whether files are kept (-k). Otherwise they are removed at the end of each repetition, after all timed
+    parts.
     """
 
     multiFile: bool = False
-    """Whether each repetition has files of its own (-m); otherwise it writes over those of the one before."""
+    """Whether each repetition has separate files (-m); otherwise it overwrites those of the previous one."""
 
     numTasks: Annotated[int, Field(ge=0)] | None = None
-    """Tasks (-N). Default, and all that is possible: the ranks of the job."""
+    """Tasks (-N). Default, and the only possible value: the ranks of the job."""
 
     randomOffset: bool = False
-    """Transfers in random order (-z): of a task in its own file, of all tasks in a shared one."""
+    """Transfers in random order (-z): within a task's file, or over all tasks in a shared file."""
 
     randomSeed: Annotated[int, Field(ge=0)] | None = None
-    """What random offsets follow from. Default: the seed of the scenario."""
+    """Seed of random offsets. Default: the seed of the scenario."""
 
     readFile: bool | None = None
     """Whether it reads (-r)."""
 
     reorderTasks: bool = False
-    """Tasks read what one so many nodes further on wrote (-C): taskPerNodeOffset of them."""
+    """Tasks read the data of a task taskPerNodeOffset nodes further on (-C)."""
 
     reorderTasksRandom: bool = False
-    """Each task reads what a random one wrote (-Z), at least taskPerNodeOffset nodes away."""
+    """Each task reads the data of a random task (-Z), at least taskPerNodeOffset nodes away."""
 
     reorderTasksRandomSeed: int = 0
-    """What that follows from (-X); below 0, repetitions differ."""
+    """Seed of the random tasks (-X); below 0, repetitions differ."""
 
     repetitions: Annotated[int, Field(ge=1)] = 1
-    """How often everything is done (-i), at least 1."""
+    """Number of repetitions (-i), at least 1."""
 
     segmentCount: Annotated[int, Field(ge=1)] = 1
     """Number of segments (-s), at least 1."""
 
     stoneWallingStatusFile: str = ""
-    """Where a write with stoneWallingWearOut leaves the number of transfers of a task, to which later reads
-    with the same name keep (-O stoneWallingStatusFile): for tests of one list, with keepFile.
+    """File in which a write with stoneWallingWearOut stores the number of transfers of a task, which limits
+    later reads with the same name (-O stoneWallingStatusFile): for tests of one list, with keepFile.
     """
 
     stoneWallingWearOut: bool = False
-    """Whether, after the deadline, all tasks go on to as many transfers as the task with the most has (-O
+    """Whether, after the deadline, all tasks continue up to the largest number of transfers of any task (-O
     stoneWallingWearOut=1).
     """
 
     stoneWallingWearOutIterations: Annotated[int, Field(ge=0)] = 0
-    """Transfers after which a task stops (-O stoneWallingWearOutIterations); 0: after all."""
+    """Number of transfers after which a task stops (-O stoneWallingWearOutIterations); 0: no limit."""
 
     taskPerNodeOffset: Annotated[int, Field(ge=0)] = 1
-    """How many nodes further on (-Q)."""
+    """Offset in nodes (-Q)."""
 
     tasksPerNode: Annotated[int, Field(ge=1)] | None = None
     """Tasks of a node. Default: the ranks of the job on a node."""
@@ -1504,8 +1502,8 @@ class IorParameters(Table):
     """Size of one read or write (-t), e.g. "1 MiB"."""
 
     useExistingTestFile: bool = False
-    """Whether files that the repetition before has left (keepFile, without multiFile) are written over (-E);
-    otherwise they are removed before it writes.
+    """Whether files left by the previous repetition (keepFile, without multiFile) are overwritten (-E);
+    otherwise they are removed before the write.
     """
 
     writeFile: bool | None = None
@@ -1517,11 +1515,11 @@ Ior = str | IorParameters
 
 
 OptimumInterval = Literal["first-order", "higher-order"]
-"""By which formula the interval is found.
+"""The formula for the interval.
 
 `first-order`: Young's and Daly's first order: sqrt(2 delta M) - delta.
 
-`higher-order`: Daly's higher order, good up to delta = 2 M.
+`higher-order`: Daly's higher order, valid up to delta = 2 M.
 """
 
 
@@ -1529,10 +1527,10 @@ class CheckpointRestart(Table):
     """A job that writes checkpoints, fails and restarts from the last one, until its work is done."""
 
     seed: Annotated[int, Field(ge=0)] | None = None
-    """What failures follow from. Default: the seed of the scenario."""
+    """Seed of the failures. Default: the seed of the scenario."""
 
     checkpoint_time: Time | None = None
-    """Time of a checkpoint in that formula. Default: measured, of a checkpoint that the job writes before it
+    """Time of a checkpoint in that formula. Default: measured on a checkpoint that the job writes before it
     begins to compute.
     """
 
@@ -1548,23 +1546,23 @@ class CheckpointRestart(Table):
     """Computation between two checkpoints. Default: the optimum."""
 
     most_failures: Annotated[int, Field(ge=0)] = 10000
-    """Failures after which the job gives up, which is an error of the run."""
+    """Number of failures after which the job gives up, which is an error of the run."""
 
     mtti: Time = "86400 s"
     """Mean time to interrupt of the whole job, at least "1 us": gaps between failures are exponential."""
 
     optimum: OptimumInterval = "higher-order"
-    """By which of Daly's formulas, where there is no interval."""
+    """Daly's formula for the interval, if no interval is given."""
 
     record: Bytes = "16 MiB"
     """Size of one write or read, at least 1 B; the last one of a rank may be shorter."""
 
     restart: Time = "0 s"
-    """From a failure to the reading of the checkpoint: the job is started again."""
+    """Time from a failure to the reading of the checkpoint: the restart of the job."""
 
     total: Bytes = "1 TB"
-    """Size of one checkpoint of the whole job; every rank has the same share, rounded down. Two are kept in
-    turn: where storage servers fail, a restart that finds the last one lost reads the one before.
+    """Size of one checkpoint of the whole job; every rank has an equal share, rounded down. Two checkpoints
+    are kept: if storage servers fail and the last one is lost, a restart reads the previous one.
     """
 
     work: Time = "3600 s"
@@ -1572,10 +1570,10 @@ class CheckpointRestart(Table):
 
 
 class DataLoader(Table):
-    """Training that reads samples ahead of its steps."""
+    """Training that prefetches samples."""
 
     seed: Annotated[int, Field(ge=0)] | None = None
-    """What that follows from. Default: the seed of the scenario."""
+    """Seed of the order. Default: the seed of the scenario."""
 
     batch: Annotated[int, Field(ge=0)] = 8
     """Samples of each rank in a step."""
@@ -1584,42 +1582,42 @@ class DataLoader(Table):
     """Computation of a step, e.g. "100 ms"."""
 
     epochs: Annotated[int, Field(ge=0)] = 1
-    """Times that the data set is gone through."""
+    """Number of passes over the data set."""
 
     files: Annotated[int, Field(ge=0)] = 64
     """Files of the data set, at least 1."""
 
     gradient: Bytes = "100 MB"
-    """Gradient that is summed over all ranks after it; "0 B": none."""
+    """Gradient summed over all ranks after the computation; "0 B": none."""
 
     prefetch: Annotated[int, Field(ge=0)] = 4
-    """Batches that are read ahead of the step under way; 0: each step reads its own when it begins."""
+    """Batches prefetched ahead of the current step; 0: each step reads its own batch when it begins."""
 
     readers: Annotated[int, Field(ge=1, le=64)] = 4
-    """Readers of a rank, 1 to 64; as many times the ranks on a node read on a node."""
+    """Readers of a rank, 1 to 64; a node has this number times its ranks."""
 
     reopen: bool = False
-    """Whether a file is opened for each read, and closed behind it."""
+    """Whether a file is opened for each read, and closed after it."""
 
     sample: Bytes = "128 KiB"
     """Size of a sample, e.g. "128 KiB"."""
 
     samples_per_file: Annotated[int, Field(ge=0)] = 1024
-    """Samples in each; 1: a file per sample."""
+    """Samples per file; 1: a file per sample."""
 
     samples_per_read: Annotated[int, Field(ge=0)] = 1
-    """Samples that lie behind each other in a file and are read with one call; shuffled together. A divisor
-    of samples_per_file and of batch.
+    """Adjacent samples of a file read with one call, and shuffled together. A divisor of samples_per_file
+    and of batch.
     """
 
     shuffle: bool = True
     """Whether samples come in random order."""
 
     steps: Annotated[int, Field(ge=0)] | None = None
-    """Steps of an epoch. Default, and at most: as many as there are whole batches for all ranks."""
+    """Steps of an epoch. Default and maximum: the number of whole batches for all ranks."""
 
 MdtestTest = Literal["create", "stat", "read", "remove"]
-"""What mdtest does with its items.
+"""The calls of mdtest on its items.
 
 `create`: Creates them (-C).
 
@@ -1632,7 +1630,7 @@ MdtestTest = Literal["create", "stat", "read", "remove"]
 
 
 class MdtestParameters(Table):
-    """mdtest by its parameters. The defaults are mdtest's."""
+    """mdtest with its own parameters. The defaults are mdtest's."""
 
     branch: Annotated[int, Field(ge=1)] = 1
     """Directories below each directory of the tree (-b), at least 1."""
@@ -1652,42 +1650,42 @@ class MdtestParameters(Table):
     """
 
     items_per_directory: Annotated[int, Field(ge=0)] | None = None
-    """Of each task in each directory (-I), in place of `items`."""
+    """Items of each task in each directory (-I), in place of `items`."""
 
     iterations: Annotated[int, Field(ge=0)] = 1
     """How often (-i)."""
 
     leaf_only: bool = False
-    """Whether items are on the lowest level of the tree alone (-L)."""
+    """Whether items are only on the lowest level of the tree (-L)."""
 
     no_barriers: bool = False
     """No barriers between the phases (-B)."""
 
     read_bytes: Bytes = "0 B"
-    """What is read of each file (-e)."""
+    """Bytes read from each file (-e)."""
 
     stride: Annotated[int, Field(ge=0)] = 0
-    """Whose items are looked up, read and removed (-N): those of the task so many numbers further, twice and
-    three times as many.
+    """Distance to the tasks whose items are looked up, read (twice the distance) and removed (three times)
+    (-N).
     """
 
     sync: bool = False
-    """Whether a file is synchronized after it was written (-y)."""
+    """Whether each written file is synchronized (-y)."""
 
     tests: list[MdtestTest] | None = None
-    """What is done (-C, -T, -E, -r): "create", "stat", "read", "remove". Default: all."""
+    """The tests (-C, -T, -E, -r): "create", "stat", "read", "remove". Default: all."""
 
     unique_directories: bool = False
-    """Whether each task has a tree of its own (-u)."""
+    """Whether each task has a separate tree (-u)."""
 
     write_bytes: Bytes = "0 B"
-    """What is written to each file that is created (-w)."""
+    """Bytes written to each created file (-w)."""
 
 Mdtest = str | MdtestParameters
 
 
 Arrival = Literal["fixed", "exponential", "bernoulli", "on-off"]
-"""How the times between the messages of a rank are distributed.
+"""Distribution of the times between the messages of a rank.
 
 `fixed`: All the same.
 
@@ -1696,12 +1694,13 @@ Arrival = Literal["fixed", "exponential", "bernoulli", "on-off"]
 `bernoulli`: In every cycle of length `period` with the same probability, at the cycle's start (a
 Bernoulli process, as in BookSim).
 
-`on-off`: The same, but only while a Markov chain is on; see `alpha` (the on/off process of BookSim).
+`on-off`: Like "bernoulli", but only while a Markov chain is on; see `alpha` (the on/off process of
+BookSim).
 """
 
 
 class Uniform(Table):
-    """Synthetic traffic to all other ranks alike; sources do not wait for the network."""
+    """Synthetic uniform random traffic to all other ranks; open-loop."""
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
@@ -1710,19 +1709,19 @@ class Uniform(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -1733,11 +1732,11 @@ class Uniform(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -1745,24 +1744,23 @@ class Uniform(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 
 class NextGroup(Table):
-    """Synthetic traffic to all ranks of the next group of ranks; the last sends to the first. Sources do not
-    wait for the network.
+    """Synthetic traffic to all ranks of the next group of ranks; the last group sends to the first. Open-
+    loop.
     """
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -1772,19 +1770,19 @@ class NextGroup(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -1795,11 +1793,11 @@ class NextGroup(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -1807,33 +1805,30 @@ class NextGroup(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     ranks_per_group: Annotated[int, Field(ge=0)] | None = None
-    """Consecutive ranks that make a group. Default: as many as a group of the machine has room for (with the
-    job's ranks_per_node, storage servers left out).
+    """Consecutive ranks of a group. Default: the number that fits a group of the machine (with the job's
+    ranks_per_node, without storage servers).
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 
 class Permutation(Table):
-    """Synthetic traffic of each rank to one other, all different; sources do not wait for the network."""
+    """Synthetic traffic of each rank to one other, all different; open-loop."""
 
     seed: Annotated[int, Field(ge=0)] | None = None
-    """The seed that they are drawn from, 0 to 2^63 - 1. Default: that of the scenario, different for every
-    job.
-    """
+    """The seed of the targets, 0 to 2^63 - 1. Default: that of the scenario, different for every job."""
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
@@ -1842,19 +1837,19 @@ class Permutation(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -1865,11 +1860,11 @@ class Permutation(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -1877,44 +1872,43 @@ class Permutation(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
     targets: list[Annotated[int, Field(ge=0)]] | None = None
     """The target of each rank. Default: drawn from the seed, uniformly from the cyclic permutations, or from
-    all where ranks may send to themselves.
+    all permutations if ranks may send to themselves.
     """
 
 Reach = Literal["faces", "box"]
-"""Which ranks of a grid are neighbors.
+"""The neighbors on a grid of ranks.
 
-`faces`: Those across a face: up to 2 per dimension.
+`faces`: Ranks across a face: up to 2 per dimension.
 
-`box`: Those across a face, an edge or a corner: up to 26 in three dimensions.
+`box`: Ranks across a face, an edge or a corner: up to 26 in three dimensions.
 """
 
 Turn = Literal["random", "in-order"]
-"""Which neighbor gets the next message.
+"""The order of neighbors.
 
-`random`: Each with equal probability.
+`random`: Random, with equal probability.
 
 `in-order`: One after the other.
 """
 
 
 class Neighbours(Table):
-    """Synthetic traffic to the neighbors on a grid of ranks; sources do not wait for the network."""
+    """Synthetic traffic to the neighbors on a grid of ranks; open-loop."""
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
@@ -1923,18 +1917,18 @@ class Neighbours(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     dimensions: Annotated[int, Field(ge=0)] | None = None
-    """Dimensions of the balanced grid, 1 to 4; without effect where `dims` is given. Default: 3."""
+    """Dimensions of the balanced grid, 1 to 4; ignored if `dims` is given. Default: 3."""
 
     dims: list[Annotated[int, Field(ge=0)]] | None = None
     """Ranks along each dimension (1 to 4 of them), the first fastest; their product is `ranks`. Default: a
@@ -1942,8 +1936,8 @@ class Neighbours(Table):
     """
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -1954,11 +1948,11 @@ class Neighbours(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -1966,33 +1960,32 @@ class Neighbours(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     reach: Reach = "faces"
-    """Which ranks are neighbors."""
+    """The neighbors of a rank."""
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
     turn: Turn = "random"
-    """Which of them gets the next message."""
+    """The order of neighbors."""
 
     wrap: bool | None = None
-    """Whether the grid is a torus; if not, ranks at its border have fewer neighbors. Default: true."""
+    """Whether the grid is a torus; otherwise ranks at its border have fewer neighbors. Default: true."""
 
 
 class HotSpot(Table):
-    """Synthetic traffic with hot spots: a share of it goes to the targets alike, the rest to all other ranks
-    alike. Sources do not wait for the network.
+    """Synthetic traffic with hot spots: a share of it goes uniformly to the targets, the rest uniformly to
+    all other ranks. Open-loop.
     """
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -2002,19 +1995,19 @@ class HotSpot(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2025,11 +2018,11 @@ class HotSpot(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2037,21 +2030,20 @@ class HotSpot(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     share: Annotated[float, Field(ge=0, le=1)] | None = None
-    """The probability with which a message goes to one of them: above 0, at most 1. Required."""
+    """The probability that a message goes to one of them: above 0, at most 1. Required."""
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
     targets: list[Annotated[int, Field(ge=0)]] | None = None
@@ -2059,9 +2051,7 @@ class HotSpot(Table):
 
 
 class Incast(Table):
-    """Synthetic traffic of all other ranks to the targets, which send nothing; sources do not wait for the
-    network.
-    """
+    """Synthetic traffic of all other ranks to the targets, which send nothing; open-loop."""
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
@@ -2070,19 +2060,19 @@ class Incast(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2093,11 +2083,11 @@ class Incast(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2105,18 +2095,17 @@ class Incast(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
     targets: list[Annotated[int, Field(ge=0)]] | None = None
@@ -2124,9 +2113,7 @@ class Incast(Table):
 
 
 class AllToAll(Table):
-    """Synthetic traffic of each rank to all others in turn, from the next one on; sources do not wait for
-    the network.
-    """
+    """Synthetic traffic of each rank to all others in turn, starting with the next one; open-loop."""
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
@@ -2135,19 +2122,19 @@ class AllToAll(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2158,11 +2145,11 @@ class AllToAll(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2170,24 +2157,23 @@ class AllToAll(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 
 class Tornado(Table):
     """Synthetic traffic from coordinate c to c + ceil(k / 2) - 1 modulo k in every dimension, of extent k,
-    of a grid. Sources do not wait for the network.
+    of a grid. Open-loop.
     """
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -2197,11 +2183,11 @@ class Tornado(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
@@ -2213,8 +2199,8 @@ class Tornado(Table):
     """
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2225,11 +2211,11 @@ class Tornado(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2237,24 +2223,23 @@ class Tornado(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 
 class Transpose(Table):
     """Synthetic traffic from row i, column j of a square of ranks to row j, column i; the diagonal sends
-    nothing. Needs a square number of ranks. Sources do not wait for the network.
+    nothing. Needs a square number of ranks. Open-loop.
     """
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -2264,19 +2249,19 @@ class Transpose(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2287,11 +2272,11 @@ class Transpose(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2299,25 +2284,22 @@ class Transpose(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 
 class BitComplement(Table):
-    """Synthetic traffic to the rank with all bits inverted. Needs a power of two of ranks. Sources do not
-    wait for the network.
-    """
+    """Synthetic traffic to the rank with all bits inverted. Needs a power of two of ranks. Open-loop."""
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
@@ -2326,19 +2308,19 @@ class BitComplement(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2349,11 +2331,11 @@ class BitComplement(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2361,24 +2343,23 @@ class BitComplement(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 
 class BitReverse(Table):
-    """Synthetic traffic to the rank with the bits in reverse order; ranks that read the same both ways send
-    nothing. Needs a power of two of ranks. Sources do not wait for the network.
+    """Synthetic traffic to the rank with the bits in reverse order; palindromic ranks send nothing. Needs a
+    power of two of ranks. Open-loop.
     """
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -2388,19 +2369,19 @@ class BitReverse(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2411,11 +2392,11 @@ class BitReverse(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2423,24 +2404,23 @@ class BitReverse(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 
 class Shuffle(Table):
     """Synthetic traffic to the rank with the bits rotated left by one; the first and the last rank send
-    nothing. Needs a power of two of ranks. Sources do not wait for the network.
+    nothing. Needs a power of two of ranks. Open-loop.
     """
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -2450,19 +2430,19 @@ class Shuffle(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2473,11 +2453,11 @@ class Shuffle(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2485,24 +2465,23 @@ class Shuffle(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 
 class BitRotation(Table):
     """Synthetic traffic to the rank with the bits rotated right by one; the first and the last rank send
-    nothing. Needs a power of two of ranks. Sources do not wait for the network.
+    nothing. Needs a power of two of ranks. Open-loop.
     """
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -2512,19 +2491,19 @@ class BitRotation(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2535,11 +2514,11 @@ class BitRotation(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2547,25 +2526,24 @@ class BitRotation(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 
 class Asymmetric(Table):
-    """Synthetic traffic from rank s of n to rank s mod n/2 and to that plus n/2, alike; to the one of them
-    that is not the rank itself unless `self` is set. Needs an even number of ranks. Sources do not wait
-    for the network.
+    """Synthetic traffic from rank s of n to rank s mod n/2 and to that plus n/2, with equal probability;
+    only to the one that is not the rank itself unless `self` is set. Needs an even number of ranks. Open-
+    loop.
     """
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -2575,19 +2553,19 @@ class Asymmetric(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2598,11 +2576,11 @@ class Asymmetric(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2610,23 +2588,22 @@ class Asymmetric(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 
 class Shift(Table):
-    """Synthetic traffic from rank s to rank s + by, around the end; sources do not wait for the network."""
+    """Synthetic traffic from rank s to rank s + by, modulo the ranks; open-loop."""
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from off to on; above 0, at
@@ -2635,22 +2612,22 @@ class Shift(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     by: Annotated[int, Field(ge=0)] | None = None
-    """How far; no multiple of the ranks. Required."""
+    """The distance in ranks; not a multiple of the ranks. Required."""
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2661,11 +2638,11 @@ class Shift(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2673,22 +2650,21 @@ class Shift(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 GridStep = Literal["neighbour", "diagonal", "tornado", "next", "transpose", "complement-reverse"]
-"""Where a rank at a router with coordinates c of a grid with extents k sends.
+"""The destination of a rank at a router with coordinates c of a grid with extents k.
 
 `neighbour`: To c + 1 (modulo k) in every dimension.
 
@@ -2697,7 +2673,7 @@ the bisection.
 
 `tornado`: To c + k / 2, rounded up, - 1 (modulo k) in every dimension.
 
-`next`: To c + 1 (modulo k) in the first dimension that is longer than 1, nowhere else.
+`next`: To c + 1 (modulo k) in the first dimension longer than 1 only.
 
 `transpose`: Coordinates in reverse order, (x, y) to (y, x).
 
@@ -2707,8 +2683,8 @@ of the HyperX.
 
 
 class Grid(Table):
-    """Synthetic traffic of each rank to the rank of the same place at another router of a grid; sources do
-    not wait for the network.
+    """Synthetic traffic of each rank to the rank of the same position at another router of a grid; open-
+    loop.
     """
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -2718,11 +2694,11 @@ class Grid(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
@@ -2734,8 +2710,8 @@ class Grid(Table):
     """
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2746,11 +2722,11 @@ class Grid(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2758,31 +2734,30 @@ class Grid(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     ranks_per_router: Annotated[int, Field(ge=0)] | None = None
     """Consecutive ranks of a router. Default: 1."""
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     step: GridStep | None = None
     """Where to. Required."""
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 
 class BadpermYarc(Table):
-    """Synthetic traffic from row i of a square of ranks to all ranks of column i alike, as BookSim's
+    """Synthetic traffic from row i of a square of ranks uniformly to all ranks of column i, as BookSim's
     `badperm_yarc`: bad for minimal routing on a flattened butterfly. Needs a square number of ranks.
-    Sources do not wait for the network.
+    Open-loop.
     """
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -2792,19 +2767,19 @@ class BadpermYarc(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2815,11 +2790,11 @@ class BadpermYarc(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2827,24 +2802,23 @@ class BadpermYarc(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 
 class Matrix(Table):
-    """Synthetic traffic by a matrix of weights; sources do not wait for the network. Every rank that has a
-    weight sends at the same rate; its weights say where to.
+    """Synthetic traffic by a matrix of weights; open-loop. Every rank with a weight sends at the same rate;
+    its weights give the destinations.
     """
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -2854,11 +2828,11 @@ class Matrix(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
@@ -2870,8 +2844,8 @@ class Matrix(Table):
     """
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2882,11 +2856,11 @@ class Matrix(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2894,25 +2868,24 @@ class Matrix(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 
 class WorstCase(Table):
-    """Synthetic traffic that is worst for minimal routing on this machine, on a job that fills it in order
-    (`placement` is "contiguous"); of any other job `odonata check` warns. A dragonfly: to the next group.
-    Sources do not wait for the network.
+    """Worst-case synthetic traffic for minimal routing on this machine, for a job that fills it in order
+    (`placement` is "contiguous"); for other jobs `odonata check` warns. On a dragonfly: to the next
+    group. Open-loop.
     """
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -2922,19 +2895,19 @@ class WorstCase(Table):
     """
 
     arrival: Arrival = "exponential"
-    """How the times between the messages of a rank are distributed."""
+    """Distribution of the times between the messages of a rank."""
 
     beta: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability per cycle that the source goes from on to off; 0 to 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     bytes: Bytes | None = None
     """Size of a message. Default: one packet."""
 
     load: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What each rank offers, as a fraction of the terminal link's bandwidth: above 0, at most 1. With one
-    rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
+    """Offered load of each rank, as a fraction of the terminal link's bandwidth: above 0, at most 1. With
+    one rank per node and a terminal link of "1 flit/cycle" it is flits per node and cycle. This or
     `mean_interval` is required.
     """
 
@@ -2945,11 +2918,11 @@ class WorstCase(Table):
     """Messages that each rank sends. This, `stop`, the job's `until` or the run's `time_limit` is required."""
 
     off: Time | None = None
-    """Silence between bursts, e.g. "200 us"; together with `on`. Default: never silent."""
+    """Silence between bursts, e.g. "200 us"; together with `on`. Default: no bursts."""
 
     on: Time | None = None
     """Length of a burst, e.g. "50 us"; together with `off`. Bursts begin with the job, on all ranks at once;
-    rates are those within a burst. Default: never silent.
+    rates are those within a burst. Default: no bursts.
     """
 
     period: Time | None = None
@@ -2957,23 +2930,22 @@ class WorstCase(Table):
 
     r1: Annotated[float, Field(ge=0, le=1)] | None = None
     """With `arrival` "on-off": the probability of a message in a cycle that is on; above 0, at most 1.
-    Required where one of the other two is missing.
+    Required if one of the other two is missing.
     """
 
     self_: bool | None = Field(default=None, validation_alias="self", serialization_alias="self")
-    """Whether ranks send to themselves too where the pattern says so, and ranks of one node to each other,
-    through their router: as in BookSim. Default: false (such messages go through the node's memory, if
-    there are any).
+    """Whether ranks also send to themselves if the pattern says so, and ranks of one node to each other,
+    through their router: as in BookSim. Default: false (such messages, if any, use the node's memory).
     """
 
     stop: Time | None = None
-    """Simulated time at and after which no message starts, however many of `messages` are left. Default: the
-    run's `time_limit`; none with `messages` or `until`.
+    """Simulated time from which no message starts, even if some of `messages` are left. Default: the run's
+    `time_limit`; none with `messages` or `until`.
     """
 
 
 class Workload(Choice):
-    """What a job does: exactly one of these, with its parameters, e.g. `{ milc = {} }`."""
+    """What a job runs: exactly one of these, with its parameters, e.g. `{ milc = {} }`."""
 
     milc: Milc | None = None
     """MILC's solver: nearest neighbors in a 4-D torus, small all-reduces."""
@@ -3005,43 +2977,43 @@ class Workload(Choice):
     """Crystal router: many-to-many messages by recursive halving."""
 
     barrier: BarrierWorkload | None = None
-    """Barriers, one after the other."""
+    """Repeated barriers."""
 
     broadcast: BroadcastWorkload | None = None
-    """Broadcasts, one after the other."""
+    """Repeated broadcasts."""
 
     reduce: ReduceWorkload | None = None
-    """Reductions to one rank, one after the other."""
+    """Repeated reductions to one rank."""
 
     allreduce: AllreduceWorkload | None = None
-    """All-reduces, one after the other."""
+    """Repeated all-reduces."""
 
     gather: GatherWorkload | None = None
-    """Gathers, one after the other."""
+    """Repeated gathers."""
 
     scatter: ScatterWorkload | None = None
-    """Scatters, one after the other."""
+    """Repeated scatters."""
 
     allgather: AllgatherWorkload | None = None
-    """All-gathers, one after the other."""
+    """Repeated all-gathers."""
 
     reduce_scatter: ReduceScatterWorkload | None = Field(default=None, validation_alias="reduce-scatter", serialization_alias="reduce-scatter")
-    """Reduce-scatters of equal blocks, one after the other."""
+    """Repeated reduce-scatters of equal blocks."""
 
     scan: ScanWorkload | None = None
-    """Inclusive scans, one after the other."""
+    """Repeated inclusive scans."""
 
     exscan: ExscanWorkload | None = None
-    """Exclusive scans, one after the other."""
+    """Repeated exclusive scans."""
 
     alltoall: AlltoallWorkload | None = None
-    """All-to-alls, one after the other; "all-to-all" is open-loop traffic."""
+    """Repeated all-to-alls; "all-to-all" is open-loop traffic."""
 
     nccl: NcclWorkload | None = None
     """A collective of NCCL: rings or double binary trees on several channels, chunk by chunk."""
 
     training: TrainingWorkload | None = None
-    """Training of a transformer: data, tensor, pipeline and expert parallel."""
+    """Training of a transformer with data, tensor, pipeline and expert parallelism."""
 
     compute: ComputeWorkload | None = None
     """Computation alone."""
@@ -3050,19 +3022,21 @@ class Workload(Choice):
     """Ping-pong between pairs of ranks."""
 
     ior: Ior | None = None
-    """IOR, the benchmark of parallel I/O: its command line, or a table with the names of its parameters."""
+    """IOR, the parallel I/O benchmark: its command line, or a table of its parameters."""
 
     checkpoint_restart: CheckpointRestart | None = Field(default=None, validation_alias="checkpoint-restart", serialization_alias="checkpoint-restart")
-    """Checkpoints and restarts of a job that fails at random, up to its solution."""
+    """Checkpoints and restarts of a job with random failures, up to its solution."""
 
     data_loader: DataLoader | None = Field(default=None, validation_alias="data-loader", serialization_alias="data-loader")
-    """Training that reads samples ahead: shuffled, with several readers, beside computation and all-reduce."""
+    """Training that prefetches samples: shuffled, with several readers, overlapped with computation and all-
+    reduce.
+    """
 
     mdtest: Mdtest | None = None
-    """mdtest, the benchmark of metadata: its command line, or a table of its parameters."""
+    """mdtest, the metadata benchmark: its command line, or a table of its parameters."""
 
     uniform: Uniform | None = None
-    """Synthetic traffic: to all other ranks alike."""
+    """Synthetic traffic: to all other ranks with equal probability."""
 
     next_group: NextGroup | None = Field(default=None, validation_alias="next-group", serialization_alias="next-group")
     """Synthetic traffic: to all ranks of the next group, the worst case of minimal routing on a dragonfly."""
@@ -3074,7 +3048,7 @@ class Workload(Choice):
     """Synthetic traffic: to the neighbors on a grid of 1 to 4 dimensions."""
 
     hot_spot: HotSpot | None = Field(default=None, validation_alias="hot-spot", serialization_alias="hot-spot")
-    """Synthetic traffic: a share of it to few ranks, the rest to all others alike."""
+    """Synthetic traffic: a share of it to few ranks, the rest to all others with equal probability."""
 
     incast: Incast | None = None
     """Synthetic traffic: all to one rank, or to few."""
@@ -3101,13 +3075,15 @@ class Workload(Choice):
     """Synthetic traffic: to the rank with the bits rotated right by one."""
 
     asymmetric: Asymmetric | None = None
-    """Synthetic traffic: to the two ranks of the same place in the lower and the upper half."""
+    """Synthetic traffic: to the two ranks at the same position in the lower and the upper half."""
 
     shift: Shift | None = None
-    """Synthetic traffic: to the rank so many further on."""
+    """Synthetic traffic: to the rank at a fixed offset."""
 
     grid: Grid | None = None
-    """Synthetic traffic: to the same place at another router of a grid: neighbor, diagonal, transpose, ..."""
+    """Synthetic traffic: to the same position at another router of a grid: neighbor, diagonal, transpose,
+    ...
+    """
 
     badperm_yarc: BadpermYarc | None = Field(default=None, validation_alias="badperm-yarc", serialization_alias="badperm-yarc")
     """Synthetic traffic: from the rows of a square to its columns, bad for a flattened butterfly."""
@@ -3116,7 +3092,7 @@ class Workload(Choice):
     """Synthetic traffic: by a matrix of weights in a file."""
 
     worst_case: WorstCase | None = Field(default=None, validation_alias="worst-case", serialization_alias="worst-case")
-    """Synthetic traffic: what is worst for minimal routing on this machine."""
+    """Synthetic traffic: the worst for minimal routing on this machine."""
 
 
 class Job(Table):
@@ -3126,55 +3102,55 @@ class Job(Table):
     """Name, different from that of every other job. Default: that of the workload, or "phases"."""
 
     ranks: Annotated[int, Field(ge=1, le=16777216)] | None = None
-    """Number of ranks, 1 to 16,777,216. Required, except for a trace, which has its own."""
+    """Number of ranks, 1 to 16,777,216. Required, except for a trace, which defines its own number."""
 
     args: list[str] | dict[str, Any] | None = None
-    """Command-line arguments of a program in coNCePTuaL, e.g. ["--reps", "5"], or arguments of a Python
+    """Command-line arguments of a coNCePTuaL program, e.g. ["--reps", "5"], or arguments of a Python
     function, e.g. { rounds = 5 }. Default: none.
     """
 
     compute_scale: float | None = None
-    """For a trace: what its times of computation are multiplied by, 0 to 1,000,000. Default: 1."""
+    """For a trace: the factor by which its compute times are multiplied, 0 to 1,000,000. Default: 1."""
 
     count: Annotated[int, Field(ge=1, le=30000)] | None = None
-    """Makes an array of so many jobs, named NAME-0, NAME-1, ...; each gets its own nodes. Default: one job,
-    NAME.
+    """Makes an array of this many jobs, named NAME-0, NAME-1, ...; each gets its own nodes. Default: one
+    job, NAME.
     """
 
     fidelity: Fidelity | None = None
-    """How its messages are carried: the packets of some jobs and the flows of others take bandwidth of links
-    from each other; messages that go by the analytic model leave all others alone. Default:
+    """How the job's messages are simulated. Packets of some jobs and flows of others compete for the
+    bandwidth of links; messages of the analytic model do not affect other messages. Default:
     `network.fidelity`.
     """
 
     ignore_unknown_backend: bool | None = None
-    """For a program in coNCePTuaL: passes over text for a back end that is not known (BACKEND EXECUTES),
-    with a warning, instead of refusing it. Default: false.
+    """For a coNCePTuaL program: whether text for an unknown back end (BACKEND EXECUTES) is skipped with a
+    warning instead of being refused. Default: false.
     """
 
     incomplete_trace: bool = False
-    """For a DUMPI trace: replay what there is of files that are not whole, as those of a program that died.
+    """For a DUMPI trace: replay incomplete files as far as they go, e.g. those of a program that crashed.
     Default: false, such a trace is refused.
     """
 
     io: JobFiles | None = None
-    """The job's files: their place, the jobs that share them, and the completion of writes."""
+    """The job's files: their location, sharing with other jobs, and when writes complete."""
 
     io_weight: Annotated[float, Field(ge=0.001, le=1000)] | None = None
-    """Share of the storage servers where they are shared by weight (`storage.manager.sharing = "weighted"`),
-    0.001 to 1,000. Default: 1.
+    """Weight of the job at storage servers that are shared by weight (`storage.manager.sharing =
+    "weighted"`), 0.001 to 1,000. Default: 1.
     """
 
     placement: Placement | None = None
-    """Which nodes the job gets. Jobs that name their nodes get them first, the others follow in the order of
+    """Which nodes the job gets. Jobs that list their nodes get them first; the others follow in the order of
     the file. Default: "contiguous".
     """
 
     program: str | None = None
-    """A program in coNCePTuaL, instead of a workload: its file, relative to the scenario's folder."""
+    """A coNCePTuaL program, instead of a workload: its file, relative to the scenario's folder."""
 
     python: Callable[..., Any] | str | None = None
-    """A generator function in Python that yields the operations of a rank, "FILE.py:FUNCTION", the file
+    """A Python generator function that yields the operations of a rank: "FILE.py:FUNCTION", the file
     relative to the scenario's folder. Loading a scenario runs the file.
     """
 
@@ -3182,62 +3158,66 @@ class Job(Table):
     """Ranks on one node; rank r is on the job's node number r / ranks_per_node. Default: 1."""
 
     repeat: Annotated[int, Field(ge=1)] = 1
-    """How often the workload runs, one after the other on each rank. Default: 1."""
+    """How often each rank runs the workload, one run after the other. Default: 1."""
 
     stagger: Time | None = None
-    """From the start of one job of the array to that of the next, e.g. "1 ms". Default: "0 s"."""
+    """Delay between the starts of consecutive jobs of the array, e.g. "1 ms". Default: "0 s"."""
 
     start: JobStart = "0 s"
-    """Simulated time at which the job starts; with `start_after`, the delay after the news has come. As a
-    table, e.g. `{ at = "1 ms", jitter = "10 us" }`, the seed draws it, uniform from `at` to `at` +
-    `jitter`; jobs of an array each draw their own. Default: "0 s".
+    """Simulated time at which the job starts; with `start_after`, the delay after the last message that
+    reports an end has arrived. A table such as `{ at = "1 ms", jitter = "10 us" }` draws the start from
+    the seed, uniformly between `at` and `at` + `jitter`; each job of an array draws its own. Default: "0
+    s".
     """
 
     start_after: str | list[str] | None = None
-    """Name of a job, or of several, that must have ended before this one starts; the name of an array stands
-    for all of its jobs. The news travels as messages over the network. Default: none.
+    """Name of one or more jobs that must end before this one starts; the name of an array means all of its
+    jobs. Their ends are reported by messages over the network. Default: none.
     """
 
     trace: str | None = None
-    """A program in files that is replayed: the folder of a DUMPI trace, or its .meta file, a GOAL schedule,
-    or a program folder (NAME.program); relative to the scenario's folder.
+    """A program in files to replay: the folder or the .meta file of a DUMPI trace, a GOAL schedule, or a
+    program folder (NAME.program); relative to the scenario's folder.
     """
 
     traffic_class: JobClasses | None = None
     """The traffic classes of the job's messages, by name. Default: the first of `network.traffic_classes`."""
 
     until: str | list[str] | None = None
-    """For synthetic traffic: name of a job, or of several, after whose end it stops, as soon as it is told
-    by message. Default: none.
+    """For synthetic traffic: name of one or more jobs; the traffic stops when messages have reported that
+    all of them ended. Default: none.
     """
 
     workload: Workload | list[Workload] | None = None
-    """What the job does, or a list of what it does, one after the other (phases; no synthetic traffic among
-    them). Exactly one of `workload`, `program`, `python` and `trace` is required.
+    """What the job runs: a workload, or a list of workloads to run one after the other (phases, which must
+    not include synthetic traffic). Exactly one of `workload`, `program`, `python` and `trace` is
+    required.
     """
 
 
 class DegradedLink(Table):
-    """A cable between two routers that carries less than others of its class."""
+    """A cable between two routers with reduced bandwidth."""
 
     routers: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
     """The two routers, numbered over the machine."""
 
     factor: Annotated[float, Field(ge=0, le=1)]
-    """Its bandwidth, as a multiple of that of its class: above 0, at most 1."""
+    """Its bandwidth relative to its class: above 0, at most 1."""
 
     index: Annotated[int, Field(ge=0)] | None = None
-    """Which cable between them, from 0, in the order of the first router's ports. Default: all of them."""
+    """The index of the cable among those between the routers, from 0, in the order of the first router's
+    ports. Default: all of them.
+    """
 
 Arrangement = Literal["absolute", "relative", "circulant"]
-"""How the global ports of a dragonfly's groups are assigned to the other groups.
+"""The assignment of a group's global ports to the other groups of a dragonfly.
 
 `absolute`: By the other group's number (Hastings et al., CLUSTER 2015).
 
-`relative`: By the distance: global port `k = h i + p` of group `g` leads to group `(g + k + 1) mod G`.
-The rule of the MFNetSim runs.
+`relative`: By distance: global port `k = h i + p` of group `g` leads to group `(g + k + 1) mod G`. The
+rule of the MFNetSim runs.
 
-`circulant`: By the distance in turns: one group forward, one back, two forward, two back, and so on
+`circulant`: By alternating distance: one group forward, one back, two forward, two back, and so on
 (Hastings et al.).
 """
 
@@ -3252,10 +3232,10 @@ class Dragonfly(Table):
     """
 
     arrangement: Arrangement = "relative"
-    """How the global ports of a group are assigned to the other groups."""
+    """Assignment of a group's global ports to the other groups."""
 
     cables: Cables = "all"
-    """Cables between any two groups: a number, or "all" for as many as the ports allow (the same for all
+    """Cables between each pair of groups: a number, or "all" for as many as the ports allow (equal for all
     pairs).
     """
 
@@ -3273,31 +3253,31 @@ class Dragonfly(Table):
 
 
 class RouterException(Table):
-    """A router of every group that has another number of nodes than most."""
+    """A router of every group with an exceptional number of nodes."""
 
     router: Annotated[int, Field(ge=0)]
     """Its number in the group, from 0."""
 
     nodes: Annotated[int, Field(ge=0)]
-    """Its nodes; 0 is possible."""
+    """Its number of nodes; may be 0."""
 
 
 class Dragonfly2d(Table):
     """A dragonfly with two-dimensional groups: Cray XC (G. Faanes et al., "Cray Cascade", SC 2012). A row is
-    a chassis, its cables are of class local; those of a column are of class column. A group of a Cray XC
-    has 6 rows of 16 routers and 3 cables between any two routers of a column. Router i of a group is at
+    a chassis with cables of class local; cables of a column are of class column. A group of a Cray XC has
+    6 rows of 16 routers and 3 cables between each pair of routers of a column. Router i of a group is at
     row i / columns, column i mod columns. The three sizes without a default are required, here or in the
     preset.
     """
 
     arrangement: Arrangement = "relative"
-    """How the global ports of a group are assigned to the other groups."""
+    """Assignment of a group's global ports to the other groups."""
 
     bundle: Annotated[int, Field(ge=1)] = 1
-    """Cables of a bundle, which lie side by side at both ends; divides `cables`."""
+    """Cables of a bundle, which use adjacent ports at both ends; divides `cables`."""
 
     cables: Cables = "all"
-    """Cables between any two groups: a number, or "all" for as many whole bundles as the ports allow."""
+    """Cables between each pair of groups: a number, or "all" for as many whole bundles as the ports allow."""
 
     column_cables: Annotated[int, Field(ge=1)] = 3
     """Parallel cables between two routers of a column."""
@@ -3306,7 +3286,7 @@ class Dragonfly2d(Table):
     """Routers of a row."""
 
     exceptions: list[RouterException] = []
-    """Routers of every group that have another number of nodes. Default: none."""
+    """Routers of every group with another number of nodes. Default: none."""
 
     global_ports_per_router: Annotated[int, Field(ge=0)] | None = None
     """Global ports per router. Required."""
@@ -3328,10 +3308,10 @@ class DragonflyPlus(Table):
     """
 
     arrangement: Arrangement = "relative"
-    """How the global ports of a group are assigned to the other groups."""
+    """Assignment of a group's global ports to the other groups."""
 
     cables: Cables = "all"
-    """Cables between any two groups: a number, or "all" for as many as the ports allow (the same for all
+    """Cables between each pair of groups: a number, or "all" for as many as the ports allow (equal for all
     pairs).
     """
 
@@ -3355,31 +3335,33 @@ class DragonflyPlus(Table):
 
 
 class FailedLink(Table):
-    """A cable between two routers that carries nothing."""
+    """A cable between two routers that carries no traffic."""
 
     routers: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
     """The two routers, numbered over the machine."""
 
     index: Annotated[int, Field(ge=0)] | None = None
-    """Which cable between them, from 0, in the order of the first router's ports. Default: all of them."""
+    """The index of the cable among those between the routers, from 0, in the order of the first router's
+    ports. Default: all of them.
+    """
 
 
 class FatTree(Table):
     """A fat tree: of routers with `radix` ports, by `levels` and `oversubscription` (a folded Clos network);
     a k-ary n-tree (`k` and `n`; F. Petrini, M. Vanneschi, IPPS 1997); or an extended generalized fat tree
     XGFT(h; m_1, ..., m_h; w_1, ..., w_h) (`down` and `up`; S. Öhring et al., IPPS 1995), with parallel
-    cables where `parallel` says so (E. Zahavi, 2010). Nodes are level 0; the pods of the top level are
-    its groups.
+    cables given by `parallel` (E. Zahavi, 2010). Nodes are level 0; the pods of the top level are its
+    groups.
     """
 
     down: list[Annotated[int, Field(ge=0)]] | None = None
-    """m: children of a router of each level, from the lowest: the first number is nodes per leaf router.
+    """m: children of a router per level, from the lowest: the first number is nodes per leaf router.
     Required without `k` and `n`.
     """
 
     k: Annotated[int, Field(ge=1)] | None = None
-    """Children of a router of a k-ary n-tree, and parents of one below the top: k^n nodes. Required, with
-    `n`, or one of the other two ways.
+    """Children of a router of a k-ary n-tree, and parents of a router below the top: k^n nodes. Required,
+    with `n`, or one of the other two descriptions.
     """
 
     levels: Annotated[int, Field(ge=1)] | None = None
@@ -3389,19 +3371,19 @@ class FatTree(Table):
     """Levels of routers of a k-ary n-tree. Required with `k`."""
 
     oversubscription: float | None = None
-    """With `radix`: nodes of a leaf router to its cables up, e.g. 3 for 3:1; the levels above are not
-    oversubscribed. Whole numbers of ports must come of it. Default: 1, full bisection.
+    """With `radix`: nodes per uplink of a leaf router, e.g. 3 for 3:1; the levels above are not
+    oversubscribed. It must give whole numbers of ports. Default: 1, full bisection.
     """
 
     parallel: list[Annotated[int, Field(ge=0)]] | None = None
-    """Parallel cables between a member of each level below and a parent, from the nodes up; those of nodes
-    are 1. Default: 1 everywhere.
+    """Parallel cables between a member of each level below and a parent, from the nodes up; nodes have 1.
+    Default: 1 everywhere.
     """
 
     radix: Annotated[int, Field(ge=2)] | None = None
-    """Ports of a router, all of which are used: below the top half of them go down, at the top all.
-    Required, with `levels`, or `k` and `n`, or `down` and `up`. Without oversubscription there are 2
-    (radix / 2)^levels nodes; M. Al-Fares, A. Loukissas, A. Vahdat, SIGCOMM 2008, for three levels.
+    """Ports of a router, all in use: below the top level half of them go down, at the top all. Required,
+    with `levels`, or `k` and `n`, or `down` and `up`. Without oversubscription there are 2 (radix /
+    2)^levels nodes; M. Al-Fares, A. Loukissas, A. Vahdat, SIGCOMM 2008, for three levels.
     """
 
     up: list[Annotated[int, Field(ge=0)]] | None = None
@@ -3411,26 +3393,26 @@ class FatTree(Table):
 
 
 class Graph(Table):
-    """Any graph, from a file: GraphML, or a list of edges with lines such as "r0 r1 cables=2 class=global"
-    for a cable and "router r0 nodes=4" for a router. `odonata describe --export` writes the former.
+    """Any graph from a file: GraphML, or an edge list with lines such as "r0 r1 cables=2 class=global" for a
+    cable and "router r0 nodes=4" for a router. `odonata describe --export` writes GraphML.
     """
 
     file: str | None = None
     """The file that lists routers, nodes and cables; relative to the scenario's folder. Required."""
 
     nodes_per_router: Annotated[int, Field(ge=0)] = 1
-    """Nodes of each router that the file gives none."""
+    """Nodes of routers without a number in the file."""
 
 
 class HyperX(Table):
-    """A HyperX (J. Ahn et al., SC 2009) of 1 to 16 dimensions; with the same number of routers along each it
-    is a flattened butterfly (J. Kim et al., ISCA 2007). The cables of the first dimension are of class
-    local, all others global.
+    """A HyperX (J. Ahn et al., SC 2009) of 1 to 16 dimensions; with equally many routers in each it is a
+    flattened butterfly (J. Kim et al., ISCA 2007). The cables of the first dimension are of class local,
+    all others global.
     """
 
     cables: Annotated[int, Field(ge=0)] | list[Annotated[int, Field(ge=0)]] | None = None
-    """Parallel cables between two routers of a line: a number, or a list of one for each dimension. Default:
-    1.
+    """Parallel cables between two routers of a line: a number, or a list with one number per dimension.
+    Default: 1.
     """
 
     dims: list[Annotated[int, Field(ge=0)]] | None = None
@@ -3453,8 +3435,8 @@ class Torus(Table):
 
 
 class PolarFly(Table):
-    """A PolarFly (K. Lakhotia et al., SC 2022): the polarity graph of q^2 + q + 1 routers, any two of which
-    are at most two cables apart. q + 1 routers have q cables to others, the rest have q + 1.
+    """A PolarFly (K. Lakhotia et al., SC 2022): the polarity graph of q^2 + q + 1 routers, each pair at most
+    two cables apart. q + 1 routers have q cables to others, the rest have q + 1.
     """
 
     nodes_per_router: Annotated[int, Field(ge=1)] | None = None
@@ -3466,45 +3448,45 @@ class PolarFly(Table):
     """A prime power; a router has at most q + 1 ports to others. Required, here or in the preset."""
 
 HostLinks = Literal["switch", "all-to-all"]
-"""What links the GPUs of a host.
+"""The links between the GPUs of a host.
 
-`switch`: A switch with a link to each GPU, as NVSwitch. A `local` link is all that a GPU has into its
-host.
+`switch`: A switch with a link to each GPU, like NVSwitch. A `local` link has the whole bandwidth of a GPU
+into its host.
 
-`all-to-all`: A link between any two GPUs. A `local` link is one of them.
+`all-to-all`: A link between each pair of GPUs; each is a `local` link.
 """
 
 
 class RailOptimized(Table):
-    """A rail-optimized cluster: hosts of several GPUs with a NIC each, which is on the leaf switch of the
+    """A rail-optimized cluster: hosts of several GPUs with a NIC each, connected to the leaf switch of the
     GPU's number; every GPU is a node. Links in a host are `local`, from NIC to leaf `column`, from leaf
     to spine `global`.
     """
 
     gpus_per_host: Annotated[int, Field(ge=1)] | None = None
-    """GPUs of a host: as many rails, and leaf switches of a pod. Default: 8."""
+    """GPUs of a host: the number of rails, and of leaf switches of a pod. Default: 8."""
 
     host_links: HostLinks = "switch"
-    """What links the GPUs of a host."""
+    """The links between the GPUs of a host."""
 
     hosts_per_pod: Annotated[int, Field(ge=1)] | None = None
     """Hosts of a pod. Required, here or in the preset."""
 
     oversubscription: float | None = None
-    """Hosts of a leaf to its cables up, e.g. 2 for 2:1; whole numbers of cables must come of it. Default: 1."""
+    """Hosts per uplink of a leaf, e.g. 2 for 2:1; it must give a whole number of cables. Default: 1."""
 
     pods: Annotated[int, Field(ge=1)] | None = None
-    """Pods: hosts that share their leaf switches, called scalable units as well. Default: 1."""
+    """Pods: hosts that share leaf switches, also called scalable units. Default: 1."""
 
     spines: Annotated[int, Field(ge=0)] | None = None
-    """Spine switches. 0, only with one pod: rails meet in the hosts alone. Default: as many as a leaf has
-    cables up, one to each.
+    """Spine switches. With 0, for one pod only, rails meet only in the hosts. Default: the number of uplinks
+    of a leaf, one cable to each.
     """
 
 
 class SlimFly(Table):
-    """A Slim Fly (M. Besta, T. Hoefler, SC 2014): the McKay-Miller-Širáň graph of 2 q^2 routers, any two of
-    which are at most two cables apart.
+    """A Slim Fly (M. Besta, T. Hoefler, SC 2014): the McKay-Miller-Širáň graph of 2 q^2 routers, each pair
+    at most two cables apart.
     """
 
     nodes_per_router: Annotated[int, Field(ge=1)] | None = None
@@ -3517,59 +3499,57 @@ class SlimFly(Table):
 
 
 class Machine(Table):
-    """The machine's graph: exactly one kind, and which of its cables are broken."""
+    """The machine's graph: exactly one kind, and its faulty cables."""
 
     degraded_links: list[DegradedLink] | None = None
-    """Cables between routers that carry less than others of their class. Default: none."""
+    """Cables between routers with reduced bandwidth. Default: none."""
 
     dragonfly: Dragonfly | None = None
-    """A dragonfly with one-dimensional groups: all routers of a group are linked with each other, and any
-    two groups by at least one cable.
+    """A dragonfly with one-dimensional groups: the routers of a group are fully connected, and each pair of
+    groups has at least one cable.
     """
 
     dragonfly_2d: Dragonfly2d | None = Field(default=None, validation_alias="dragonfly-2d", serialization_alias="dragonfly-2d")
-    """A dragonfly with two-dimensional groups: the routers of a group form a grid, and those of a row and
-    those of a column are all linked with each other. Cray XC.
+    """A dragonfly with two-dimensional groups: the routers of a group form a grid with fully connected rows
+    and columns. Cray XC.
     """
 
     dragonfly_plus: DragonflyPlus | None = Field(default=None, validation_alias="dragonfly-plus", serialization_alias="dragonfly-plus")
     """A dragonfly+, or megafly: leaf and spine routers in every group."""
 
     failed_links: list[FailedLink] | None = None
-    """Cables between routers that carry nothing. Default: none."""
+    """Cables between routers that carry no traffic. Default: none."""
 
     fat_tree: FatTree | None = Field(default=None, validation_alias="fat-tree", serialization_alias="fat-tree")
     """A fat tree: an extended generalized fat tree, or a k-ary n-tree."""
 
     graph: Graph | None = None
-    """Any graph, from a file."""
+    """Any graph from a file."""
 
     hyperx: HyperX | None = None
-    """A HyperX: a grid of routers whose lines are all linked with each other. The flattened butterfly is
-    one.
-    """
+    """A HyperX: a grid of routers with fully connected lines, such as the flattened butterfly."""
 
     mesh: Torus | None = None
-    """A grid of routers whose lines are open."""
+    """A grid of routers without wrap-around cables."""
 
     polarfly: PolarFly | None = None
     """A PolarFly: a graph of diameter two with one shortest path between any two routers."""
 
     rail_optimized: RailOptimized | None = Field(default=None, validation_alias="rail-optimized", serialization_alias="rail-optimized")
-    """A rail-optimized cluster of GPU hosts: NVLink or its like in a host, a leaf switch for each GPU of a
+    """A rail-optimized cluster of GPU hosts: NVLink or similar in a host, a leaf switch for each GPU of a
     host, spines above.
     """
 
     service_routers: list[Annotated[int, Field(ge=0)]] = []
-    """Routers of every group, numbered from 0 in the group, whose nodes are service nodes, such as those
-    that forward I/O to a file system outside: neither jobs nor storage servers get them. Default: none.
+    """Routers of every group, numbered from 0 in the group, with service nodes, such as I/O forwarders to an
+    external file system: neither jobs nor storage servers run there. Default: none.
     """
 
     slim_fly: SlimFly | None = Field(default=None, validation_alias="slim-fly", serialization_alias="slim-fly")
     """A Slim Fly: a graph of diameter two."""
 
     torus: Torus | None = None
-    """A grid of routers whose lines are closed."""
+    """A grid of routers with wrap-around cables."""
 
 
 class Jitter(Table):
@@ -3584,24 +3564,24 @@ class Jitter(Table):
 Alltoallv = Literal["auto", "pairwise", "pairwise-exchange", "linear", "scattered"]
 """The algorithm of all-to-alls of listed sizes.
 
-`auto`: As the library chooses.
+`auto`: The library's choice.
 
 `pairwise`: To rank + i and from rank - i, one i after the other.
 
-`pairwise-exchange`: With rank xor i, one i after the other; where the ranks are no power of two: as
-`auto`.
+`pairwise-exchange`: With rank xor i, one i after the other; like `auto` if the number of ranks is not a
+power of two.
 
-`linear`: Everything posted at once.
+`linear`: All messages posted at once.
 
 `scattered`: `window` sends and receives posted at once and waited for.
 """
 
 Library = Literal["mpich", "open-mpi"]
-"""Whose decisions between algorithms are taken.
+"""The library whose decision rules apply.
 
-`mpich`: Those of MPICH 3.2, with the thresholds of this table.
+`mpich`: Rules of MPICH 3.2, with the thresholds of this table.
 
-`open-mpi`: Those of Open MPI 4.0; the thresholds of this table do not count.
+`open-mpi`: Rules of Open MPI 4.0; the thresholds of this table have no effect.
 """
 
 
@@ -4346,68 +4326,68 @@ WallTime = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE
 
 
 class Optimism(Table):
-    """Bounds of the optimistic scheduler. They decide how far it runs ahead, and thus how fast it is."""
+    """Bounds of the optimistic scheduler. They limit how far it runs ahead, and so determine its speed."""
 
     events_per_round: Annotated[int, Field(ge=1)] = 128
-    """A part goes beyond its window as long as it has handled fewer events than this in the round, counting
-    those of earlier rounds that it may still have to take back.
+    """A part goes beyond its window only until it has handled this many events in the round, including those
+    of earlier rounds that may still have to be rolled back.
     """
 
     journal: Bytes = "256 MiB"
-    """Most memory that a process keeps in order to take events back; at least 1 MiB."""
+    """Maximum memory of a process for rolling back events; at least 1 MiB."""
 
 
 class ListedParts(Table):
     """Parts by their first routers: `{ first_routers = [0, 96, 192] }`."""
 
     first_routers: list[Annotated[int, Field(ge=0)]]
-    """The first router of each part, rising from 0; a part ends where the next one begins."""
+    """The first router of each part, ascending from 0; a part ends where the next one begins."""
 
 Scheduler = Literal["auto", "sequential", "conservative", "optimistic"]
 """The scheduler. All give equal results.
 
-`auto`: Conservative where threads are expected to save a quarter of the time on the clock, else
-sequential; `odonata check` says which and why. The run measures how many threads save as much, and takes
-no more.
+`auto`: Conservative if threads are expected to save a quarter of the wall time, otherwise sequential;
+`odonata check` reports the choice and the reason. The run measures how many threads save that much, and
+uses no more.
 
-`sequential`: One event after the other; part by part where the machine is larger than the caches of a
-core.
+`sequential`: One event after the other; part by part if the machine is larger than the caches of a core.
 
-`conservative`: The machine in parts, each as far as the others cannot influence it: windows as long as
-the shortest delay between two parts (Chandy and Misra 1979; Lubachevsky 1989).
+`conservative`: Parts of the machine advance in parallel, each as far as no other can influence it:
+windows as long as the shortest delay between two parts (Chandy and Misra 1979; Lubachevsky 1989).
 
-`optimistic`: The machine in parts that run ahead; what turns out to have been too early is taken back
-(Time Warp, Jefferson 1985).
+`optimistic`: Parts of the machine advance in parallel and speculatively; events that were handled too
+early are rolled back (Time Warp, Jefferson 1985).
 """
 
 
 class Timeline(Table):
-    """What is recorded, one by one, for `odonata timeline`: the calls of ranks, their messages, the accesses
-    of storage servers, and the busiest links over time. Results are the same with it and without.
+    """What is recorded individually for `odonata timeline`: the calls of ranks, their messages, the accesses
+    of storage servers, and the busiest links over time. Recording does not change the results.
     """
 
     ranks: list[Annotated[int, Field(ge=0)]] | None = None
     """Ranks of these jobs, e.g. [0, 1, 63]. Default: all."""
 
     every: Annotated[int, Field(ge=1)] = 1
-    """Of these ranks every n-th: those whose number in their job is a multiple of it."""
+    """Records only every n-th of these ranks: those whose number in their job is a multiple of n."""
 
     from_: Time = Field(default="0 s", validation_alias="from", serialization_alias="from")
-    """Simulated time from which on it is recorded."""
+    """Simulated time at which recording starts."""
 
     jobs: str | list[str] | None = None
-    """Name of a job, or of several, whose ranks are recorded; the name of an array stands for all of its
-    jobs. Default: all jobs. (Synthetic traffic has no calls.)
+    """Name of one or more jobs whose ranks are recorded; the name of an array means all of its jobs.
+    Default: all jobs. (Synthetic traffic has no calls.)
     """
 
     links: Annotated[int, Field(ge=0)] = 16
-    """How many of the links, those that are busy the longest, are recorded over time: in the intervals of
-    `run.series_interval`, without which there are none.
+    """Number of links, the busiest ones, that are recorded over time, in the intervals of
+    `run.series_interval`; without that setting there are none.
     """
 
     rows: Annotated[int, Field(ge=0)] = 1000000
-    """Most rows in each of the tables calls and accesses, and most steps from which flows and requests are
-    made, of which a message has three or four. Those that end first are kept, of all others the number.
+    """Maximum number of rows in each of the tables calls and accesses, and of steps from which flows and
+    requests are derived (a message has three or four). Those that end first are kept; the others are only
+    counted.
     """
 
     until: Time | None = None
@@ -4418,56 +4398,57 @@ class Run(Table):
     """How long to run, what to record, and on how many cores."""
 
     baselines: bool = False
-    """Whether each job also runs alone, on the nodes and servers that it has beside the others; the table
-    slowdown holds the one against the other. With a single job there is nothing to compare, and nothing
-    more is run. Alone, a job with `start_after` starts at its `start`, and traffic with `until` sends for
-    as long as it did in the run.
+    """Whether each job is also run alone, on the same nodes and servers; the table slowdown compares the two
+    runs. With a single job, nothing more is run. Alone, a job with `start_after` starts at its `start`,
+    and traffic with `until` sends for as long as it did in the shared run.
     """
 
     blame: bool | None = None
-    """Whether every wait of a packet or I/O request is charged to the job it waited for (tables blame and
-    blame_series). Default: true where there is more than one job.
+    """Whether every wait of a packet or I/O request is charged to the job that caused it (tables blame and
+    blame_series). Default: true if there is more than one job.
     """
 
     blame_sampling: Annotated[int, Field(ge=0)] = 1
-    """Of how many packets one is drawn at random whose waits at routers are charged, that many times: an
-    estimate, which is cheaper than all waits. At most 1024; 1, the default: all are charged, exactly.
-    Waits of messages at NICs and of requests at servers always are. Not with `lost_time`, nor where
-    routers are pipelined.
+    """Charges the waits at routers of only one in this many packets, drawn at random, and multiplies them by
+    this number: an estimate that costs less than charging all waits. At most 1024; with 1, the default,
+    all waits are charged exactly. Waits of messages at NICs and of requests at servers are always
+    charged. Not available with `lost_time` or pipelined routers.
     """
 
     checkpoint_interval: WallTime | None = None
-    """Wall time between two snapshots of the run, e.g. "10 min", from which it goes on after its computer
-    has failed (`odonata run --resume`). They lie beside the result folder until it is complete. Default:
+    """Wall time between two snapshots of the run, e.g. "10 min", from which `odonata run --resume` continues
+    after the computer has failed. They are kept beside the result folder until it is complete. Default:
     none.
     """
 
     io_rows: Annotated[int, Field(ge=0)] = 1000000
-    """Most I/O operations that are recorded one by one; if there are more, histograms take over."""
+    """Maximum number of I/O operations recorded individually; if there are more, histograms replace the
+    rows.
+    """
 
     lost_time: bool = False
-    """Whether it is found out how much later each job ends because of what it waited for, by whose fault:
-    waits are carried along what depends on them (table lost_time; by iteration lost_time_iterations, with
-    `series_interval` over time lost_time_series). Needs `blame`.
+    """Whether to compute how much later each job ends because of its waits, and which jobs caused this:
+    waits are propagated along dependencies (table lost_time; by iteration, lost_time_iterations; with
+    `series_interval` over time, lost_time_series). Needs `blame`.
     """
 
     lost_time_path: Annotated[int, Field(ge=0)] = 0
-    """How many of the last waits of every rank are kept, with whom they were for and where (table
-    lost_time_path): from them `odonata explain` tells the chain that ends a job. At most 1000000; 0:
-    none. Needs `lost_time`.
+    """Number of the last waits of every rank to keep, with the causing job and the location (table
+    lost_time_path): `odonata explain` derives from them the chain of waits that determines a job's end.
+    At most 1000000; 0: none. Needs `lost_time`.
     """
 
     memory_limit: Bytes | None = None
-    """Most memory that a process of the run may take, e.g. "8 GiB". A scenario that certainly needs more is
-    refused; a run that comes to take more ends as `out-of-memory`, with what it has measured. Default:
-    nine tenths of the memory that is available when it starts, the limits of control groups and of the
-    address space included.
+    """Maximum memory of a process of the run, e.g. "8 GiB". A scenario that certainly needs more is refused;
+    a run that exceeds the limit ends as `out-of-memory`, with the results up to then. Default: nine
+    tenths of the memory available at the start, including the limits of control groups and of the address
+    space.
     """
 
     message_rows: Annotated[int, Field(ge=0)] = 1000000
-    """Most messages that are recorded one by one; if there are more, histograms take over. 0 also spares
-    synthetic sources the look at each arrival: their messages are then counted as packets only, without
-    message latency.
+    """Maximum number of messages recorded individually; if there are more, histograms replace the rows. With
+    0, synthetic sources also skip the check at each arrival: their messages are then counted as packets
+    only, without message latency.
     """
 
     optimism: Optimism = Field(default_factory=Optimism)
@@ -4475,11 +4456,12 @@ class Run(Table):
 
     parts: Literal["auto"] | Annotated[int, Field(ge=1)] | ListedParts = "auto"
     """How schedulers divide the machine: a number of parts, `{ first_routers = [0, 96, ...] }`, or "auto". A
-    router is never cut from its nodes, and no group is divided as long as there are enough of them.
+    router is never separated from its nodes, and groups are divided only if there are more parts than
+    groups.
     """
 
     scheduler: Scheduler = "auto"
-    """The scheduler: "auto", "sequential", "conservative" or "optimistic". Results depend neither on this
+    """The scheduler: "auto", "sequential", "conservative" or "optimistic". Results do not depend on this,
     nor on `threads`, `parts` and `optimism`.
     """
 
@@ -4487,18 +4469,18 @@ class Run(Table):
     """Interval of the time series of links and jobs, e.g. "1 ms". Default: no series."""
 
     threads: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
-    """Threads of each process, at most; with `scheduler` stated all of them work. "auto": as many as there
-    are cores that the process may use, with baselines shared among the runs that go on at the same time.
+    """Maximum number of threads of each process; if `scheduler` is given, all of them work. "auto": one per
+    core that the process may use; simultaneous baseline runs divide them among themselves.
     """
 
     time_limit: Time | None = None
-    """Simulated time at which the run ends even if jobs have not. Default: none; the run ends when all jobs
-    have.
+    """Simulated time at which the run ends even if jobs have not ended. Default: none; the run ends when all
+    jobs have.
     """
 
     timeline: Timeline | None = None
-    """What ranks, storage servers and links do one by one, for `odonata timeline`; `{}` records all ranks
-    for the whole run. Default: nothing is recorded.
+    """Records individual events of ranks, storage servers and links for `odonata timeline`; `{}` records all
+    ranks for the whole run. Default: nothing is recorded.
     """
 
 Architecture = Literal["compute-side", "node-local", "storage-side"]
@@ -4558,13 +4540,13 @@ class Client(Table):
 
 
 class SeekCurve(Table):
-    """How long seeks take, from three times that data sheets have; they grow from the first to the last."""
+    """Seek times, from three values of data sheets; they grow from the first to the last."""
 
     track_to_track: Time
     """To the next track, with settling there."""
 
     average: Time
-    """Over a third of all tracks, which is the mean distance of two random ones."""
+    """Over a third of all tracks, the mean distance of two random tracks."""
 
     full_stroke: Time
     """Over all tracks."""
@@ -4576,13 +4558,13 @@ class Hdd(Table):
     """
 
     capacity: Bytes = "2 TB"
-    """Space, 1 MiB to 1 PiB; says with the rates how many tracks there are."""
+    """Capacity, 1 MiB to 1 PiB; with the rates, it gives the number of tracks."""
 
     command: Time = "20 us"
-    """From an access to its first byte on the interface where no platter is needed."""
+    """Time from an access to its first byte on the interface, without the platters."""
 
     inner_rate: Bandwidth = "68 MB/s"
-    """Rate of the innermost zone; 1 kB/s up to that of the outermost."""
+    """Rate of the innermost zone; 1 kB/s up to the outermost rate."""
 
     interface: Bandwidth = "600 MB/s"
     """Rate of the interface to the host."""
@@ -4591,60 +4573,60 @@ class Hdd(Table):
     """Rate of the outermost zone, where addresses begin; 1 kB/s to 1 TB/s."""
 
     read_ahead: Bytes = "512 KiB"
-    """What is read after every read, before anything else is done."""
+    """Bytes read after every read, before any other work."""
 
     read_ahead_most: Bytes = "4 MiB"
-    """How far it reads ahead while nothing else is to be done; at least `read_ahead`."""
+    """Maximum read-ahead while idle; at least `read_ahead`."""
 
     read_seek: SeekCurve | None = None
     """Seeks before a read."""
 
     reorder: Annotated[int, Field(ge=1, le=256)] = 32
-    """Ranges that the write-back cache holds, out of which the one that takes least is written next, 1 to
-    256; writes that continue each other are one range.
+    """Ranges that the write-back cache holds, 1 to 256; the range that takes least time is written next.
+    Contiguous writes are one range.
     """
 
     rpm: Annotated[int, Field(ge=60, le=100000)] = 7200
     """Rotations per minute, 60 to 100,000."""
 
     segments: Annotated[int, Field(ge=1, le=8)] = 8
-    """Parts of the read buffer, each for a range of its own, 1 to 8; the one used least lately gives way."""
+    """Segments of the read buffer, 1 to 8, replaced by least recent use."""
 
     write_cache: Bytes = "128 MiB"
-    """Size of the write-back cache, at most 1 TiB; 0 B: a write is over when it is on the platters."""
+    """Size of the write-back cache, at most 1 TiB; 0 B: a write ends on the platters."""
 
     write_seek: SeekCurve | None = None
-    """Seeks before a write, which have to settle better."""
+    """Seeks before a write, which include a longer settling time."""
 
     zones: Annotated[int, Field(ge=1, le=64)] = 16
-    """Zones of as many tracks each, 1 to 64."""
+    """Number of zones, with equal numbers of tracks, 1 to 64."""
 
 
 class Nvme(Table):
     """Flash behind a fast link: latencies, lanes, rates. Default: one card of the preset `datawarp-p3608`."""
 
     lanes: Annotated[int, Field(ge=1, le=64)] = 18
-    """Accesses that it serves at once, 1 to 64."""
+    """Accesses served concurrently, 1 to 64."""
 
     queue_depth: Annotated[int, Field(ge=1, le=65535)] = 1024
-    """Accesses that its host hands to it at once, 1 to 65,535; more wait in front of it."""
+    """Accesses that the host submits concurrently, 1 to 65,535; more wait in the host."""
 
     read: Bandwidth = "5 GB/s"
     """Rate of all reads together."""
 
     read_latency: Time = "20 us"
-    """From the start of a read to its first byte, more than 0."""
+    """Time from the start of a read to its first byte, more than 0."""
 
     write: Bandwidth = "3 GB/s"
     """Rate of all writes together."""
 
     write_latency: Time = "20 us"
-    """From the start of a write to its first byte, more than 0."""
+    """Time from the start of a write to its first byte, more than 0."""
 
 
 class Rate(Table):
-    """A device with fixed rates: an access takes overhead + bytes / rate, and a seek where it does not
-    continue the last one. Default: the burst buffer of the MFNetSim case study, without its seek.
+    """A device with fixed rates: an access takes overhead + bytes / rate, and a seek if it does not continue
+    the last one. Default: the burst buffer of the MFNetSim case study, without its seek.
     """
 
     overhead: Time = "20 us"
@@ -4654,11 +4636,11 @@ class Rate(Table):
     """Rate of reads."""
 
     seek: Time = "0 s"
-    """Added to an access that does not continue the last one."""
+    """Time added to an access that does not continue the last one."""
 
     seek_window: Bytes = "0 B"
-    """How far behind the last byte of an access, in the same object, the next may start and still continue
-    it.
+    """Maximum gap after the last byte of an access at which the next one, in the same object, still
+    continues it.
     """
 
     write: Bandwidth = "5700 MiB/s"
@@ -4674,22 +4656,22 @@ class Ssd(Table):
     """Channels, at least 1; channels x ways is at most 64."""
 
     page: Bytes = "4 KiB"
-    """What a die reads or writes at once, 512 B to 1 GiB."""
+    """Bytes that a die reads or writes at once, 512 B to 1 GiB."""
 
     page_read: Time = "118 us"
-    """R_page: how long the read of one page takes, more than 0."""
+    """R_page: time to read one page, more than 0."""
 
     page_write: Time = "71 us"
-    """W_page: how long the write of one page takes, more than 0."""
+    """W_page: time to write one page, more than 0."""
 
     read_switch: Time = "9.601 us"
-    """R_ch: from handing a read to one die to handing the next to another."""
+    """R_ch: time between dispatching reads to two dies."""
 
     ways: Annotated[int, Field(ge=1, le=64)] = 4
     """Dies of a channel, at least 1."""
 
     write_switch: Time = "10.074 us"
-    """W_ch: from handing a write to one die to handing the next to another."""
+    """W_ch: time between dispatching writes to two dies."""
 
 
 class Device(Table):
@@ -5056,29 +5038,29 @@ class Policy(Table):
     """Where a write goes, and when it is acknowledged."""
 
 FileKind = Literal["input", "output", "checkpoint", "scratch"]
-"""What a file is for.
+"""The purpose of a file.
 
 `input`: Data that a job reads.
 
-`output`: Data that a job leaves behind.
+`output`: Data that a job produces.
 
-`checkpoint`: State that a job can be resumed from.
+`checkpoint`: State to resume a job from.
 
-`scratch`: Data that is not needed after the job.
+`scratch`: Data not needed after the job.
 """
 
 
 class Rule(Table):
-    """One rule. It fits an access for which all that it says is true; one that says nothing fits all."""
+    """One rule. It matches an access if all its conditions hold; a rule without conditions matches all."""
 
     device: str
-    """Name of the device that takes what fits."""
+    """Name of the device for matching accesses."""
 
     below: Bytes | None = None
-    """Requests of fewer bytes than this, at least 1 B. Default: of any size."""
+    """Requests of fewer bytes than this, at least 1 B. Default: any size."""
 
     files: list[FileKind] | None = None
-    """Files of these kinds; servers of scenarios know no kinds yet. Default: of any kind."""
+    """Files of these kinds; scenarios do not set kinds yet. Default: any kind."""
 
 SyncDepth = Literal["device", "below"]
 """What the synchronization of a file (`fsync`) waits for.
@@ -5211,16 +5193,16 @@ class Scenario(ScenarioTable):
     """A scenario: a machine, its network and storage, and the jobs that share it.
 
     Quantities are strings of a number and a unit, such as "30 ns", "8 KiB" or "5.25 GiB/s"; GiB (2^30)
-    and GB (10^9) are different things. What a file leaves out comes from its preset, then from the
-    defaults.
+    and GB (10^9) are different units. Keys that a file leaves out are taken from its preset, or else have
+    their defaults.
 
     >>> Scenario(preset="theta", seed=7).to_dict()
     {'preset': 'theta', 'seed': 7}
     """
 
     name: str | None = None
-    """Name of the scenario, for titles and tables. Default: the name of its file, "scenario" where it is in
-    none.
+    """Name of the scenario, for titles and tables. Default: the name of its file, or "scenario" if it is not
+    in a file.
     """
 
     preset: str | None = None
