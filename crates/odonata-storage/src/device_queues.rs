@@ -1,7 +1,7 @@
 //! The queue in front of each device, and the accesses that the device has.
 //!
-//! An access is *queued* until it is *handed* to its device, and *in service* from its turn there until its end. Whose turn it is to
-//! be handed over is decided by the caller ([`Turns`](crate::sharing::Turns)).
+//! An access is *queued* until it is *handed* to its device, and *in service* from its turn there until its end. The caller decides
+//! which access is handed over next ([`Turns`](crate::sharing::Turns)).
 
 use odonata_engine::{List, Mode, Pool, Store, journalled};
 use odonata_units::Time;
@@ -13,15 +13,15 @@ use crate::open_request::Piece;
 struct DeviceQueue {
     /// Pieces that have not been handed to it.
     queue: List,
-    /// How many those are.
+    /// Length of the queue.
     queued: u32,
     /// Accesses that have been handed to it and have not ended.
     handed: u32,
-    /// Those among them whose turn has come.
+    /// Handed accesses in service.
     serving: u32,
-    /// Since when there are such.
+    /// Since when at least one access is in service.
     busy_since: Time,
-    /// The job of the access whose turn has come last.
+    /// The owner of the access that entered service last.
     last: u16,
 }
 

@@ -1,4 +1,4 @@
-//! The lower tier: what a server writes to it, and what it reads from there.
+//! The lower tier: what a server writes to it and reads from it.
 //!
 //! ```text
 //!   write = "back"     client -> memory -> device -> acknowledged;   device -> reserve -> lower tier -> its space is free, or clean
@@ -7,15 +7,16 @@
 //!   read, not here     lower tier -> memory -> client (-> reserve -> device, clean)
 //! ```
 //!
-//! A server is an ordinary client of the lower tier: the caller carries [`Action::AskLowerTier`] there as a request of the server for the
-//! job whose data they are, and says when it has ended ([`Servers::lower_tier_answered`]).
+//! A server is an ordinary client of the lower tier. The caller carries [`Action::AskLowerTier`] there as a request of the server
+//! for the job that owns the data, and reports the answer with [`Servers::lower_tier_answered`].
 //!
-//! **Waits go downwards only.** What leaves a server, or is copied to its device, lies in a reserve of
-//! [`blocks_in_flight`](crate::settings::Policy::blocks_in_flight) blocks beside the memory pool, so that making room never waits for those
-//! who need room. A piece that waits for the lower tier holds memory of its own server alone, and the lower tier waits for
-//! nobody above: pulls are answered from memory that is taken already. The last tier waits for its devices only.
+//! **No deadlock.** A tier waits only for the tiers under it. Blocks that leave a server, or are copied to its device, use a
+//! reserve of [`blocks_in_flight`](crate::settings::Policy::blocks_in_flight) blocks beside the memory pool: freeing space never
+//! waits for a request that needs space. A piece that waits for the lower tier holds memory of its own server alone. The lower tier
+//! never waits for an upper tier: a server answers pulls from memory that the piece already holds. The last tier waits for its
+//! devices only.
 //!
-//! What stays as a clean copy, and what makes room, is in [`copies`].
+//! [`copies`] keeps and evicts clean copies.
 
 mod copies;
 
@@ -33,20 +34,20 @@ use crate::sync::Block;
 use crate::{Action, Actions, Origin, RequestHeader, ServerParams, Servers, StorageOperation};
 use copies::CleanRange;
 
-/// What of a server's reserve is taken.
+/// The reserve of a server, in blocks.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Reserve {
-    /// Blocks that a device reads in order to go down.
+    /// Blocks that a device reads for the lower tier.
     pub(crate) fetching: u32,
-    /// Blocks on their way down.
+    /// Blocks on their way to the lower tier.
     pub(crate) sending: u32,
-    /// Blocks that a device writes, from the lower tier.
+    /// Blocks from the lower tier that a device writes.
     pub(crate) filling: u32,
-    /// The device, counted within the server, that is asked first for the next block.
+    /// The first device to try for the next block, counted within the server.
     turn: u32,
-    /// Whether there may be something of jobs that have ended.
+    /// Whether the server may hold data of jobs that have ended.
     ended: bool,
-    /// Blocks that have been chosen to go down so far.
+    /// Blocks chosen so far to go to the lower tier.
     pub(crate) left: u64,
 }
 
@@ -56,32 +57,32 @@ impl Reserve {
     }
 }
 
-/// What the servers of a tier did for a job. Times are those of the first block that has begun to leave, and of the last that was
-/// safe in the lower tier.
+/// What the servers of a tier did for a job, with the times of the first block that left and of the last block that became safe in
+/// the lower tier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TierMetrics {
     /// Bytes written to the tier: to its devices, or through it.
     pub received: u64,
     /// Bytes that the lower tier has acknowledged.
     pub sent: u64,
-    /// Bytes of inputs, which nobody has written, that were kept.
+    /// Bytes of inputs, which the run never wrote, that were kept.
     pub inputs: u64,
     /// Bytes read from the lower tier.
     pub fetched: u64,
-    /// Bytes of reads that were here.
+    /// Bytes of reads served from the tier.
     pub hits: u64,
-    /// Bytes of those fetched that were kept as clean copies.
+    /// Fetched bytes that were kept as clean copies.
     pub filled: u64,
-    /// Bytes of clean copies that made room.
+    /// Bytes of clean copies that were evicted.
     pub evicted: u64,
     /// When the first block began to leave.
     pub first_left: Option<Time>,
-    /// When the last one was safe in the lower tier.
+    /// When the last block became safe in the lower tier.
     pub last_safe: Option<Time>,
 }
 
 impl TierMetrics {
-    /// Adds what another part of the tier did.
+    /// Adds the metrics of another part of the tier.
     pub fn absorb(&mut self, other: &TierMetrics) {
         self.received += other.received;
         self.sent += other.sent;
@@ -96,14 +97,14 @@ impl TierMetrics {
     }
 }
 
-/// Where the bytes are that a tier has got for a job, each in one place. What was overwritten is nowhere.
+/// The bytes that a tier has received for a job, by place; each byte is in one place. Overwritten bytes count nowhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TierContents {
-    /// On no device yet.
+    /// Not on a device yet.
     pub arriving: u64,
-    /// On a device of the tier, and not in the lower tier.
+    /// On a device of the tier, not in the lower tier.
     pub alone: u64,
-    /// The same, on their way down.
+    /// On a device of the tier, and on their way to the lower tier.
     pub leaving: u64,
     /// On a device of the tier, and in the lower tier.
     pub clean: u64,
@@ -112,7 +113,7 @@ pub struct TierContents {
 }
 
 impl TierContents {
-    /// Adds what another part of the tier has.
+    /// Adds the contents of another part of the tier.
     pub fn absorb(&mut self, other: &TierContents) {
         self.arriving += other.arriving;
         self.alone += other.alone;
@@ -121,21 +122,21 @@ impl TierContents {
         self.below += other.below;
     }
 
-    /// All of them.
+    /// The sum of all places.
     pub fn bytes(&self) -> u64 {
         self.arriving + self.alone + self.leaving + self.clean + self.below
     }
 }
 
-/// What a set of servers has to do with lower tiers; empty where there are none.
+/// The state of a set of servers towards their lower tiers; empty without lower tiers.
 #[derive(Debug)]
 pub(crate) struct LowerTiers {
     pub(crate) reserves: Store<Reserve>,
     ranges: Pool<CleanRange>,
-    /// Jobs, and what each tier did for each.
+    /// Number of jobs. `metrics` has an element per tier and job.
     jobs: usize,
     metrics: Store<TierMetrics>,
-    /// Whether a job has ended, as each server knows; empty where it does not matter.
+    /// Whether each job has ended, per server; empty where no policy depends on it.
     ended: Store<bool>,
 }
 journalled!(LowerTiers {
@@ -146,7 +147,7 @@ journalled!(LowerTiers {
 });
 
 impl LowerTiers {
-    /// For these servers, which nobody counts.
+    /// For `servers`, without metrics.
     pub(crate) fn new(servers: &[ServerParams]) -> LowerTiers {
         let lead_down = servers.iter().any(|server| server.next.is_some());
         LowerTiers {
@@ -166,7 +167,7 @@ impl LowerTiers {
 }
 
 impl Servers {
-    /// For a chain of `tiers` tiers, object servers included, and `jobs` jobs. One tier: there is no way down.
+    /// Sets a chain of `tiers` tiers, object servers included, and `jobs` jobs. With one tier, no data leave it.
     pub fn in_tiers(mut self, tiers: usize, jobs: usize) -> Self {
         self.tiers = tiers.clamp(1, 255) as u8;
         if tiers > 1 {
@@ -184,18 +185,18 @@ impl Servers {
         self
     }
 
-    /// Servers are told when one of `jobs` jobs ends.
+    /// Lets the servers record the ends of `jobs` jobs.
     pub(crate) fn remember_ends(&mut self, jobs: usize) {
         self.lower_tiers.ended = Store::filled(self.params.len() * jobs, false);
     }
 
-    /// Whether `server` was told that `owner` has ended.
+    /// Whether the end of `owner` has been reported to `server`.
     fn has_ended(&self, server: u32, owner: u16) -> bool {
         let cell = server as usize * self.lower_tiers.jobs + usize::from(owner);
         cell < self.lower_tiers.ended.len() && *self.lower_tiers.ended.get(cell as u32)
     }
 
-    /// A piece of a read is served from here.
+    /// Counts a piece of a read that is served from this tier.
     pub(crate) fn count_hit<M: Mode>(&mut self, slot: u32) {
         let Piece {
             server, owner, bytes, ..
@@ -208,7 +209,7 @@ impl Servers {
         }
     }
 
-    /// So many bytes of `piece` come to a device as a clean copy.
+    /// Counts `bytes` of `piece` that come to a device as a clean copy.
     pub(crate) fn count_filled<M: Mode>(&mut self, piece: &Piece, bytes: u64) {
         let tier = self.params[piece.server as usize].tier;
         if let Some(metrics) = self.lower_tiers.edit::<M>(tier, piece.owner) {
@@ -216,14 +217,14 @@ impl Servers {
         }
     }
 
-    /// What each tier did here for each job: tier, job; nothing where there is one tier.
+    /// The metrics of each tier and job: tier, job, metrics; empty with one tier.
     pub fn tier_metrics(&self) -> impl Iterator<Item = (u8, u16, TierMetrics)> + '_ {
         let jobs = self.lower_tiers.jobs.max(1);
         let cells = self.lower_tiers.metrics.iter().enumerate();
         cells.map(move |(cell, &metrics)| ((cell / jobs) as u8, (cell % jobs) as u16, metrics))
     }
 
-    /// Where the bytes are that each tier has got for each job, of the servers that keep an index.
+    /// The places of the bytes of each tier and job, at servers with an index.
     pub fn tier_contents(&self) -> BTreeMap<(u8, u16), TierContents> {
         let mut all = BTreeMap::new();
         if self.lower_tiers.metrics.is_empty() {
@@ -247,7 +248,7 @@ impl Servers {
         all
     }
 
-    /// Whether a write to `server` passes its devices by.
+    /// Whether writes to `server` bypass its devices.
     pub(crate) fn passes_by(&self, server: u32) -> bool {
         let next = self.params[server as usize].next;
         next.is_some_and(|policy| policy.write == WritePolicy::Around)
@@ -261,7 +262,7 @@ impl Servers {
         }
     }
 
-    /// Asks the lower tier for the piece in `slot`, or hands it down.
+    /// Sends a request for the piece in `slot` to the lower tier: a write or a read.
     pub(crate) fn ask_lower_tier<M: Mode>(&mut self, now: Time, slot: u32, write: bool, actions: &mut Actions) {
         let Piece {
             server,
@@ -275,7 +276,7 @@ impl Servers {
         if write {
             self.pieces.edit::<M>(slot).down = true;
             if let Some(metrics) = self.lower_tiers.edit::<M>(tier, owner) {
-                // Within a part of the machine, servers are not at the same time.
+                // Servers of one part of the machine may differ in time.
                 metrics.first_left = Some(metrics.first_left.map_or(now, |first| first.min(now)));
             }
         }
@@ -303,7 +304,7 @@ impl Servers {
         });
     }
 
-    /// A piece of a write is in memory: where it goes from there.
+    /// Sends a piece of a write, which is in memory, to its device, to the lower tier, or to both.
     pub(crate) fn go_on<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let server = self.pieces.get(slot).server;
         match self.params[server as usize].next.map(|policy| policy.write) {
@@ -317,8 +318,8 @@ impl Servers {
         }
     }
 
-    /// The lower tier has answered what `origin` asked for with [`Action::AskLowerTier`]; `lost`: whether it has lost bytes of a read that
-    /// tolerates loss.
+    /// The lower tier has answered the request of `origin`, sent with [`Action::AskLowerTier`]. `lost`: whether it has lost bytes
+    /// of a read that tolerates loss.
     pub fn lower_tier_answered<M: Mode>(&mut self, now: Time, origin: Origin, lost: bool, actions: &mut Actions) {
         match origin {
             Origin::Piece(slot) => self.piece_answered::<M>(now, slot, lost, actions),
@@ -425,7 +426,7 @@ impl Servers {
         self.feed_lower_tier::<M>(now, server, actions);
     }
 
-    /// A piece of a write-through has come to its device, or is safe in the lower tier; ends it if it is both.
+    /// A piece of a write-through is on its device or safe in the lower tier. Ends it when both are true.
     pub(crate) fn end_write_through<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let piece = *self.pieces.get(slot);
         if piece.missing > 0 {
@@ -447,14 +448,14 @@ impl Servers {
         self.reserve::<M>(now, piece.device, actions);
     }
 
-    /// `piece` is stored here or in the lower tier, of which `moved` bytes count: the rest was written anew meanwhile.
+    /// Counts `piece` as committed here or in the lower tier; `moved` of its bytes were not overwritten meanwhile.
     fn count_committed<M: Mode>(&mut self, piece: &Piece, moved: u64) {
         self.count_received::<M>(piece);
         count::<M>(&mut self.contents.committed, piece.owner, piece.bytes);
         count::<M>(&mut self.contents.overwritten, piece.owner, piece.bytes - moved);
     }
 
-    /// A piece that has passed the devices by is safe in the lower tier.
+    /// A piece that has not come to a device is safe in the lower tier.
     pub(crate) fn store_around<M: Mode>(&mut self, piece: &Piece) {
         if self.is_indexed(piece.server) && piece.removed {
             self.removed_on_arrival::<M>(piece);
@@ -472,11 +473,11 @@ impl Servers {
         (piece.device - self.devices.of(piece.server).start) as u8
     }
 
-    /// `job` has ended, as `server` is told: what is its alone may go down (`drain = "job-end"`).
+    /// Records at `server` that `job` has ended; with `drain = "job-end"`, its data may leave now.
     pub fn job_ended<M: Mode>(&mut self, now: Time, server: u32, job: u16, actions: &mut Actions) {
         let cell = server as usize * self.lower_tiers.jobs + usize::from(job);
         if cell < self.lower_tiers.ended.len() {
-            // Kept for one that is away: what comes of the job when it is back shall go down, too.
+            // A server that is away keeps the record: data of the job that come after its return leave as well.
             self.is_up::<M>(now, server);
             self.notice_devices::<M>(now, server);
             *self.lower_tiers.ended.edit::<M>(cell as u32) = true;
@@ -485,14 +486,14 @@ impl Servers {
         }
     }
 
-    /// Something of `owner` has come to a device of `server`.
+    /// Data of `owner` have come to a device of `server`.
     pub(crate) fn note_ended<M: Mode>(&mut self, server: u32, owner: u16) {
         if self.has_ended(server, owner) {
             self.lower_tiers.reserves.edit::<M>(server).ended = true;
         }
     }
 
-    /// Starts to read blocks that shall go down, if there is a reason to, as many as the reserve holds.
+    /// Starts reads of blocks that should leave, as many as the reserve holds.
     pub(crate) fn feed_lower_tier<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
         let Some(policy) = self.params[server as usize].next else {
             return;
@@ -521,8 +522,8 @@ impl Servers {
         self.reconsider_syncs::<M>(now, server);
     }
 
-    /// Takes the next block that shall go down, first for who synchronizes a file: device, and owner, object, offset, length. Devices take turns; one for whose
-    /// space a request waits comes first.
+    /// Chooses the next block to leave: device, and owner, object, offset, length. Blocks of synchronizations come first, then
+    /// those of a device for whose space a request waits; otherwise devices take turns.
     fn leave_next<M: Mode>(&mut self, server: u32, policy: Policy) -> Option<(u32, (u16, u64, u64, u64))> {
         if let Some(wanted) = self.leave_for_sync::<M>(server) {
             return Some(wanted);
@@ -566,7 +567,7 @@ impl Servers {
         None
     }
 
-    /// Whether a request waits for more space on `device` than what leaves it, and its clean copies, will free.
+    /// Whether a request waits for more space on `device` than leaving blocks and clean copies will free.
     fn lacks_space(&self, device: u32) -> bool {
         let space = self.spaces.get(device);
         let stays = space.used - space.leaving - space.clean;
@@ -576,7 +577,7 @@ impl Servers {
         })
     }
 
-    /// The device has read a block that shall go down.
+    /// The device has read a block that leaves for the lower tier.
     pub(crate) fn fetched_to_leave<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let piece = *self.pieces.get(slot);
         let Piece { server, removed, .. } = piece;

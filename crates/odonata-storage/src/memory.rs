@@ -1,6 +1,6 @@
-//! Memory of servers: a pool of blocks of equal size each, and the pieces that wait for a block.
+//! Memory of servers: a pool of blocks of equal size per server, and the pieces that wait for a block.
 //!
-//! A piece waits only while no block is free. Whose turn it is when a block comes back is decided by the caller
+//! A piece waits only while no block is free. The caller decides which piece gets a returned block
 //! ([`Turns`](crate::sharing::Turns)).
 
 use odonata_engine::{List, Mode, Pool, Store, journalled};
