@@ -1,7 +1,7 @@
-//! The devices of a server: a queue in front of each, in which jobs may take turns, and accesses that have been handed to it.
+//! The devices of a server: a queue in front of each device, shared fairly between jobs, and the accesses handed to the device.
 //!
-//! A device says at once when an access ends, and when its turn comes: until then it waits for others. A device with a queue
-//! of its own is handed several accesses ([`queue_depth`](crate::DeviceParams::queue_depth)).
+//! A device returns at once when the turn of an access comes and when the access ends; until its turn, the access waits for others.
+//! A device with a queue of its own is handed several accesses ([`queue_depth`](crate::DeviceParams::queue_depth)).
 
 use crate::blame::{DEVICE, line};
 use crate::open_request::{Piece, PieceKind};
@@ -138,7 +138,7 @@ impl Servers {
         self.reconsider::<M>(now, request);
     }
 
-    /// Hands accesses of the queue to `device`, as many as it takes.
+    /// Hands queued accesses to `device`, up to its queue depth.
     fn serve<M: Mode>(&mut self, now: Time, device: u32, actions: &mut Actions) {
         loop {
             let depth = self.devices.params(device).queue_depth;
