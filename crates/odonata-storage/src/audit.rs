@@ -1,4 +1,4 @@
-//! Reading the servers: metrics, which writes are blocked, and whether everything came home.
+//! Results of the servers: metrics, blocked writes, and the audit at the end of a run.
 
 use crate::server::{DrainStage, Space};
 use crate::{DeviceMetrics, DeviceParams, FaultMetrics, Metrics, RequestHeader, ServerParams, Servers};
@@ -17,7 +17,7 @@ pub struct BlockedWrite {
     pub since: Time,
     /// Bytes that it needs.
     pub needed: u64,
-    /// Bytes that are free. May suffice, when an earlier request that needs more is in front.
+    /// Free bytes. They may suffice while an earlier request that needs more is in front.
     pub free: u64,
 }
 
@@ -56,7 +56,7 @@ impl Servers {
         &self.params[server as usize]
     }
 
-    /// What was measured at `server` so far.
+    /// The metrics of `server` so far.
     pub fn metrics(&self, server: u32) -> Metrics {
         let mut sum = *self.metrics.get(server);
         for (_, device) in self.device_metrics(server) {
@@ -71,11 +71,11 @@ impl Servers {
         sum
     }
 
-    /// The devices of `server` in their order, and what was measured at each so far.
+    /// The devices of `server` in their order, with their metrics so far.
     pub fn device_metrics(&self, server: u32) -> impl Iterator<Item = (&DeviceParams, DeviceMetrics)> + '_ {
         self.devices.of(server).map(|device| {
             let metrics = DeviceMetrics {
-                // The device counts seeks itself: only its model knows what one is.
+                // Devices count their own seeks: the model defines a seek.
                 seeks: self.devices.seeks(device),
                 ..*self.device_metrics.get(device)
             };
@@ -83,12 +83,12 @@ impl Servers {
         })
     }
 
-    /// What faults have cost at the devices of `server`, in their order.
+    /// The cost of faults at the devices of `server`, in their order.
     pub fn fault_metrics(&self, server: u32) -> impl Iterator<Item = FaultMetrics> + '_ {
         self.devices.of(server).map(|device| self.devices.fault_metrics(device))
     }
 
-    /// When the last byte of a write of `job` came to a device, if any has.
+    /// When the last byte of a write of `job` came to a device, if any did.
     pub fn last_commit(&self, job: u16) -> Option<Time> {
         let time = (usize::from(job) < self.committed.len()).then(|| *self.committed.get(u32::from(job)));
         time.filter(|&time| time > Time::ZERO)
@@ -109,7 +109,7 @@ impl Servers {
         self.pieces.get(slot).bytes
     }
 
-    /// The request that piece `slot` belongs to; none of one that is answered, since the client may use its token again.
+    /// The request of piece `slot`; `None` after the answer, since the client may reuse its token.
     pub fn request_of_piece(&self, slot: u32) -> Option<RequestHeader> {
         let request = self.pieces.get(slot).request;
         if request == NIL {
@@ -149,9 +149,8 @@ impl Servers {
             .sum()
     }
 
-    /// The write requests that wait for space, by server and in their order. Back-pressure while the
-    /// simulation goes on; when nothing more can happen, the outcome is *storage full* and these
-    /// are its victims.
+    /// The write requests that wait for space, by server and in their order. During a run they are back-pressure. When no event is
+    /// left, the outcome is *storage full* and they are its victims.
     pub fn blocked_writes(&self) -> impl Iterator<Item = BlockedWrite> + '_ {
         (0..self.devices.len()).flat_map(move |device| {
             let server = self.devices.server_of(device);
@@ -176,9 +175,8 @@ impl Servers {
         (0..self.len()).filter(|&server| self.is_draining(server)).count() as u64
     }
 
-    /// Whether everything came home, at the end of a run: no request is open, all memory is back in
-    /// its pool, the space in use is what was written less what was drained, and no device works for
-    /// a request. A drain in progress is no fault: jobs end before their data has left the buffers.
+    /// Checks the end of a run: no request is open, all memory is back in its pool, and no device works for a request. The space in
+    /// use is what was written less what was drained. A drain may be in progress: jobs end before their data have left the buffers.
     ///
     /// # Errors
     /// The first violation, with server and numbers.
@@ -207,7 +205,7 @@ impl Servers {
                 let Space {
                     used, written, drained, ..
                 } = *self.spaces.get(device);
-                // Of an index, more is known.
+                // With an index, its own audit is stricter.
                 if !self.is_indexed(server) && (written < drained || used != written - drained) {
                     return Err(format!(
                         "storage server {server}: {used} B are in use, {written} B were written, {drained} B drained"
