@@ -1,11 +1,11 @@
-//! Accesses of devices, as lost time asks for them: when each begins and ends for whose request, and head positions: where each job's last
-//! access has left a device, which tells whether an access seeks because another job has accessed the device meanwhile.
+//! Accesses of devices for the analysis of lost time: the start and end of each access with its request, and head positions. The
+//! position after each job's last access tells whether an access seeks because another job has used the device meanwhile.
 //!
-//! Two jobs that each write one file from end to end do not seek when alone; where a device serves them in turns, every access
-//! does. That is no wait for anybody, but time lost to the one who was there last.
+//! Two jobs that each write one file sequentially do not seek when alone. If a device serves them in turns, every access seeks. No
+//! job waits for this time; it is charged to the owner of the previous access.
 //!
-//! Of devices of the model [`Rate`] alone: there an access seeks or not, whatever the time. What a hard disk's arm, cache and rotation cost
-//! depends on all that came before.
+//! Only the model [`Rate`] is covered: there a seek depends on positions alone. The cost of a hard disk's arm, cache and rotation
+//! depends on its whole history.
 
 use odonata_device::{Access, DeviceModel, Rate};
 use odonata_engine::{Mode, NIL, Pool, Store};
@@ -15,19 +15,19 @@ use crate::RequestHeader;
 use crate::blame::Waiter;
 use crate::open_request::OpenRequest;
 
-/// The owner of nothing.
+/// No owner.
 const NOBODY: u16 = u16::MAX;
 
-/// Who has accessed a device.
+/// The users of a device.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Head {
-    /// The first position, of a list.
+    /// The first element of its list of positions.
     first: u32,
-    /// Who was the last.
+    /// The owner of the last access.
     last: u16,
 }
 
-/// Where the last access of `owner` has ended.
+/// The position after the last access of `owner`.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Position {
     object: u64,
@@ -38,7 +38,7 @@ struct Position {
 
 odonata_engine::slots!(Position);
 
-/// A device begins, or ends, to serve a piece of a request whose client waits for it.
+/// The start or the end of an access for a request whose client waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceAccess {
     /// The request.
@@ -51,16 +51,16 @@ pub struct DeviceAccess {
     pub device: u32,
     /// The job.
     pub owner: u16,
-    /// Of one that ends: the job that has made it seek, which it would not have alone, and how long that took.
+    /// At the end: the job that made the access seek, if it would not seek alone, and the duration of the seek.
     pub seek: Option<(u16, Time)>,
 }
 
-/// The accesses of some devices; of none where nobody asks.
+/// The accesses of a set of devices; empty unless they are recorded.
 #[derive(Debug)]
 pub(crate) struct Accesses {
     heads: Store<Head>,
     positions: Pool<Position>,
-    /// Those of requests that have begun, and that have ended; empty between inputs.
+    /// Accesses of requests that have begun; empty between inputs, as is `ended`.
     begun: Vec<DeviceAccess>,
     ended: Vec<DeviceAccess>,
 }
@@ -85,12 +85,12 @@ impl Accesses {
         self.begun.extend(self.of_request(at, request, None));
     }
 
-    /// It has served it; who has made it seek, and how long that took.
+    /// The access has ended. `seek`: the job that made it seek, and the duration of the seek.
     pub(crate) fn ends(&mut self, at: (u32, u32, u32), request: &OpenRequest, seek: Option<(u16, Time)>) {
         self.ended.extend(self.of_request(at, request, seek));
     }
 
-    /// The access of a piece of `request`, if its client waits for it and somebody asks.
+    /// The access of a piece of `request`, if its client waits and accesses are recorded.
     fn of_request(
         &self,
         (server, device, piece): (u32, u32, u32),
@@ -109,12 +109,12 @@ impl Accesses {
         })
     }
 
-    /// Those that have begun and those that have ended in the input that was handled last.
+    /// The accesses that the last input began, and those that it ended.
     pub(crate) fn take(&mut self) -> (Vec<DeviceAccess>, Vec<DeviceAccess>) {
         (std::mem::take(&mut self.begun), std::mem::take(&mut self.ended))
     }
 
-    /// `device`, which is one of `model`, is handed `access` of `owner`. Who has made it seek, if it would not have without others.
+    /// `device` of `model` is handed `access` of `owner`. Returns the job that made it seek, if it would not seek alone.
     pub(crate) fn accessed<M: Mode>(
         &mut self,
         device: u32,
@@ -128,7 +128,7 @@ impl Accesses {
         }
         let Head { first, last } = *self.heads.get(device);
         let (own, theirs) = (self.find(first, owner), self.find(first, last));
-        // Others have been there, so the device is not untouched.
+        // Another job has accessed the device, so that it is not in its initial state.
         let others = last != owner && last != NOBODY;
         let moved = others && self.continues(own, model, access) && !self.continues(theirs, model, access);
         let position = Position {
@@ -164,7 +164,7 @@ impl Accesses {
         at
     }
 
-    /// Whether `access` continues what ended at position `slot`, or begins a device that nobody has accessed.
+    /// Whether `access` continues at position `slot`, or at the initial position of a device.
     fn continues(&self, slot: u32, model: &Rate, access: Access) -> bool {
         let (object, byte) = match slot {
             NIL => (0, 0),

@@ -1,9 +1,9 @@
-//! Actions: what a server asks its caller to do.
+//! Actions: the requests of a server to its caller.
 
 use crate::{RequestHeader, StorageOperation, StorageRequest};
 use odonata_units::Time;
 
-/// What at a server waits for an answer of the lower tier.
+/// The origin of a request to the lower tier, which waits for its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Origin {
     /// A piece that the lower tier reads or writes, by its slot.
@@ -14,31 +14,30 @@ pub enum Origin {
     Removal(u32),
 }
 
-/// What the caller has to do for a server, at the time of the input that caused it.
+/// An action that the caller carries out for a server, at the time of the input that caused it.
 ///
-/// `slot` names a piece in transit; it goes back unchanged in the answer, is reused afterwards, and
-/// depends on history: it must not influence a result.
+/// `slot` names a piece in transit and returns unchanged in the answer. Slots are reused and depend on history: they must not
+/// influence a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Ask the client for `bytes` bytes; report them with [`Servers::piece_arrived`](crate::Servers::piece_arrived).
+    /// Request `bytes` bytes from the client; report their arrival with [`Servers::piece_arrived`](crate::Servers::piece_arrived).
     Pull {
-        /// The server that asks.
+        /// The requesting server.
         server: u32,
         /// The piece.
         slot: u32,
-        /// The request, whose client to ask.
+        /// The request, which names the client.
         header: RequestHeader,
         /// Length of the piece in bytes.
         bytes: u64,
     },
-    /// Send `bytes` bytes to the client; when they were delivered, report it with
-    /// [`Servers::piece_sent`](crate::Servers::piece_sent).
+    /// Send `bytes` bytes to the client; report their delivery with [`Servers::piece_sent`](crate::Servers::piece_sent).
     Push {
-        /// The server that sends.
+        /// The sending server.
         server: u32,
         /// The piece.
         slot: u32,
-        /// The request, whose client gets the piece.
+        /// The request, which names the client.
         header: RequestHeader,
         /// Length of the piece in bytes.
         bytes: u64,
@@ -49,7 +48,7 @@ pub enum Action {
         server: u32,
         /// The piece whose turn comes at its device.
         slot: u32,
-        /// When.
+        /// The time of the call.
         at: Time,
     },
     /// Call [`Servers::device_done`](crate::Servers::device_done) at `at`, which is later than now.
@@ -58,12 +57,12 @@ pub enum Action {
         server: u32,
         /// The piece whose access ends.
         slot: u32,
-        /// When.
+        /// The time of the call.
         at: Time,
     },
     /// Call [`Servers::drain_done`](crate::Servers::drain_done) at `at`, which is later than now.
     DrainUntil {
-        /// The server that drains.
+        /// The draining server.
         server: u32,
         /// When the block in transfer is safe in the external file system.
         at: Time,
@@ -72,30 +71,29 @@ pub enum Action {
     CachesWritten {
         /// The server.
         server: u32,
-        /// The synchronization that waits.
+        /// The waiting synchronization.
         slot: u32,
-        /// When.
+        /// The time of the call.
         at: Time,
     },
-    /// Send a request to the lower tier; when it has ended, report it with
-    /// [`Servers::lower_tier_answered`](crate::Servers::lower_tier_answered).
+    /// Send a request to the lower tier; report its end with [`Servers::lower_tier_answered`](crate::Servers::lower_tier_answered).
     AskLowerTier {
-        /// The server that asks.
+        /// The requesting server.
         server: u32,
-        /// What waits for the answer.
+        /// The origin, which waits for the answer.
         origin: Origin,
-        /// The job whose data they are.
+        /// The job that owns the data.
         owner: u16,
-        /// What for.
+        /// The operation.
         operation: StorageOperation,
-        /// The object, as the server knows it.
+        /// The object, by its number at this server.
         object: u64,
         /// First byte within the object.
         offset: u64,
         /// Length in bytes.
         bytes: u64,
     },
-    /// The device that the request used has failed: no answer comes, and it is the last action for the request.
+    /// The device of the request has failed: the client gets no answer, and this is the last action for the request.
     GivenUp {
         /// The server.
         server: u32,
@@ -104,9 +102,9 @@ pub enum Action {
         /// The number of its lock, if it has one.
         lock: Option<u32>,
     },
-    /// The request is complete: tell the client. The last action for this request.
+    /// Answer the client: the request is complete. The last action for this request.
     Respond {
-        /// The server that answers.
+        /// The answering server.
         server: u32,
         /// The request.
         header: RequestHeader,
@@ -117,10 +115,10 @@ pub enum Action {
         /// Whether the request was a read that tolerates loss, and bytes of its range are lost.
         lost: bool,
     },
-    /// The request can never be served, because it is larger than the whole device; the server has
-    /// forgotten it. The run cannot end well: end it in a named failure.
+    /// The request is larger than the whole device and can never be served; the server has dropped it. End the run in a named
+    /// failure.
     Impossible {
-        /// The server that refuses.
+        /// The refusing server.
         server: u32,
         /// The request.
         header: RequestHeader,
@@ -129,10 +127,10 @@ pub enum Action {
         /// Space on the device in bytes.
         capacity: u64,
     },
-    /// A read of bytes that a failed server has lost, where that is an error; the server has forgotten the request. End the run in
-    /// a named failure.
+    /// A read of bytes that a failed server has lost, where that is an error; the server has dropped the request. End the run in a
+    /// named failure.
     Lost {
-        /// The server that refuses.
+        /// The refusing server.
         server: u32,
         /// The request.
         header: RequestHeader,
@@ -141,10 +139,10 @@ pub enum Action {
         /// Length of the request in bytes.
         bytes: u64,
     },
-    /// A read of bytes that were never written, where that is an error; the server has forgotten the request. End the run in a
-    /// named failure.
+    /// A read of bytes that were never written, where that is an error; the server has dropped the request. End the run in a named
+    /// failure.
     Unwritten {
-        /// The server that refuses.
+        /// The refusing server.
         server: u32,
         /// The request.
         header: RequestHeader,
@@ -156,7 +154,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The request that the client waits for meanwhile, if the action carries its header.
+    /// The request that the client is waiting for, if the action carries its header.
     pub fn request(&self) -> Option<RequestHeader> {
         match *self {
             Action::Pull { header, .. } | Action::Push { header, .. } | Action::Respond { header, .. } => Some(header),
@@ -164,7 +162,7 @@ impl Action {
         }
     }
 
-    /// The answer of `server` to a request that has no range or an empty one.
+    /// The answer of `server` to a request without a range or with an empty one.
     pub(crate) fn answer(server: u32, header: RequestHeader) -> Action {
         Action::Respond {
             server,
@@ -175,7 +173,7 @@ impl Action {
         }
     }
 
-    /// `request` of `server`, which waits as `origin`, passed on to the lower tier.
+    /// `request` of `server`, passed on to the lower tier; `origin` waits for the answer.
     pub(crate) fn pass_on(server: u32, origin: Origin, request: &StorageRequest) -> Action {
         Action::AskLowerTier {
             server,
@@ -189,6 +187,6 @@ impl Action {
     }
 }
 
-/// Actions in the order in which they arose. The caller owns it, empties it after every input and
-/// uses it again, so that no input allocates.
+/// Actions in the order in which they arose. The caller owns the list, clears it after every input and reuses it, so that no input
+/// allocates.
 pub type Actions = Vec<Action>;

@@ -1,6 +1,6 @@
-//! Reading the servers: metrics, which writes are blocked, and whether everything came home.
+//! Results of the servers: metrics, blocked writes, and the audit at the end of a run.
 
-use crate::server::{DeviceQueue, DrainStage, Space};
+use crate::server::{DrainStage, Space};
 use crate::{DeviceMetrics, DeviceParams, FaultMetrics, Metrics, RequestHeader, ServerParams, Servers};
 use odonata_engine::{Digest, NIL};
 use odonata_units::Time;
@@ -17,7 +17,7 @@ pub struct BlockedWrite {
     pub since: Time,
     /// Bytes that it needs.
     pub needed: u64,
-    /// Bytes that are free. May suffice, when an earlier request that needs more is in front.
+    /// Free bytes. They may suffice while an earlier request that needs more is in front.
     pub free: u64,
 }
 
@@ -56,7 +56,7 @@ impl Servers {
         &self.params[server as usize]
     }
 
-    /// What was measured at `server` so far.
+    /// The metrics of `server` so far.
     pub fn metrics(&self, server: u32) -> Metrics {
         let mut sum = *self.metrics.get(server);
         for (_, device) in self.device_metrics(server) {
@@ -71,11 +71,11 @@ impl Servers {
         sum
     }
 
-    /// The devices of `server` in their order, and what was measured at each so far.
+    /// The devices of `server` in their order, with their metrics so far.
     pub fn device_metrics(&self, server: u32) -> impl Iterator<Item = (&DeviceParams, DeviceMetrics)> + '_ {
         self.devices.of(server).map(|device| {
             let metrics = DeviceMetrics {
-                // The device counts seeks itself: only its model knows what one is.
+                // Devices count their own seeks: the model defines a seek.
                 seeks: self.devices.seeks(device),
                 ..*self.device_metrics.get(device)
             };
@@ -83,12 +83,12 @@ impl Servers {
         })
     }
 
-    /// What faults have cost at the devices of `server`, in their order.
+    /// The cost of faults at the devices of `server`, in their order.
     pub fn fault_metrics(&self, server: u32) -> impl Iterator<Item = FaultMetrics> + '_ {
         self.devices.of(server).map(|device| self.devices.fault_metrics(device))
     }
 
-    /// When the last byte of a write of `job` came to a device, if any has.
+    /// When the last byte of a write of `job` came to a device, if any did.
     pub fn last_commit(&self, job: u16) -> Option<Time> {
         let time = (usize::from(job) < self.committed.len()).then(|| *self.committed.get(u32::from(job)));
         time.filter(|&time| time > Time::ZERO)
@@ -101,7 +101,7 @@ impl Servers {
 
     /// Memory of `server` in use, in bytes (whole blocks).
     pub fn memory_in_use(&self, server: u32) -> u64 {
-        self.memories.get(server).blocks_taken * self.params[server as usize].block()
+        self.memories.bytes_in_use(server)
     }
 
     /// Length of the piece in `slot`, in bytes.
@@ -109,7 +109,7 @@ impl Servers {
         self.pieces.get(slot).bytes
     }
 
-    /// The request that piece `slot` belongs to; none of one that is answered, since the client may use its token again.
+    /// The request of piece `slot`; `None` after the answer, since the client may reuse its token.
     pub fn request_of_piece(&self, slot: u32) -> Option<RequestHeader> {
         let request = self.pieces.get(slot).request;
         if request == NIL {
@@ -130,11 +130,11 @@ impl Servers {
         stage.fetching != NIL || stage.sending != NIL || self.blocks_leaving(server) > 0
     }
 
-    /// Blocks of `server` that leave for the tier below.
+    /// Blocks of `server` that leave for the lower tier.
     fn blocks_leaving(&self, server: u32) -> u32 {
         match self.params[server as usize].next {
-            Some(_) if self.ways.reserves.len() > server as usize => {
-                let reserve = self.ways.reserves.get(server);
+            Some(_) if self.lower_tiers.reserves.len() > server as usize => {
+                let reserve = self.lower_tiers.reserves.get(server);
                 reserve.fetching + reserve.sending
             }
             _ => 0,
@@ -145,13 +145,12 @@ impl Servers {
     pub fn accesses_in_service(&self, server: u32) -> u32 {
         self.devices
             .of(server)
-            .map(|device| self.queues.get(device).serving)
+            .map(|device| self.queues.in_service(device))
             .sum()
     }
 
-    /// The write requests that wait for space, by server and in their order. Back-pressure while the
-    /// simulation goes on; when nothing more can happen, the outcome is *storage full* and these
-    /// are its victims.
+    /// The write requests that wait for space, by server and in their order. During a run they are back-pressure. When no event is
+    /// left, the outcome is *storage full* and they are its victims.
     pub fn blocked_writes(&self) -> impl Iterator<Item = BlockedWrite> + '_ {
         (0..self.devices.len()).flat_map(move |device| {
             let server = self.devices.server_of(device);
@@ -176,9 +175,8 @@ impl Servers {
         (0..self.len()).filter(|&server| self.is_draining(server)).count() as u64
     }
 
-    /// Whether everything came home, at the end of a run: no request is open, all memory is back in
-    /// its pool, the space in use is what was written less what was drained, and no device works for
-    /// a request. A drain in progress is no fault: jobs end before their data has left the buffers.
+    /// Checks the end of a run: no request is open, all memory is back in its pool, and no device works for a request. The space in
+    /// use is what was written less what was drained. A drain may be in progress: jobs end before their data have left the buffers.
     ///
     /// # Errors
     /// The first violation, with server and numbers.
@@ -196,30 +194,24 @@ impl Servers {
             } = *self.drains.get(server);
             let mut reading = u32::from(fetching != NIL && !fetched);
             draining += u32::from(fetching != NIL) + u32::from(sending != NIL);
-            if self.ways.reserves.len() > server as usize {
-                let reserve = self.ways.reserves.get(server);
+            if self.lower_tiers.reserves.len() > server as usize {
+                let reserve = self.lower_tiers.reserves.get(server);
                 reading += reserve.fetching + reserve.filling;
                 draining += reserve.fetching + reserve.sending + reserve.filling;
             }
-            let blocks_taken = self.memories.get(server).blocks_taken;
-            if blocks_taken != 0 || !self.memories.get(server).queue.is_empty() {
-                return Err(format!(
-                    "storage server {server}: {blocks_taken} blocks of memory are still taken"
-                ));
-            }
+            self.memories.audit(server)?;
             let mut accesses = 0;
             for device in self.devices.of(server) {
                 let Space {
                     used, written, drained, ..
                 } = *self.spaces.get(device);
-                // Of an index, more is known.
+                // With an index, its own audit is stricter.
                 if !self.is_indexed(server) && (written < drained || used != written - drained) {
                     return Err(format!(
                         "storage server {server}: {used} B are in use, {written} B were written, {drained} B drained"
                     ));
                 }
-                let DeviceQueue { queued, handed, .. } = *self.queues.get(device);
-                accesses += queued + handed;
+                accesses += self.queues.accesses(device);
             }
             if accesses != reading {
                 return Err(format!("storage server {server}: the device still works for a request"));
@@ -233,7 +225,7 @@ impl Servers {
         }
         if self.syncs.live() != 0 {
             return Err(format!(
-                "storage: {} synchronisations are not answered",
+                "storage: {} synchronizations are not answered",
                 self.syncs.live()
             ));
         }

@@ -1,6 +1,6 @@
-//! Who holds up whose requests: the servers' books of [`odonata_blame`].
+//! Blame of waits of requests at servers: the books of [`odonata_blame`].
 //!
-//! The unit is a *request* as a whole, because that is what a client waits for. It waits for at most one thing:
+//! The unit is a *request* as a whole, because a client waits for whole requests. A request waits for at most one resource:
 //!
 //! | waits for | while | charged to the owner of |
 //! |---|---|---|
@@ -8,13 +8,12 @@
 //! | [`DEVICE`] | a piece of it is in the device's queue, none in service | the access in service; of several, the one that ends next |
 //! | [`MEMORY`] | all its pieces wait for memory | the piece that gives its memory back next |
 //!
-//! A synchronisation waits for what its file waits for, and beside that for a block of the [`RESERVE`] (`sync/waits.rs`).
-//! A device that has nobody in service works off what it has put off: that is charged to the job whose turn came last.
-//! While the device has a fault ([`FaultClock`](crate::faults)), what its clock loses is charged to that ([`FAULT`]): of those who wait for the
-//! device, and of each access that is served for somebody who waits. Who waits for space or memory meanwhile does so for whom it
-//! would have waited anyway.
-//! In all other time it is served, or its data are on their way. An owner is a job. A block of the drain belongs to the
-//! job that wrote its first byte.
+//! A synchronization waits for the resources of its file, and for a block of the [`RESERVE`] (`sync/waits.rs`). A device without an
+//! access in service works off deferred work: the wait is charged to the owner of the access that entered service last. While the
+//! device has a fault ([`FaultClock`](crate::faults)), the time that its clock loses is charged to the [`FAULT`]. This applies to
+//! the requests that wait for the device, and to each access in service of a request whose client waits. Waits for space or memory
+//! are charged as without the fault. At all other times a request is in service or its data are on their way. An owner is a job. A
+//! block of the drain belongs to the job that wrote its first byte.
 
 use crate::accesses::{Accesses, DeviceAccess};
 use crate::open_request::{OpenRequest, Wait};
@@ -29,34 +28,34 @@ pub(crate) const MEMORY: Cause = 1;
 /// The device.
 pub(crate) const DEVICE: Cause = 2;
 
-/// A block of the reserve of those that go down.
+/// A block of the reserve for data that leave.
 pub(crate) const RESERVE: Cause = 3;
 
-/// A device that stands still, or is slow.
+/// A device that is stalled or slow.
 pub(crate) const LOST: Cause = 4;
 
 /// Lines of a device: one for each of the resources above.
 pub(crate) const LINES: u32 = 4;
 
-/// Names of what requests wait for at a storage manager, by number.
+/// Names of the resources of a storage manager, by number.
 pub const RESOURCES: [&str; 3] = ["space", "memory", "device"];
 
 /// A lock on a range of a file ([`ExtentLocks`](crate::ExtentLocks)).
 pub const LOCK: u8 = 3;
 /// A thread of a metadata server ([`MetadataServers`](crate::MetadataServers)).
 pub const THREAD: u8 = 4;
-/// A directory that somebody changes, there.
+/// A directory of a metadata server that another call changes.
 pub const DIRECTORY: u8 = 5;
-/// A storage server, or a device of it, that is away, stands still or is slow; nobody holds it.
+/// A storage server or its device that is away, stalled or slow; no job holds it.
 pub const FAULT: u8 = 6;
 
 /// The same of a metadata server.
 pub const METADATA_FAULT: u8 = 7;
 
-/// A block of the reserve, of those that a server hands down to the tier below.
+/// A block of the reserve for data that a server writes to the lower tier.
 pub const RESERVED: u8 = 8;
 
-/// Names of what is waited for at servers of all kinds, by number; the first are those of a storage manager.
+/// Names of the resources of all kinds of servers, by number; the first are those of a storage manager.
 pub const SERVER_RESOURCES: [&str; 9] = [
     "space",
     "memory",
@@ -69,14 +68,14 @@ pub const SERVER_RESOURCES: [&str; 9] = [
     "reserve",
 ];
 
-/// Who waits at a server, a request or a synchronisation, as long as somebody waits for its answer.
+/// A request or synchronization that waits at a server while a client waits for its answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiter {
-    /// Where it joined its line.
+    /// Its position in the history of its line.
     pub(crate) place: Place,
-    /// Whose it is.
+    /// Its job.
     pub(crate) owner: u16,
-    /// The header of its request; none of one that is answered, since the client may use its token again.
+    /// The header of its request; `None` after the answer, since the client may reuse its token.
     pub(crate) name: Option<RequestHeader>,
 }
 
@@ -90,12 +89,12 @@ impl Waiter {
         }
     }
 
-    /// That it has waited for `time` in `line`, for what `culprit` had of `resource`.
+    /// The loss of the wait in `line` for `resource`, which `culprit` held.
     fn loss(self, line: u32, (culprit, resource): (u16, Cause), (from, until): (Time, Time)) -> Option<RequestLoss> {
         let waits_for_device = line % LINES == u32::from(DEVICE);
         self.name.map(|header| RequestLoss {
             header,
-            // The device; `take_losses` says of which server.
+            // The device; `take_losses` replaces it by its server.
             server: line / LINES,
             device: waits_for_device.then_some(line / LINES),
             culprit,
@@ -106,58 +105,58 @@ impl Waiter {
     }
 }
 
-/// What requests of one job have waited for those of another at one server.
+/// The time that requests of one job waited for another job at one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ServerCharge {
     /// The server.
     pub server: u32,
-    /// What was waited for: an index into [`SERVER_RESOURCES`].
+    /// The resource: an index into [`SERVER_RESOURCES`].
     pub resource: u8,
-    /// Whose requests waited.
+    /// The job whose requests waited.
     pub victim: u16,
-    /// Who held the resource; `None` where the run ended before that was known, and of a fault.
+    /// The job that held the resource; `None` if the run ended before that was known, and for a fault.
     pub culprit: Option<u16>,
-    /// How long, summed over requests.
+    /// The waiting time, summed over requests.
     pub time: Time,
 }
 
-/// The same over time, for all servers.
+/// The same per interval of time, for all servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerWaitSeries {
     /// Start of the interval.
     pub start: Time,
     /// The tier of the servers; 0 of metadata servers.
     pub tier: u8,
-    /// What was waited for: an index into [`SERVER_RESOURCES`].
+    /// The resource: an index into [`SERVER_RESOURCES`].
     pub resource: u8,
-    /// Whose requests waited.
+    /// The job whose requests waited.
     pub victim: u16,
-    /// Who held the resource; 0 of a fault.
+    /// The job that held the resource; 0 for a fault.
     pub culprit: u16,
-    /// How long, summed over requests.
+    /// The waiting time, summed over requests.
     pub time: Time,
 }
 
-/// What one request has waited for another job.
+/// A wait of one request for another job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestLoss {
     /// The request.
     pub header: RequestHeader,
     /// The server.
     pub server: u32,
-    /// Whose request had what it waited for.
+    /// The job that held the resource.
     pub culprit: u16,
-    /// What that was: an index into [`SERVER_RESOURCES`].
+    /// The resource: an index into [`SERVER_RESOURCES`].
     pub resource: u8,
-    /// Of a wait for a device, which of all.
+    /// The device, if the resource is one.
     pub device: Option<u32>,
-    /// Since when.
+    /// Start of the wait.
     pub from: Time,
-    /// Until when.
+    /// End of the wait.
     pub until: Time,
 }
 
-/// Bytes in the order of writing, all of one job.
+/// Consecutively written bytes of one job.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Extent {
     bytes: u64,
@@ -167,21 +166,22 @@ struct Extent {
 
 odonata_engine::slots!(Extent);
 
-/// The books of a set of servers; empty where none are kept.
+/// The books of a set of servers; empty if no books are kept.
 #[derive(Debug)]
 pub(crate) struct Books {
-    /// Lines of each device: its space, its server's memory (of the first device of a server alone), itself.
+    /// The lines of each device: its space, the memory of its server (on the first device of a server only), the device itself, the
+    /// reserve.
     ledger: Ledger,
-    /// Time in which devices served each job.
+    /// Service time of devices, per job.
     service: Store<u128>,
-    /// What has been written and not drained, oldest first, per device.
+    /// Bytes written and not drained, oldest first, per device.
     written: Store<List>,
     extents: Pool<Extent>,
-    /// Who had what, by the lines of the ledger; empty where nobody asks whom a single request has waited for.
+    /// The holders of the resources over time, by the lines of the ledger; empty unless waits of single requests are recorded.
     histories: Histories,
-    /// Who accesses the devices, kept in mind with the histories.
+    /// The accesses of the devices, recorded together with the histories.
     pub(crate) accesses: Accesses,
-    /// What requests have waited; empty between inputs.
+    /// The waits of requests; empty between inputs.
     losses: Vec<RequestLoss>,
 }
 odonata_engine::journalled!(Books {
@@ -238,7 +238,7 @@ impl Books {
         *self.written.edit::<M>(device) = list;
     }
 
-    /// The drain takes the oldest `bytes`; whose the first of them is.
+    /// The drain takes the oldest `bytes`. Returns the owner of the first of them.
     pub(crate) fn drained<M: Mode>(&mut self, device: u32, bytes: u64) -> u16 {
         if !self.is_on() {
             return 0;
@@ -262,7 +262,7 @@ impl Books {
         first.unwrap_or(0)
     }
 
-    /// The device of a server has served `owner` for `time`.
+    /// A device has served `owner` for `time`.
     pub(crate) fn served<M: Mode>(&mut self, owner: u16, time: Time) {
         if self.is_on() {
             *self.service.edit::<M>(u32::from(owner)) += u128::from(time.0);
@@ -271,14 +271,14 @@ impl Books {
 }
 
 impl Books {
-    /// Until `until`, somebody has had what those in `line` wait for; if it is not known who, it is settled later.
+    /// The resource of `line` was held until `until`, by `by` if that is known; otherwise `settle` names the holder later.
     fn held_until<M: Mode>(&mut self, line: u32, until: Time, by: Option<(u16, Cause)>) {
         if self.histories.is_on() {
             self.histories.held_until::<M>(line, until, by);
         }
     }
 
-    /// It was `owner` who had it.
+    /// `owner` held the resource.
     fn settle<M: Mode>(&mut self, now: Time, line: u32, cause: Cause, owner: u16) {
         self.ledger.settle::<M>(line, now, owner, cause);
         if self.histories.is_on() {
@@ -286,7 +286,7 @@ impl Books {
         }
     }
 
-    /// Somebody waits in `line` from `now` on; where that is in its history, if that is kept.
+    /// A wait in `line` begins at `now`. Returns its position in the history, if that is kept.
     pub(crate) fn join<M: Mode>(&mut self, now: Time, line: u32, owner: u16) -> Place {
         self.ledger.join::<M>(line, now, owner);
         match self.histories.is_on() {
@@ -295,7 +295,7 @@ impl Books {
         }
     }
 
-    /// `waiter` does not wait in `line` any more. What nobody is known to have held was held up by itself.
+    /// The wait of `waiter` in `line` ends. Time without a known holder is charged to the waiter itself.
     pub(crate) fn leave<M: Mode>(&mut self, now: Time, (line, cause): (u32, Cause), waiter: Waiter) {
         self.ledger.leave::<M>(line, now, waiter.owner);
         if !waiter.place.is_taken() {
@@ -311,7 +311,7 @@ impl Books {
         );
     }
 
-    /// `waiter` has waited from then until then for what `by` had, outside of any line.
+    /// `waiter` has waited from `from` to `until` for a resource that `by` held, outside of any line.
     pub(crate) fn lose(&mut self, line: u32, waiter: Waiter, by: (u16, Cause), (from, until): (Time, Time)) {
         if self.histories.is_on() && until > from {
             self.losses.extend(waiter.loss(line, by, (from, until)));
@@ -319,7 +319,7 @@ impl Books {
     }
 }
 
-/// The line of those who wait for `cause` at a device; for memory, at the first of a server.
+/// The line for `cause` at a device; for memory, at the first device of a server.
 pub(crate) fn line(device: u32, cause: Cause) -> u32 {
     device * LINES + u32::from(cause)
 }
@@ -343,10 +343,10 @@ fn cause_of(wait: Wait) -> Option<Cause> {
 }
 
 impl Servers {
-    /// Keeps books of who waited for whom, for `jobs` jobs; with `interval`, also over time.
+    /// Keeps books of the waits between `jobs` jobs; with `interval`, also as a time series.
     pub fn with_blame(mut self, jobs: u16, interval: Option<Time>) -> Self {
         let n = self.devices.len() as usize;
-        // Where a wait is, in the time series: at which tier.
+        // The place of a wait in the time series is its tier.
         let tier_of = |device: u32| {
             self.params[self.devices.server_of(device) as usize]
                 .tier
@@ -365,7 +365,7 @@ impl Servers {
         self
     }
 
-    /// Keeps in mind whom each single request waits for, where books are kept.
+    /// Records the waits of single requests, if books are kept.
     pub fn with_losses(mut self) -> Self {
         if self.books.is_on() {
             self.books.histories = Histories::new(true);
@@ -374,7 +374,7 @@ impl Servers {
         self
     }
 
-    /// What requests have waited for whom in the input that was handled last, where that is kept in mind.
+    /// The waits of requests that the last input ended, if they are recorded.
     pub fn take_losses(&mut self) -> Vec<RequestLoss> {
         let mut losses = std::mem::take(&mut self.books.losses);
         for loss in &mut losses {
@@ -383,12 +383,12 @@ impl Servers {
         losses
     }
 
-    /// What devices have begun and what they have ended to serve in the input that was handled last, where that is kept in mind.
+    /// The accesses that the last input began and ended, if they are recorded.
     pub fn take_accesses(&mut self) -> (Vec<DeviceAccess>, Vec<DeviceAccess>) {
         self.books.accesses.take()
     }
 
-    /// The line of those who wait for `cause` at `device` of `server`.
+    /// The line for `cause` at `device` of `server`.
     pub(crate) fn line_of(&self, (server, device): (u32, u32), cause: Cause) -> u32 {
         match cause {
             MEMORY | RESERVE => line(self.devices.of(server).start, cause),
@@ -399,9 +399,10 @@ impl Servers {
     /// Books the waits in a line until `now`.
     pub(crate) fn book<M: Mode>(&mut self, now: Time, line: u32) {
         let cause = (line % LINES) as Cause;
-        let queue = self.queues.get(line / LINES);
-        // Of several in service it is known afterwards who makes room.
-        let holder = (cause == DEVICE && (queue.serving == 0 || queue.handed == 1)).then_some(queue.last);
+        let holder = match cause {
+            DEVICE => self.queues.holder(line / LINES),
+            _ => None,
+        };
         if cause == DEVICE && self.charges_faults {
             self.book_faults::<M>(now, line, holder);
         }
@@ -414,7 +415,7 @@ impl Servers {
         }
     }
 
-    /// Books what the device of a line has lost until `now` by faults, and what lies between.
+    /// Books the time until `now` that the device of a line has lost to faults, and the time between faults.
     fn book_faults<M: Mode>(&mut self, now: Time, line: u32, holder: Option<u16>) {
         let ledger = &mut self.books.ledger;
         let (Some(clock), Some(since)) = (self.devices.clock(line / LINES), ledger.unbooked_since(line)) else {
@@ -432,7 +433,7 @@ impl Servers {
         }
     }
 
-    /// An access of `owner`, who waits for it, has been served by `device` since `since`: what of that is due to a fault.
+    /// An access of `owner`, which waits for it, has been in service at `device` since `since`: charges the part due to a fault.
     pub(crate) fn served_in_fault<M: Mode>(&mut self, now: Time, device: u32, since: Time, owner: u16) {
         if !self.charges_faults || !self.books.is_on() {
             return;
@@ -449,7 +450,8 @@ impl Servers {
         }
     }
 
-    /// Whether what faults of devices cost is charged to them; before [`with_blame`](Self::with_blame), and alike for all parts of a machine.
+    /// Sets whether delays due to device faults are charged to the faults. Call it before [`with_blame`](Self::with_blame), and
+    /// alike for all parts of a machine.
     pub fn charging_faults(mut self, charges: bool) -> Self {
         self.charges_faults = charges;
         self
@@ -469,7 +471,7 @@ impl Servers {
         }
     }
 
-    /// `owner` gives back what others may wait for: space or memory.
+    /// `owner` gives back a resource that others may wait for: space, memory or a block of the reserve.
     fn settle<M: Mode>(&mut self, now: Time, line: u32, cause: Cause, owner: u16) {
         if self.books.is_on() {
             self.book::<M>(now, line);
@@ -492,22 +494,22 @@ impl Servers {
         self.settle::<M>(now, line(first, RESERVE), RESERVE, owner);
     }
 
-    /// `server` fails: what has been waited for there is charged to the job whose access was the last at its device.
+    /// `server` fails: open waits there are charged to the owner of the last access of the device.
     pub(crate) fn settle_failure<M: Mode>(&mut self, now: Time, server: u32) {
         for device in self.devices.of(server) {
             self.settle_device_failure::<M>(now, device, &[SPACE, MEMORY, DEVICE, RESERVE]);
         }
     }
 
-    /// `device` fails: likewise, of those who wait for one of `causes`.
+    /// `device` fails: open waits for `causes` are charged to the owner of its last access.
     pub(crate) fn settle_device_failure<M: Mode>(&mut self, now: Time, device: u32, causes: &[Cause]) {
-        let last = self.queues.get(device).last;
+        let last = self.queues.last_owner(device);
         for &cause in causes {
             self.settle::<M>(now, line(device, cause), cause, last);
         }
     }
 
-    /// `request` waits for `wait` from now on.
+    /// Sets the resource that `request` waits for from now on.
     pub(crate) fn set_wait<M: Mode>(&mut self, now: Time, request: u32, wait: Wait) {
         let cell = *self.requests.get(request);
         if !self.books.is_on() || cell.wait == wait {
@@ -529,7 +531,7 @@ impl Servers {
         (cell.wait, cell.place) = (wait, place);
     }
 
-    /// Finds out anew what `request`, which has its space, waits for.
+    /// Updates the resource that `request`, which has its space, waits for.
     pub(crate) fn reconsider<M: Mode>(&mut self, now: Time, request: u32) {
         if request != NIL && self.books.is_on() {
             let cell = self.requests.get(request);
@@ -541,8 +543,8 @@ impl Servers {
         }
     }
 
-    /// Who waited for whom at which server, in order of server, resource, victim, culprit; empty unless books are
-    /// kept. Of several devices of a server it is the sum.
+    /// The waiting times between jobs by server, resource, victim and culprit, in this order, summed over the devices of a server;
+    /// empty unless books are kept.
     pub fn blame(&self) -> impl Iterator<Item = ServerCharge> + '_ {
         let charges = self.books.ledger.charges().map(|charge| ServerCharge {
             server: self.devices.server_of(charge.line / LINES),
@@ -567,7 +569,7 @@ impl Servers {
         charges.into_iter()
     }
 
-    /// The same over time, if a time series is kept.
+    /// The same as a time series, if one is kept.
     pub fn blame_series(&self) -> impl Iterator<Item = ServerWaitSeries> + '_ {
         self.books.ledger.series().map(|charge| ServerWaitSeries {
             start: charge.start,
@@ -579,7 +581,7 @@ impl Servers {
         })
     }
 
-    /// Until when the time series are kept, if there are any.
+    /// The end of the time series, if there are any.
     pub fn series_end(&self) -> Option<Time> {
         let ends = [self.books.ledger.series_end(), self.occupancy.end()];
         ends.into_iter().flatten().min()
@@ -593,7 +595,7 @@ impl Servers {
         }
     }
 
-    /// Ends the books at `now`, when a run ends in the middle of requests.
+    /// Ends the books at `now`, the end of the run; requests may still be open.
     pub fn close_books(&mut self, now: Time) {
         if self.books.is_on() {
             for line in 0..self.devices.len() * LINES {

@@ -1,4 +1,4 @@
-//! What is stored where, at servers that keep an index of it (`storage.manager.extents`).
+//! The contents of servers that keep an index (`storage.manager.extents`).
 //!
 //! | a range is | from | space on its device |
 //! |---|---|---|
@@ -6,19 +6,18 @@
 //! | in memory | the arrival of its piece | taken |
 //! | on the device | the end of its access, the *commit* | taken |
 //! | leaving | the drain has chosen it | taken |
-//! | clean | it is below as well, and its copy stays (`below.rs`) | taken until somebody needs it |
-//! | filling | it was read from below, and its copy comes | taken |
-//! | below | the drain is done with it | free |
+//! | clean | the lower tier has it, and its copy stays (`lower_tier.rs`) | taken until evicted |
+//! | filling | it was read from the lower tier, and its copy is being written | taken |
+//! | in the lower tier | the drain has moved it | free |
 //! | lost | its server has failed (`failure.rs`) | free |
 //!
-//! What was removed (`remove.rs`) is no range any more.
+//! Removed ranges (`remove.rs`) leave the index.
 //!
-//! A write to a range that has space on the same device takes no new space; on another device, it frees the old one. Of two
-//! writes to one range at once, the one that has reserved last decides on which device it is, and the one that commits last
-//! whose it is.
+//! A write to a range that has space on the same device takes no new space; on another device, it frees the old space. Of two
+//! concurrent writes to one range, the last to reserve decides the device, and the last to commit decides the owner.
 //!
-//! **Conservation.** What a job has committed is in its extents, or was overwritten or removed, or went with a server that has
-//! failed: [`Servers::audit`] compares them to the byte, and the space in use with the extents that take it.
+//! **Conservation.** All bytes that a job has committed are in its extents, overwritten, removed, or lost with a failed server.
+//! [`Servers::audit`] compares the sums to the byte. It also compares the space in use with the extents that take it.
 
 use std::ops::Range;
 
@@ -29,11 +28,11 @@ use crate::server::Space;
 use crate::settings::Unwritten;
 use crate::{Servers, StorageRequest};
 
-/// The index, and what it has to add up to.
+/// The index, and the sums that it must match.
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) extents: Extents,
-    /// Bytes of each job that came to a device, and those of them that were overwritten.
+    /// Bytes of each job that came to a device, and the overwritten bytes among them.
     pub(crate) committed: Store<u64>,
     pub(crate) overwritten: Store<u64>,
 }
@@ -60,7 +59,7 @@ pub(crate) fn count<M: Mode>(counts: &mut Store<u64>, owner: u16, bytes: u64) {
     }
 }
 
-/// Takes the space of an extent; `first`: the first device of its server.
+/// Takes the space of an extent. `first`: the first device of its server.
 fn take<M: Mode>(spaces: &mut Store<Space>, first: u32, place: Place, bytes: u64) {
     let Some(device) = place.device() else { return };
     let space = spaces.edit::<M>(first + u32::from(device));
@@ -69,11 +68,11 @@ fn take<M: Mode>(spaces: &mut Store<Space>, first: u32, place: Place, bytes: u64
         Place::Device(_) => space.dirty += bytes,
         Place::Leaving(_) => space.leaving += bytes,
         Place::Clean(_) | Place::Used(_) => space.clean += bytes,
-        Place::Reserved(_) | Place::Memory(_) | Place::Filling(_) | Place::Below | Place::Lost => {}
+        Place::Reserved(_) | Place::Memory(_) | Place::Filling(_) | Place::LowerTier | Place::Lost => {}
     }
 }
 
-/// Gives it back.
+/// Gives the space of an extent back.
 fn release<M: Mode>(spaces: &mut Store<Space>, first: u32, old: Extent) {
     let Some(device) = old.place.device() else { return };
     let (space, bytes) = (spaces.edit::<M>(first + u32::from(device)), old.bytes());
@@ -82,11 +81,11 @@ fn release<M: Mode>(spaces: &mut Store<Space>, first: u32, old: Extent) {
         Place::Device(_) => space.dirty -= bytes,
         Place::Leaving(_) => space.leaving -= bytes,
         Place::Clean(_) | Place::Used(_) => space.clean -= bytes,
-        Place::Reserved(_) | Place::Memory(_) | Place::Filling(_) | Place::Below | Place::Lost => {}
+        Place::Reserved(_) | Place::Memory(_) | Place::Filling(_) | Place::LowerTier | Place::Lost => {}
     }
 }
 
-/// The bytes of an object that a request is about.
+/// The range of the object that a request covers.
 pub(crate) fn range_of(what: &StorageRequest) -> Range<u64> {
     what.offset..what.offset.saturating_add(what.bytes)
 }
@@ -97,7 +96,7 @@ impl Servers {
         self.params[server as usize].manager.extents
     }
 
-    /// Space that a write to `device` needs beside what its range has there.
+    /// Space that a write to `device` needs beyond the space that its range has there.
     pub(crate) fn needs(&self, device: u32, what: &StorageRequest) -> u64 {
         let server = self.devices.server_of(device);
         if !self.is_indexed(server) {
@@ -124,7 +123,7 @@ impl Servers {
         );
     }
 
-    /// Puts a range into a place, whatever was there.
+    /// Puts a range into a place and replaces what was there.
     pub(crate) fn put<M: Mode>(&mut self, server: u32, object: u64, (range, owner, place): (Range<u64>, u16, Place)) {
         let first = self.devices.of(server).start;
         let Contents {
@@ -140,7 +139,7 @@ impl Servers {
         });
     }
 
-    /// Forgets what is known of a range.
+    /// Removes a range from the index.
     pub(crate) fn forget<M: Mode>(&mut self, server: u32, object: u64, range: Range<u64>) {
         let first = self.devices.of(server).start;
         let spaces = &mut self.spaces;
@@ -148,7 +147,7 @@ impl Servers {
         extents.remove::<M>(server, object, range, |old| release::<M>(spaces, first, old));
     }
 
-    /// Brings those parts of a range further that `which` has; how many bytes they have.
+    /// Moves the parts of a range that `which` selects to their next place. Returns their bytes.
     pub(crate) fn move_on<M: Mode>(
         &mut self,
         server: u32,
@@ -200,12 +199,12 @@ impl Servers {
         self.count_received::<M>(&piece);
         self.note_ended::<M>(piece.server, piece.owner);
         count::<M>(&mut self.contents.committed, piece.owner, piece.bytes);
-        // Meanwhile, another write has put the rest elsewhere.
+        // Another write has put the rest in another place meanwhile.
         count::<M>(&mut self.contents.overwritten, piece.owner, piece.bytes - moved);
     }
 
-    /// Takes a block of at most so many bytes of what is on `device` alone, for the drain: whose it is, object, offset, length. `None`:
-    /// nothing is there alone of the jobs that `which` has.
+    /// Takes a block of at most `most` bytes for the drain, from data that are on `device` alone, of the jobs that `which` selects:
+    /// owner, object, offset, length. `None`: there are none.
     pub(crate) fn choose_to_leave<M: Mode>(
         &mut self,
         device: u32,
@@ -214,7 +213,7 @@ impl Servers {
     ) -> Option<(u16, u64, u64, u64)> {
         let server = self.devices.server_of(device);
         let own = (device - self.devices.of(server).start) as u8;
-        // As an elevator goes: on from where it was, and from the beginning again.
+        // The elevator algorithm: continues from the last position, then from the beginning.
         let Space { object, offset, .. } = *self.spaces.get(device);
         let (mut key, mut rounds) = ((object, offset), 0);
         let (object, extent) = loop {
@@ -240,7 +239,7 @@ impl Servers {
         Some((extent.owner, object, extent.start, end - extent.start))
     }
 
-    /// Moves a committed range to another place, where it stays what it is.
+    /// Moves a committed range to another place; its owner stays.
     pub(crate) fn shift<M: Mode>(&mut self, server: u32, object: u64, range: Range<u64>, owner: u16, place: Place) {
         let first = self.devices.of(server).start;
         let spaces = &mut self.spaces;
@@ -251,8 +250,8 @@ impl Servers {
         });
     }
 
-    /// A block of the drain is safe below.
-    pub(crate) fn store_below<M: Mode>(&mut self, slot: u32) {
+    /// A block of the drain is safe in the lower tier.
+    pub(crate) fn store_in_lower_tier<M: Mode>(&mut self, slot: u32) {
         let piece = *self.pieces.get(slot);
         if !self.is_indexed(piece.server) {
             let space = self.spaces.edit::<M>(piece.device);
@@ -266,8 +265,8 @@ impl Servers {
         self.left::<M>(&piece, keep && !piece.dead);
     }
 
-    /// The device that a read goes to: that which has most of the range, or else the one that the rules name. `None`: somebody
-    /// has to have written it, and nobody has written all of it.
+    /// The device that serves a read: the one with most of the range, else the one that the rules name. `None`: the range must be
+    /// written, and part of it is not.
     pub(crate) fn device_of_read(&self, server: u32, what: &StorageRequest, by_rules: u32) -> Option<u32> {
         if !self.is_indexed(server) {
             return Some(by_rules);
@@ -286,11 +285,11 @@ impl Servers {
             }
         }
         let unwritten = self.params[server as usize].manager.unwritten;
-        // What is lost, or was elsewhere, may be read: `asks_for_lost` has been asked.
+        // Bytes that are lost, or on another server, may be read: `asks_for_lost` has checked them.
         (unwritten == Unwritten::ExistsBelow || known == what.bytes || what.operation.is_rerouted()).then_some(most.1)
     }
 
-    /// Whether all of a read piece is in the memory of its server.
+    /// Whether the memory of the server has all of a read piece.
     pub(crate) fn is_in_memory(&self, slot: u32) -> bool {
         let piece = self.pieces.get(slot);
         if !self.is_indexed(piece.server) {
@@ -301,15 +300,15 @@ impl Servers {
         in_memory.map(|extent| extent.bytes()).sum::<u64>() == piece.bytes
     }
 
-    /// All that `server` knows of what is where: object, extent; nothing where it keeps no index.
+    /// The index of `server`: object, extent; empty without an index.
     pub fn contents(&self, server: u32) -> impl Iterator<Item = (u64, Extent)> + '_ {
         self.contents.extents.iter(server)
     }
 
-    /// Checks that every byte is in one place, and that all add up.
+    /// Checks that every byte is in one place and that all sums match.
     ///
     /// # Errors
-    /// Where they do not.
+    /// Names the sum that does not match.
     pub(crate) fn audit_contents(&self) -> Result<(), String> {
         let jobs = self.contents.committed.len();
         let mut stored = vec![0_u64; jobs];

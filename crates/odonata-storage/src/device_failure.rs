@@ -1,17 +1,18 @@
-//! Devices that fail: one of several of a server, for good or until it is back, empty. The server goes on without it.
+//! Devices that fail: one of several devices of a server, for good or until it returns empty. The server continues without it.
 //!
-//! | what | becomes of it |
+//! | state at the failure | effect |
 //! |---|---|
-//! | bytes that are on the device alone, of writes that were acknowledged | lost |
-//! | bytes in memory on their way to it, of writes that were acknowledged | lost: what a server writes behind cannot be told to anybody |
+//! | bytes on the device alone, of acknowledged writes | lost |
+//! | bytes in memory on their way to it, of acknowledged writes | lost: no client can be told, since the write has its answer |
 //! | bytes of writes that were not acknowledged | dropped |
-//! | requests that use it, or wait for it | are not answered: their clients try again, and give their locks back |
-//! | requests that come later | go to the device with the next number that is there, in place of the one that the rules name |
-//! | blocks that have left it on their way down | arrive |
-//! | accesses that it was handed | end, for nobody |
+//! | requests that use it, or wait for it | not answered: their clients retry, and their locks are given back |
+//! | later requests | use the device with the next number that is up, in place of the one that the rules name |
+//! | blocks that have left it for the lower tier | arrive |
+//! | accesses handed to it | end without effect |
 //!
-//! Others that wait for what such requests had, a block of memory or a lock, go on at that moment. So a failure at which something is
-//! under way at the server is an event ([`Servers::device_fails`]); any other is noticed by the next request, as that of a server is.
+//! Requests that wait for a resource of a dropped request, a block of memory or a lock, continue at that moment. So a failure of a
+//! device at a busy server is an event ([`Servers::device_fails`]). The next request notices any other failure, as with failures of
+//! servers.
 
 use std::collections::BTreeSet;
 
@@ -23,12 +24,12 @@ use crate::open_request::{OpenRequest, Piece, PieceKind, Wait};
 use crate::sync::Block;
 use crate::{Action, Actions, Outage, Servers};
 
-/// When single devices fail; empty where none does.
+/// The failures of single devices; empty without failures.
 #[derive(Debug)]
 pub(crate) struct DeviceFailures {
     /// Per device, in order.
     outages: Vec<Vec<Outage>>,
-    /// How many of them have begun.
+    /// How many of them have begun, per device.
     begun: Store<u32>,
 }
 journalled!(DeviceFailures { begun });
@@ -43,8 +44,8 @@ impl DeviceFailures {
 }
 
 impl Servers {
-    /// With devices that fail when `of` says for a device of a server, both counted from 0; behind
-    /// [`with_failures`](Servers::with_failures).
+    /// Adds failures of devices: `of` returns those of a device of a server, both counted from 0. Call
+    /// [`with_failures`](Servers::with_failures) first.
     pub fn with_device_failures(mut self, of: impl Fn(u32, u32) -> Vec<Outage>) -> Self {
         let outages = |device: u32| {
             let server = self.devices.server_of(device);
@@ -60,7 +61,7 @@ impl Servers {
         self
     }
 
-    /// When devices fail: server, number of the device there, time.
+    /// The times when devices fail: server, number of the device there, time.
     pub fn device_failure_times(&self) -> impl Iterator<Item = (u32, u32, Time)> + '_ {
         let all = (0..).zip(&self.device_failures.outages);
         all.flat_map(move |(device, outages)| {
@@ -70,7 +71,7 @@ impl Servers {
         })
     }
 
-    /// Whether something is under way at `server`, so that the failure of a device there is an event.
+    /// Whether work is under way at `server`, so that the failure of a device there is an event.
     pub fn is_busy(&self, server: u32) -> bool {
         let of_piece = |slot: u32| {
             let piece = self.pieces.get(slot);
@@ -80,19 +81,19 @@ impl Servers {
             let request = self.requests.get(slot);
             request.server == server && !request.dead
         };
-        self.synchronises(server)
+        self.synchronizes(server)
             || self.pieces.slots().into_iter().any(of_piece)
             || self.requests.slots().into_iter().any(of_request)
     }
 
-    /// Device `number` of `server` fails now, as [`device_failure_times`](Self::device_failure_times) has said.
+    /// A device of `server` fails now, as announced by [`device_failure_times`](Self::device_failure_times).
     pub fn device_fails<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
         if self.is_up::<M>(now, server) && self.is_busy(server) {
             self.fail_devices::<M>(now, server, actions);
         }
     }
 
-    /// Lets those devices of `server` fail that have by `now`, if nothing has been under way there since; else it is told.
+    /// Applies the failures of devices of `server` until `now`, if no work has been under way there. Otherwise `device_fails` does.
     pub(crate) fn notice_devices<M: Mode>(&mut self, now: Time, server: u32) {
         if self.device_failures.outages.is_empty() {
             return;
@@ -103,7 +104,7 @@ impl Servers {
         }
     }
 
-    /// Lets all devices fail that have by `now`, which is the end of the run.
+    /// Applies the failures of all devices until `now`, the end of the run.
     pub(crate) fn fail_devices_until(&mut self, now: Time) {
         for server in 0..self.len() {
             if !self.device_failures.outages.is_empty() {
@@ -138,7 +139,7 @@ impl Servers {
         last.is_some_and(|last| now < outages[last as usize].until)
     }
 
-    /// The device of `server` that takes a request of so many bytes: that of the rules, or the next one that is there.
+    /// The device of `server` for a request of `bytes` bytes: the one that the rules name, or the next one that is up.
     pub(crate) fn device_for(&self, now: Time, server: u32, bytes: u64) -> u32 {
         let devices = self.devices.of(server);
         let (choice, count) = (
@@ -152,7 +153,7 @@ impl Servers {
             .unwrap_or(devices.start + choice)
     }
 
-    /// Whether no device of `server` is there.
+    /// Whether no device of `server` is up.
     pub(crate) fn has_no_device(&self, now: Time, server: u32) -> bool {
         !self.device_failures.outages.is_empty() && self.devices.of(server).all(|device| self.is_away(now, device))
     }
@@ -161,9 +162,8 @@ impl Servers {
     fn fail_device<M: Mode>(&mut self, now: Time, device: u32, actions: &mut Actions) {
         let server = self.devices.server_of(device);
         self.settle_device_failure::<M>(now, device, &[SPACE, DEVICE]);
-        let mut queued: BTreeSet<u32> = self.queues.get(device).queue.iter(&self.pieces).collect();
-        let queue = self.queues.edit::<M>(device);
-        (queue.queue, queue.queued) = (List::EMPTY, 0);
+        let mut queued: BTreeSet<u32> = self.queues.waiting(device).iter(&self.pieces).collect();
+        self.queues.clear::<M>(device);
         self.spaces.edit::<M>(device).reservations = List::EMPTY;
         self.forget_clean_ranges::<M>(device);
 
@@ -258,26 +258,26 @@ impl Servers {
         self.note_occupancy::<M>(now, server);
     }
 
-    /// Takes those of `dead` that wait for memory out of the line; which they are.
+    /// Removes the pieces in `dead` from the queue for memory. Returns the removed pieces.
     fn leave_memory_queue<M: Mode>(&mut self, server: u32, dead: &[u32]) -> BTreeSet<u32> {
         let dead: BTreeSet<u32> = dead.iter().copied().collect();
-        let all: Vec<u32> = self.memories.get(server).queue.iter(&self.pieces).collect();
+        let all: Vec<u32> = self.memories.waiting(server).iter(&self.pieces).collect();
         let (leave, stay): (Vec<u32>, Vec<u32>) = all.into_iter().partition(|slot| dead.contains(slot));
         if !leave.is_empty() {
             let mut queue = List::EMPTY;
             for slot in stay {
                 queue.push::<M, _>(&mut self.pieces, slot);
             }
-            self.memories.edit::<M>(server).queue = queue;
+            self.memories.set_waiting::<M>(server, queue);
         }
         leave.into_iter().collect()
     }
 
-    /// Piece `slot`, for no request, which has not left, goes out of the reserve; whether nobody else will mention it.
+    /// Piece `slot`, which belongs to no request and has not left, leaves the reserve. Returns whether no later input will name it.
     fn leave_reserve<M: Mode>(&mut self, now: Time, slot: u32, piece: &Piece) -> bool {
         let server = piece.server;
         if self.params[server as usize].next.is_some() {
-            let reserve = self.ways.reserves.edit::<M>(server);
+            let reserve = self.lower_tiers.reserves.edit::<M>(server);
             match piece.kind {
                 PieceKind::Fill => reserve.filling -= 1,
                 _ => reserve.fetching -= 1,

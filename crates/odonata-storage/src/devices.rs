@@ -1,7 +1,7 @@
-//! The devices of all servers: what each model remembers, in cells of its own size.
+//! The devices of all servers: the state of each model, in cells of its own size.
 //!
-//! A change under speculation saves the whole cell, so that a device with a small state must not pay for one with a large
-//! state: every model has its own store.
+//! A change under speculation saves a whole cell. Every model has its own store, so that a device with a small state does not pay
+//! for one with a large state.
 
 use odonata_device::{Access, Device, DeviceModel, HddState, NvmeState, RateState, Service, SsdState};
 use odonata_engine::random::Purpose;
@@ -11,23 +11,23 @@ use odonata_units::Time;
 use crate::faults::FaultClock;
 use crate::{DeviceParams, FaultMetrics, FaultPeriod, ServerParams};
 
-/// The devices of a set of servers, numbered through: those of server 0 first.
+/// The devices of a set of servers, numbered through from those of server 0.
 #[derive(Debug)]
 pub(crate) struct Devices {
     params: Vec<DeviceParams>,
-    /// The server of each.
+    /// The server of each device.
     servers: Vec<u32>,
-    /// The first device of each server, and behind the last server the number of all devices.
+    /// The first device of each server, then the number of all devices.
     first: Vec<u32>,
-    /// Where the state of each is in the store of its model.
+    /// The index of each device in the store of its model.
     places: Vec<u32>,
     rate: Store<RateState>,
     ssd: Store<SsdState>,
     nvme: Store<NvmeState>,
     hdd: Store<HddState>,
-    /// The random numbers of each hard disk: no other model draws any.
+    /// The random numbers of each hard disk; no other model draws any.
     random: Store<Stream>,
-    /// The clock of each, and what that has cost; nothing where no device has a fault.
+    /// The clock of each device; empty if no device has a fault.
     clocks: Vec<FaultClock>,
     faults: Store<FaultMetrics>,
 }
@@ -41,7 +41,7 @@ journalled!(Devices {
 });
 
 impl Devices {
-    /// Those of these servers, which nobody has accessed yet.
+    /// The devices of `servers`, in their initial state.
     pub(crate) fn new(servers: &[ServerParams]) -> Self {
         let mut counts = [0; 4];
         let mut random = Vec::new();
@@ -111,7 +111,7 @@ impl Devices {
         self.params[device as usize].capacity.0
     }
 
-    /// Accesses of `device` that have paid for a seek; only its model knows what one is.
+    /// Accesses of `device` that paid for a seek; the model defines a seek.
     pub(crate) fn seeks(&self, device: u32) -> u64 {
         let place = self.places[device as usize];
         match self.params[device as usize].model {
@@ -121,7 +121,7 @@ impl Devices {
         }
     }
 
-    /// What a seek costs an access of `device` that has taken `service`, if its model says so.
+    /// The cost of a seek to an access of `device` with service time `service`, if the model has a fixed one.
     pub(crate) fn seek(&self, device: u32, service: Time) -> Time {
         match &self.params[device as usize].model {
             DeviceModel::Rate(model) => model.seek.min(service),
@@ -129,7 +129,7 @@ impl Devices {
         }
     }
 
-    /// The same with the faults that `of` says a device of a server has; both are counted from 0.
+    /// Adds faults: `of` returns those of a device of a server, both counted from 0.
     pub(crate) fn set_faults(&mut self, of: impl Fn(u32, u32) -> Vec<FaultPeriod>) {
         let clock = |device: u32| {
             let server = self.server_of(device);
@@ -148,7 +148,7 @@ impl Devices {
         self.clocks.get(device as usize).filter(|clock| !clock.is_sound())
     }
 
-    /// What faults have cost at `device`.
+    /// The cost of faults at `device`.
     pub(crate) fn fault_metrics(&self, device: u32) -> FaultMetrics {
         match self.faults.is_empty() {
             true => FaultMetrics::default(),
@@ -156,7 +156,7 @@ impl Devices {
         }
     }
 
-    /// Hands `access` to `device`; when it is served.
+    /// Hands `access` to `device`. Returns its start and end of service.
     #[inline]
     pub(crate) fn serve<M: Mode>(&mut self, device: u32, now: Time, access: Access) -> Service {
         match self.clocks.get(device as usize) {
@@ -165,7 +165,7 @@ impl Devices {
         }
     }
 
-    /// Writes out what is in the volatile cache of `device`; when all that was written is on its medium.
+    /// Writes the volatile cache of `device` to its medium. Returns the time when everything is on the medium.
     pub(crate) fn flush<M: Mode>(&mut self, device: u32, now: Time) -> Time {
         match self.clocks.get(device as usize) {
             Some(clock) if !clock.is_sound() => {
@@ -180,7 +180,7 @@ impl Devices {
         }
     }
 
-    /// By the device's own clock.
+    /// `flush` in the device's own time.
     fn flush_at<M: Mode>(&mut self, device: u32, now: Time) -> Time {
         let place = self.places[device as usize];
         let mut nothing = Stream::new(0, 0, Purpose::Device);
@@ -195,7 +195,7 @@ impl Devices {
         }
     }
 
-    /// By the clock of a device that has faults.
+    /// `serve` for a device with faults.
     fn serve_slowly<M: Mode>(&mut self, device: u32, now: Time, access: Access) -> Service {
         let own = self.clocks[device as usize].device_time(now);
         let sound = self.serve_at::<M>(device, own, access);
@@ -209,10 +209,10 @@ impl Devices {
         Service { begin, finish }
     }
 
-    /// By the device's own clock.
+    /// `serve` in the device's own time.
     fn serve_at<M: Mode>(&mut self, device: u32, now: Time, access: Access) -> Service {
         let place = self.places[device as usize];
-        // Of the models that draw nothing.
+        // For models that draw no random numbers.
         let mut nothing = Stream::new(0, 0, Purpose::Device);
         match &self.params[device as usize].model {
             DeviceModel::Rate(model) => model.serve(self.rate.edit::<M>(place), now, access, &mut nothing),

@@ -1,13 +1,13 @@
 //! The drain: from the device to the external file system, block by block.
 //!
-//! Two stages with a buffer each, so that the device reads one block while the link carries the one
-//! before. The buffers are not taken from the memory pool, because what makes room must never wait
-//! for those who need room. The external file system itself is a rate and a latency.
+//! The drain is a pipeline of two stages with a buffer each: the device reads one block while the link carries the previous one.
+//! The buffers are not part of the memory pool, because freeing space must never wait for a request that needs space. The external
+//! file system is a rate and a latency.
 //!
-//! Of a server that keeps an [index](crate::Extents) of what is where, blocks leave in the order of objects and bytes, on from where the
-//! drain was last. Without one, they leave in the order in which they were written; the device sees the drain as one object
-//! of its own, read from its beginning to its end: it seeks whenever requests were served in between. Which bytes of which
-//! file a block holds is not tracked then. A read is served from the device whether or not its bytes were drained meanwhile.
+//! At a server with an [index](crate::Extents), blocks leave in the order of objects and bytes, from the last position of the
+//! drain. Without an index, they leave in the order in which they were written. The device then sees the drain as one object of its
+//! own, read from beginning to end: the drain seeks whenever the device served requests in between. The file of a block is not
+//! tracked. Reads are served from the device whether or not their bytes have been drained.
 
 use crate::open_request::Piece;
 use crate::server::DrainStage;
@@ -19,8 +19,7 @@ use odonata_units::Time;
 const DRAIN_OBJECT: u64 = u64::MAX;
 
 impl Servers {
-    /// The block in transfer from `server` is safe, as announced by [`Action::DrainUntil`]: its space is
-    /// free again.
+    /// The block in transfer from `server` is safe, as announced by [`Action::DrainUntil`]: its space is free again.
     pub fn drain_done<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
         self.is_up::<M>(now, server);
         let drain = self.drains.edit::<M>(server);
@@ -31,7 +30,7 @@ impl Servers {
         } = *self.pieces.get(slot);
         drain.sending = NIL;
         let link_next = drain.fetched;
-        self.store_below::<M>(slot);
+        self.store_in_lower_tier::<M>(slot);
         self.pieces.free::<M>(slot);
         self.spaces.edit::<M>(device).drained += bytes;
         self.metrics.edit::<M>(server).bytes_drained += bytes;
@@ -45,19 +44,19 @@ impl Servers {
         self.note_occupancy::<M>(now, server);
     }
 
-    /// Starts to fetch the next block if there is a reason to drain, something written to drain, and
-    /// the buffer of the first stage is free. Devices take turns; one for whose space a request waits comes first.
+    /// Starts to read the next block if the server should drain, has written bytes to drain, and the buffer of the first stage is
+    /// free. A device for whose space a request waits comes first; otherwise devices take turns.
     pub(crate) fn feed_drain<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
         let params = &self.params[server as usize];
         let Some(to) = params.drain else {
-            self.feed_below::<M>(now, server, actions);
+            self.feed_lower_tier::<M>(now, server, actions);
             return;
         };
         let DrainStage { fetching, turn, .. } = *self.drains.get(server);
         if fetching != NIL {
             return;
         }
-        // What is already on its way out will be free without a further block.
+        // Leaving blocks will free their space without a further block.
         let devices = self.devices.of(server);
         let stays = |device: u32| self.spaces.get(device).used - self.spaces.get(device).leaving;
         let will_be_used: u64 = devices.clone().map(stays).sum();

@@ -1,38 +1,38 @@
-//! The extent index: which range of which object is where, and whose it is.
+//! The extent index: the place and the owner of every range of every object.
 //!
-//! An *extent* is a range of bytes of an object that are all in one place and of one owner. Extents of an object do not overlap;
-//! two that continue each other, in the same place and of the same owner, are one. What is put replaces what was there, cut
-//! where it has to be.
+//! An *extent* is a range of bytes of an object in one place and of one owner. Extents of an object do not overlap; adjacent
+//! extents with the same place and owner are merged. A new extent replaces what its range held, and old extents are cut at its
+//! ends.
 //!
-//! The extents of a server are a treap (C. Aragon, R. Seidel, "Randomized search trees", FOCS 1989) over (object, first
-//! byte): a search tree by that key, a heap by a hash of it, so that its shape follows from what is in it alone. Finding and putting take
-//! time with the logarithm of the number of extents. A cell is 40 B, and is journalled.
+//! The extents of a server are a treap (C. Aragon, R. Seidel, "Randomized search trees", FOCS 1989) over (object, first byte): a
+//! search tree by that key and a heap by a hash of the key, so that its contents alone determine its shape. Lookups and updates
+//! take logarithmic time in the number of extents. A cell is 40 B and is journalled.
 
 use std::ops::Range;
 
 use odonata_engine::{Mode, NIL, Pool, Slot, Store, journalled};
 use odonata_units::{GOLDEN_GAMMA, mix64};
 
-/// Where bytes are. A device is a number within its server.
+/// The place of bytes. A device is a number within its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Place {
-    /// Nowhere yet: there is space for them on a device.
+    /// Not stored yet; they have space on a device.
     Reserved(u8),
     /// In the memory of the server, on their way to a device.
     Memory(u8),
     /// On a device alone.
     Device(u8),
-    /// On a device, and on their way down.
+    /// On a device, and on their way to the lower tier.
     Leaving(u8),
-    /// On a device and below: a clean copy.
+    /// On a device and in the lower tier: a clean copy.
     Clean(u8),
-    /// The same, read since it became clean or was passed over.
+    /// A clean copy that was read since it became clean or was passed over.
     Used(u8),
-    /// Below, and a clean copy is on its way to a device.
+    /// In the lower tier; a clean copy is on its way to a device.
     Filling(u8),
-    /// Below alone.
-    Below,
-    /// Nowhere any more: their server has failed.
+    /// In the lower tier alone.
+    LowerTier,
+    /// Lost: their server has failed.
     Lost,
 }
 
@@ -47,31 +47,31 @@ impl Place {
             | Place::Clean(device)
             | Place::Used(device)
             | Place::Filling(device) => Some(device),
-            Place::Below | Place::Lost => None,
+            Place::LowerTier | Place::Lost => None,
         }
     }
 
-    /// Whether there is a copy below of all of them, and space for another on a device.
+    /// Whether the bytes have a copy in the lower tier and space for another copy on a device.
     pub fn is_clean(self) -> bool {
         matches!(self, Place::Clean(_) | Place::Used(_))
     }
 
-    /// Whether they have come to a device, and are not lost.
+    /// Whether the bytes have come to a device and are not lost.
     pub fn is_committed(self) -> bool {
         !matches!(self, Place::Reserved(_) | Place::Memory(_) | Place::Lost)
     }
 }
 
-/// A range of an object, all in one place and of one owner.
+/// A range of an object in one place and of one owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// First byte.
     pub start: u64,
-    /// The byte behind the last.
+    /// The byte after the last.
     pub end: u64,
-    /// The job that has written it.
+    /// The job that wrote it.
     pub owner: u16,
-    /// Where it is.
+    /// Its place.
     pub place: Place,
 }
 
@@ -115,7 +115,7 @@ impl Node {
     }
 }
 
-/// In the list of free nodes.
+/// Links free nodes through `left`.
 impl Slot for Node {
     fn next(&self) -> u32 {
         self.left
@@ -135,7 +135,7 @@ pub struct Extents {
 journalled!(Extents { roots, nodes });
 
 impl Extents {
-    /// For so many servers, on which there is nothing.
+    /// For `servers` servers without contents.
     pub fn new(servers: usize) -> Self {
         Extents {
             roots: Store::filled(servers, NIL),
@@ -148,13 +148,13 @@ impl Extents {
         self.nodes.live()
     }
 
-    /// Bytes that an extent takes.
+    /// Bytes of memory per extent.
     pub const fn bytes_per_extent() -> usize {
         size_of::<Node>()
     }
 
-    /// Puts `range` of `object` into a place. What it replaces, cut to the range and in order, goes to `replaced`. A range
-    /// without bytes is nothing.
+    /// Puts `range` of `object` into a place. Appends the extents that it replaces, cut to the range and in order, to `replaced`.
+    /// Ignores an empty range.
     pub fn put<M: Mode>(
         &mut self,
         server: u32,
@@ -167,7 +167,7 @@ impl Extents {
         }
         let [before, after] = self.take::<M>(server, object, range.clone(), replaced);
         let joins = |node: &Node| node.object == object && node.owner == owner && node.place == place;
-        // One that continues what comes, which is taken out of the treap behind.
+        // An adjacent extent that merges with the new one leaves the right treap.
         let mut end = range.end;
         let (mut after, first) = (after, self.edge(after, |node| node.left));
         if first != NIL && self.nodes.get(first).start == end && joins(self.nodes.get(first)) {
@@ -194,7 +194,7 @@ impl Extents {
         *self.roots.edit::<M>(server) = root;
     }
 
-    /// Forgets `range` of `object`; what was there, cut to the range and in order, goes to `removed`.
+    /// Removes `range` of `object`. Appends the removed extents, cut to the range and in order, to `removed`.
     pub fn remove<M: Mode>(&mut self, server: u32, object: u64, range: Range<u64>, removed: impl FnMut(Extent)) {
         if range.is_empty() {
             return;
@@ -203,7 +203,7 @@ impl Extents {
         *self.roots.edit::<M>(server) = self.join::<M>(before, after);
     }
 
-    /// What is known of `range` of `object`: extents cut to the range, in order. Between them is what nobody has put.
+    /// The extents within `range` of `object`, cut to the range and in order. Gaps are bytes without an extent.
     pub fn find(&self, server: u32, object: u64, range: Range<u64>) -> impl Iterator<Item = Extent> + '_ {
         let mut at = range.start;
         let floor = self.floor(server, (object, at));
@@ -237,18 +237,18 @@ impl Extents {
         })
     }
 
-    /// The first of what is known of `range`, cut to it.
+    /// The first extent within `range`, cut to it.
     pub fn first(&self, server: u32, object: u64, range: Range<u64>) -> Option<Extent> {
         self.find(server, object, range).next()
     }
 
-    /// The first extent that begins at `key`, an object and a byte of it, or behind.
+    /// The first extent that begins at `key` (an object and a byte of it) or after it.
     pub fn following(&self, server: u32, key: (u64, u64)) -> Option<(u64, Extent)> {
         let slot = self.ceiling(server, key);
         (slot != NIL).then(|| (self.nodes.get(slot).object, self.nodes.get(slot).extent()))
     }
 
-    /// The byte behind the last that is known of `object`; 0 if nothing is.
+    /// The byte after the last extent of `object`; 0 without extents.
     pub fn end_of(&self, server: u32, object: u64) -> u64 {
         let slot = self.floor(server, (object, u64::MAX));
         let known = slot != NIL && self.nodes.get(slot).object == object;
@@ -275,7 +275,7 @@ impl Extents {
         node.object == object && node.start <= byte && byte < node.end
     }
 
-    /// The last node whose key is not above `key`.
+    /// The last node whose key is at most `key`.
     fn floor(&self, server: u32, key: (u64, u64)) -> u32 {
         let (mut at, mut found) = (*self.roots.get(server), NIL);
         while at != NIL {
@@ -290,7 +290,7 @@ impl Extents {
         found
     }
 
-    /// The first node whose key is not below `key`.
+    /// The first node whose key is at least `key`.
     fn ceiling(&self, server: u32, key: (u64, u64)) -> u32 {
         let (mut at, mut found) = (*self.roots.get(server), NIL);
         while at != NIL {
@@ -305,7 +305,7 @@ impl Extents {
         found
     }
 
-    /// The node at the end of a treap in one direction.
+    /// The outermost node of a treap in one direction.
     fn edge(&self, root: u32, towards: impl Fn(&Node) -> u32) -> u32 {
         let (mut at, mut last) = (root, NIL);
         while at != NIL {
@@ -315,7 +315,7 @@ impl Extents {
         last
     }
 
-    /// Takes `range` out of a server's treap; what is before it and behind it remain. The root is to be set.
+    /// Cuts `range` out of a server's treap. Returns the parts before and after it; the caller sets the root.
     fn take<M: Mode>(
         &mut self,
         server: u32,
@@ -336,7 +336,7 @@ impl Extents {
         [before, after]
     }
 
-    /// Makes two of the extent that has `at` inside, if there is one.
+    /// Splits the extent that contains `at`, if there is one.
     fn cut<M: Mode>(&mut self, server: u32, object: u64, at: u64) {
         let slot = self.floor(server, (object, at));
         if slot == NIL || !self.covers(slot, object, at) || self.nodes.get(slot).start == at {
@@ -355,7 +355,7 @@ impl Extents {
         *self.roots.edit::<M>(server) = self.join::<M>(front, after);
     }
 
-    /// Divides a treap into the keys below `key` and the others.
+    /// Splits a treap into the keys less than `key` and the others.
     fn split<M: Mode>(&mut self, root: u32, key: (u64, u64)) -> [u32; 2] {
         let (mut roots, mut ends) = ([NIL; 2], [NIL; 2]);
         let mut at = root;
@@ -380,7 +380,7 @@ impl Extents {
         roots
     }
 
-    /// Makes one treap of two; all keys of the first are below those of the second.
+    /// Merges two treaps; all keys of the first are less than those of the second.
     fn join<M: Mode>(&mut self, mut first: u32, mut second: u32) -> u32 {
         let (mut root, mut end, mut to_the_right) = (NIL, NIL, false);
         loop {
@@ -408,7 +408,7 @@ impl Extents {
         }
     }
 
-    /// Takes the first node out of a treap that has one, and frees it; it, and the new root.
+    /// Removes and frees the first node of a treap that is not empty. Returns the node and the new root.
     fn remove_first<M: Mode>(&mut self, root: u32) -> (Extent, u32) {
         let (mut above, mut at) = (NIL, root);
         while self.nodes.get(at).left != NIL {

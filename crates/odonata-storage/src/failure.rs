@@ -1,23 +1,23 @@
-//! Servers that fail: from a time on a server answers nothing, for good or until it is back, empty.
+//! Servers that fail: from the time of its failure, a server answers nothing, for good or until it returns empty.
 //!
-//! | what a server has when it fails | what becomes of it |
+//! | state of a server at its failure | effect |
 //! |---|---|
-//! | requests, and what comes for them later | nobody answers; the clients try again (`storage.client`) |
-//! | bytes on a device alone, of writes that it has acknowledged | lost |
-//! | bytes in memory, of writes that it has acknowledged | lost |
-//! | bytes of writes that it has not acknowledged | dropped: their clients write them again |
-//! | blocks on their way down | arrive: they have left |
-//! | what is below as well | is below |
-//! | accesses that a device was handed | end, for nobody |
+//! | requests, and what arrives for them later | no answer; the clients retry (`storage.client`) |
+//! | bytes on a device alone, of acknowledged writes | lost |
+//! | bytes in memory, of acknowledged writes | lost |
+//! | bytes of writes that were not acknowledged | dropped: their clients write them again |
+//! | blocks on their way to the lower tier | arrive: they have left |
+//! | copies of bytes that the lower tier has | the bytes stay in the lower tier |
+//! | accesses handed to a device | end without effect |
 //!
-//! **When.** Faults are known beforehand, so that a failure needs no event of its own: every input of a server is behind
-//! [`is_up`](Servers::is_up), which lets it fail as of the time at which it has. Between that time and the input nothing has
-//! happened to it.
+//! **When.** Faults are known in advance, so that a failure needs no event: every input of a server first calls
+//! [`is_up`](Servers::is_up), which applies the failures that are due, as of their own times. No input has reached the server
+//! between such a time and the call.
 //!
-//! **What is under way.** Pieces, requests and synchronisations that somebody will still mention (a message, a device) are *dead*:
-//! their slots are freed when that has happened. Whoever asks for data gets them in any case, clients answer every pull.
+//! **In flight.** Pieces, requests and synchronizations that a later input will still name (a message, an access of a device)
+//! become *dead*: their slots are freed after that input. A pull that was sent is answered in any case.
 //!
-//! **Conservation.** What a job has committed is stored, overwritten, lost or dropped ([`Servers::audit`]).
+//! **Conservation.** All committed bytes of a job are stored, overwritten, lost or dropped ([`Servers::audit`]).
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ use crate::open_request::{OpenRequest, Piece, PieceKind, Wait};
 use crate::settings::LostReads;
 use crate::{Actions, Outage, Servers, StorageRequest};
 
-/// What the failures of a server have cost a job.
+/// The cost of a server's failures to a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Losses {
     /// Bytes of acknowledged writes that were on its devices alone.
@@ -39,30 +39,31 @@ pub struct Losses {
     pub in_memory: u64,
     /// Bytes that had come to a device for writes that were not acknowledged.
     pub dropped: u64,
-    /// Requests that came to the server while it was away.
+    /// Requests that arrived while the server was away.
     pub unheard: u64,
-    /// Bytes of reads, lost or of a server that was away, that were taken for such as nobody had written, or of which the reader was told.
+    /// Bytes of reads that were lost or belonged to a server that was away, and were read as never written or reported to the
+    /// reader.
     pub reads: u64,
 }
 
-/// What a read asks for of what is lost.
+/// What a read asks for of lost bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// Nothing, or what is taken for such as nobody has written.
+    /// No lost bytes, or lost bytes that are read as never written.
     Nothing,
-    /// Something, and the reader is told.
+    /// Lost bytes, which the answer reports.
     Told,
-    /// Something, which is an error.
+    /// Lost bytes, which are an error.
     Refused,
 }
 
 impl Losses {
-    /// Bytes of acknowledged writes that were nowhere else.
+    /// Bytes of acknowledged writes that had no other copy.
     pub fn lost(&self) -> u64 {
         self.on_devices + self.in_memory
     }
 
-    /// Adds others.
+    /// Adds the losses of other servers.
     pub fn absorb(&mut self, other: &Losses) {
         self.on_devices += other.on_devices;
         self.in_memory += other.in_memory;
@@ -72,12 +73,12 @@ impl Losses {
     }
 }
 
-/// When servers fail and what that has cost; empty where none does.
+/// The failures of servers and their cost; empty without failures.
 #[derive(Debug)]
 pub(crate) struct Failures {
     /// Per server, in order.
     outages: Vec<Vec<Outage>>,
-    /// How many of them have begun.
+    /// How many of them have begun, per server.
     begun: Store<u32>,
     jobs: usize,
     /// Per server and job.
@@ -104,14 +105,15 @@ impl Failures {
     }
 
     fn edit<M: Mode>(&mut self, server: u32, owner: u16) -> &mut Losses {
-        // Speculation can reach what cannot be: a job beyond the last is the last.
+        // Speculation can reach impossible states: a job beyond the last counts as the last.
         let owner = usize::from(owner).min(self.jobs - 1);
         self.losses.edit::<M>((server as usize * self.jobs + owner) as u32)
     }
 }
 
 impl Servers {
-    /// With servers that fail when `of` says, and clients that go elsewhere, for `jobs` jobs, at least one.
+    /// Adds failures for `jobs` jobs, at least one: `of` returns the times when a server is away, and `lost_reads` says what a read
+    /// of lost bytes is.
     pub fn with_failures(mut self, of: impl Fn(u32) -> Vec<Outage>, jobs: usize, lost_reads: LostReads) -> Self {
         let outages: Vec<_> = (0..self.len()).map(of).collect();
         self.failures = Failures {
@@ -124,7 +126,7 @@ impl Servers {
         self
     }
 
-    /// What failures have cost: server, job; where they have cost something.
+    /// The cost of failures: server, job, losses, where there are some.
     pub fn losses(&self) -> impl Iterator<Item = (u32, u16, Losses)> + '_ {
         let jobs = self.failures.jobs.max(1);
         let cells = self.failures.losses.iter().enumerate();
@@ -132,7 +134,7 @@ impl Servers {
         named.filter(|(_, _, losses)| *losses != Losses::default())
     }
 
-    /// Lets those servers fail that have by `now`, which is the end of the run.
+    /// Applies the failures of servers until `now`, the end of the run.
     pub fn fail_until(&mut self, now: Time) {
         for server in 0..self.len() {
             self.is_up::<odonata_engine::Plain>(now, server);
@@ -140,7 +142,7 @@ impl Servers {
         self.fail_devices_until(now);
     }
 
-    /// Whether `server` is there, which fails now if it has by `now`.
+    /// Whether `server` is up. Applies its failures until `now`.
     pub(crate) fn is_up<M: Mode>(&mut self, now: Time, server: u32) -> bool {
         if self.failures.begun.is_empty() {
             return true;
@@ -153,7 +155,7 @@ impl Servers {
         last.is_none_or(|last| self.failures.outages[server as usize][last as usize].until <= now)
     }
 
-    /// Whether `server` hears a request of `owner`; counts those that it does not.
+    /// Whether `server` receives a request of `owner`. Counts the requests that it does not receive.
     pub fn hears<M: Mode>(&mut self, now: Time, server: u32, owner: u16) -> bool {
         let up = self.is_up::<M>(now, server);
         self.notice_devices::<M>(now, server);
@@ -164,13 +166,13 @@ impl Servers {
         up
     }
 
-    /// Whether the server of piece `slot` has failed since it was made.
+    /// Whether the server or the device of piece `slot` has failed since the piece was made.
     pub(crate) fn is_dead<M: Mode>(&mut self, now: Time, slot: u32) -> bool {
         self.is_up::<M>(now, self.pieces.get(slot).server);
         self.pieces.get(slot).dead
     }
 
-    /// Somebody has mentioned dead piece `slot`: frees it if nobody else will, and its request with the last one.
+    /// An input has named dead piece `slot`: frees the piece if no other input will, and its request with its last piece.
     pub(crate) fn bury<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let Piece {
             request,
@@ -205,7 +207,7 @@ impl Servers {
     fn fail<M: Mode>(&mut self, at: Time, server: u32) {
         self.settle_failure::<M>(at, server);
         let queued = self.empty_queues::<M>(server);
-        // Of writes that were not acknowledged, and have their space: they begin anew.
+        // Unacknowledged writes with space: their clients write them again.
         let mut unanswered = Vec::new();
         for slot in self.requests.slots() {
             let OpenRequest {
@@ -237,7 +239,7 @@ impl Servers {
             if piece.server != server {
                 continue;
             }
-            // Its memory is another one when it is back.
+            // A server returns with new memory.
             self.pieces.edit::<M>(slot).has_block = false;
             if !piece.dead {
                 self.pieces.edit::<M>(slot).dead = true;
@@ -255,15 +257,13 @@ impl Servers {
         self.note_occupancy::<M>(at, server);
     }
 
-    /// Empties all lists of `server`; the pieces that were in some, and are mentioned by them alone.
+    /// Empties all lists of `server`. Returns the pieces that only those lists named.
     fn empty_queues<M: Mode>(&mut self, server: u32) -> BTreeSet<u32> {
-        let memory = *self.memories.get(server);
-        let mut queued: BTreeSet<u32> = memory.queue.iter(&self.pieces).collect();
-        *self.memories.edit::<M>(server) = Default::default();
+        let mut queued: BTreeSet<u32> = self.memories.waiting(server).iter(&self.pieces).collect();
+        self.memories.clear::<M>(server);
         for device in self.devices.of(server) {
-            queued.extend(self.queues.get(device).queue.iter(&self.pieces));
-            let queue = self.queues.edit::<M>(device);
-            (queue.queue, queue.queued) = (List::EMPTY, 0);
+            queued.extend(self.queues.waiting(device).iter(&self.pieces));
+            self.queues.clear::<M>(device);
             self.spaces.edit::<M>(device).reservations = List::EMPTY;
             self.forget_clean_ranges::<M>(device);
         }
@@ -271,37 +271,37 @@ impl Servers {
         let drain = self.drains.edit::<M>(server);
         queued.extend(Some(drain.fetching).filter(|_| drain.fetched));
         (drain.fetching, drain.fetched) = (NIL, false);
-        if self.ways.reserves.len() > server as usize {
-            let reserve = self.ways.reserves.edit::<M>(server);
+        if self.lower_tiers.reserves.len() > server as usize {
+            let reserve = self.lower_tiers.reserves.edit::<M>(server);
             (reserve.fetching, reserve.filling) = (0, 0);
         }
         queued
     }
 
-    /// Piece `slot` is dead: what it carries is lost, or is where it was going.
+    /// Piece `slot` is dead: its data are lost, or already where they were going.
     pub(crate) fn piece_dies<M: Mode>(&mut self, slot: u32) {
         let piece = *self.pieces.get(slot);
         if piece.request == NIL {
             if piece.kind == PieceKind::Drain && !piece.down {
-                // It has not left: it is lost with what else is on the device.
+                // The block has not left: it is lost with the other data of the device.
                 self.stays::<M>(&piece);
             }
         } else {
             let OpenRequest { what, answered, .. } = *self.requests.get(piece.request);
-            let is_below = piece.missing == 1 && !piece.down;
-            if is_below {
+            let is_in_lower_tier = piece.missing == 1 && !piece.down;
+            if is_in_lower_tier {
                 self.store_around::<M>(&piece);
             } else if what.operation.is_write() && answered && !piece.down && piece.removed {
                 self.removed_on_arrival::<M>(&piece);
             } else if what.operation.is_write() && answered && !piece.down {
-                // It was never on a device, but somebody believes that it was.
+                // It was never on a device, but its write was acknowledged.
                 count::<M>(&mut self.contents.committed, piece.owner, piece.bytes);
                 self.failures.edit::<M>(piece.server, piece.owner).in_memory += piece.bytes;
             }
         }
     }
 
-    /// Forgets what has come to `device` of `what`, a write that was not acknowledged.
+    /// Removes the bytes of `what`, an unacknowledged write, that have come to `device`.
     pub(crate) fn drop_unanswered<M: Mode>(&mut self, server: u32, what: &StorageRequest, device: u32) {
         let own = (device - self.devices.of(server).start) as u8;
         let found = self.contents.extents.find(server, what.object, range_of(what));
@@ -312,7 +312,7 @@ impl Servers {
         }
     }
 
-    /// What `server` has on its devices is gone, or on `only` one of them.
+    /// The contents of all devices of `server` are lost, or those of device `only`.
     pub(crate) fn lose_contents<M: Mode>(&mut self, server: u32, only: Option<u32>) {
         let gone = |place: Place| only.is_none_or(|only| place.device().map(u32::from) == Some(only));
         let all: Vec<_> = self.contents(server).filter(|(_, extent)| gone(extent.place)).collect();
@@ -325,14 +325,14 @@ impl Servers {
                     self.failures.edit::<M>(server, extent.owner).on_devices += extent.bytes();
                 }
                 Place::Clean(_) | Place::Used(_) | Place::Filling(_) => {
-                    self.shift::<M>(server, object, range, extent.owner, Place::Below);
+                    self.shift::<M>(server, object, range, extent.owner, Place::LowerTier);
                 }
-                Place::Leaving(_) | Place::Below | Place::Lost => {}
+                Place::Leaving(_) | Place::LowerTier | Place::Lost => {}
             }
         }
     }
 
-    /// What `what` asks `server` for of what is lost, nothing if it writes; counts the bytes that are taken for others.
+    /// What `what` asks `server` for of lost bytes; nothing if it is a write. Counts the lost bytes that are read.
     pub(crate) fn asks_for_lost<M: Mode>(&mut self, server: u32, what: &StorageRequest) -> Asked {
         if what.operation.is_write() || self.failures.jobs == 0 || !self.is_indexed(server) {
             return Asked::Nothing;
@@ -347,7 +347,8 @@ impl Servers {
             *sum += extent.bytes();
         }
         if what.operation.is_rerouted() {
-            // Nobody here knows what the other server had; the tier below knows what it has from there, and says so to who is told.
+            // The contents of the other server are unknown here. The lower tier knows what it has of them, and tells a reader that
+            // tolerates loss.
             lost = match what.operation.tolerates_loss() && self.params[server as usize].next.is_some() {
                 true => lost,
                 false => what.bytes - known,

@@ -1,8 +1,8 @@
-//! Faults: a while in which devices and metadata servers are slower, or stand still; servers (`failure`), their devices
-//! (`device_failure`) and metadata servers that fail.
+//! Faults: periods in which devices and metadata servers are slower or stall; failures of servers (`failure`), of their devices
+//! (`device_failure`) and of metadata servers.
 //!
-//! A device has a clock of its own, which runs at the rate of time, `1 / factor` as fast while it is slow, and not at all while
-//! it stands still:
+//! A device has a clock of its own. It runs at the rate of time, at `1 / factor` of that rate while the device is slow, and not at
+//! all while the device stalls:
 //!
 //! ```text
 //!  device time                        ______/
@@ -12,8 +12,8 @@
 //!        +--------------------------------------> time
 //! ```
 //!
-//! Accesses are served by that clock: one that takes `c` once its turn has come ends when the clock has gone on by `c`, whatever
-//! part of it had been done when the fault began. The models of devices know nothing of it. Nothing is lost where nothing fails.
+//! This clock times accesses: an access of service time `c` ends when the clock has advanced by `c` since its turn, however much of
+//! it was done when the fault began. Device models know nothing of faults. Without a failure, no data are lost.
 
 use odonata_units::{Problem, Time};
 use schemars::JsonSchema;
@@ -50,23 +50,23 @@ pub enum FaultKind {
     Fail,
 }
 
-/// A while in which a server is away.
+/// A period in which a server is away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
-    /// When it fails.
+    /// The time of its failure.
     pub from: Time,
-    /// When it is back, empty.
+    /// The time of its return, empty.
     pub until: Time,
 }
 
-/// A while in which a clock goes slower.
+/// A period in which a clock runs slower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultPeriod {
-    /// When it begins and ends.
+    /// Its start.
     pub from: Time,
-    /// When it ends.
+    /// Its end.
     pub until: Time,
-    /// How many thousandths of time pass for one of the device; 0: none does.
+    /// Real time per device time, in thousandths; 0: the clock stands still.
     pub thousandths: u64,
 }
 
@@ -94,7 +94,7 @@ impl Fault {
         }
     }
 
-    /// The while that it lasts.
+    /// The period of the fault.
     pub fn period(&self) -> FaultPeriod {
         let until = self.duration.map_or(Time::BEYOND, |duration| self.at + duration);
         FaultPeriod {
@@ -107,13 +107,13 @@ impl Fault {
         }
     }
 
-    /// When its server is away, if it fails.
+    /// The period in which its server is away, if it fails.
     pub fn outage(&self) -> Option<Outage> {
         let FaultPeriod { from, until, .. } = self.period();
         (self.kind == FaultKind::Fail).then_some(Outage { from, until })
     }
 
-    /// Whether both are of one device at the same time.
+    /// Whether both concern one device at the same time.
     pub fn overlaps(&self, other: &Fault) -> bool {
         let (one, two) = (self.period(), other.period());
         let device = self.device.is_none() || other.device.is_none() || self.device == other.device;
@@ -121,7 +121,7 @@ impl Fault {
     }
 }
 
-/// From so much time on, which is so much of the device's, it goes at a rate.
+/// From `time` on, where the clock shows `device`, it runs at a constant rate.
 #[derive(Clone, Copy, Debug)]
 struct Section {
     time: Time,
@@ -129,14 +129,14 @@ struct Section {
     thousandths: u64,
 }
 
-/// The clock of a device with faults; empty where it has none.
+/// The clock of a device with faults; empty without faults.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaultClock {
     sections: Vec<Section>,
 }
 
 impl FaultClock {
-    /// That of these whiles, which do not overlap.
+    /// The clock for faults in `periods`, which do not overlap.
     pub(crate) fn new(mut periods: Vec<FaultPeriod>) -> FaultClock {
         if periods.is_empty() {
             return FaultClock::default();
@@ -162,13 +162,13 @@ impl FaultClock {
         clock
     }
 
-    /// Whether it is the clock of everybody.
+    /// Whether it runs at the rate of time.
     #[inline]
     pub(crate) fn is_sound(&self) -> bool {
         self.sections.is_empty()
     }
 
-    /// What it shows at `now`, rounded down.
+    /// The clock reading at `now`, rounded down.
     pub(crate) fn device_time(&self, now: Time) -> Time {
         let after = self.sections.partition_point(|section| section.time <= now);
         let Some(section) = after.checked_sub(1).map(|at| self.sections[at]) else {
@@ -180,7 +180,8 @@ impl FaultClock {
         }
     }
 
-    /// When it shows `device`, rounded up: the last such moment, at which something begins, or the first, at which it ends.
+    /// The time when the clock shows `device`, rounded up. `last`: the last such time, for the start of an access; otherwise the
+    /// first, for its end.
     fn time_of(&self, device: Time, last: bool) -> Time {
         let after = (self.sections).partition_point(|section| {
             if last {
@@ -197,7 +198,7 @@ impl FaultClock {
         Time(section.time.0.saturating_add(passed)).min(Time::BEYOND)
     }
 
-    /// When something begins at `device` of this clock, and when it ends at `end`; the latter later than `now`.
+    /// The start and end of an access that begins at `begin` and ends at `end` of this clock. The end is later than `now`.
     pub(crate) fn times_of(&self, now: Time, begin: Time, end: Time) -> (Time, Time) {
         let begin = self.time_of(begin, true).max(now);
         (begin, self.time_of(end, false).max(begin).max(now + Time::from_ps(1)))
@@ -205,13 +206,13 @@ impl FaultClock {
 }
 
 impl FaultClock {
-    /// How much less it has gone on than time has, from `from` to `until`.
+    /// The time that the clock loses from `from` to `until`.
     pub(crate) fn lost(&self, from: Time, until: Time) -> Time {
         (until - from).saturating_sub(self.device_time(until) - self.device_time(from))
     }
 
-    /// The time from `from` to `until` in stretches: the end of each, and whether the device does nothing in it. Of a while in which it
-    /// is slow, what is lost is put in front.
+    /// Splits the time from `from` to `until` at changes of the rate: the end of each part, and whether the clock stands still in
+    /// it. In a slow period, the lost time comes first.
     pub(crate) fn stretches(&self, from: Time, until: Time) -> Vec<(Time, bool)> {
         let (mut at, mut stretches) = (from, Vec::new());
         let after = self.sections.partition_point(|section| section.time <= from);
@@ -226,12 +227,12 @@ impl FaultClock {
     }
 }
 
-/// What faults have cost at one device.
+/// The cost of faults at one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultMetrics {
-    /// Accesses that took longer.
+    /// Delayed accesses.
     pub accesses: u64,
-    /// How much longer, summed, in ps.
+    /// Their delays, summed, in ps.
     pub delay_ps: u128,
 }
 

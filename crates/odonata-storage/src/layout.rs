@@ -1,21 +1,21 @@
 //! Layout: which server holds which bytes of a file.
 //!
-//! A file is a row of *stripes* of equal size, dealt out in turn to `count` servers, as in Lustre and PVFS (Ross et al., "PVFS:
-//! a parallel file system for Linux clusters", 2000). What a server holds of a file is its *object*; the stripes of an object
-//! lie side by side in it. With `s` the stripe size, `n` the count and `f` the first server, byte `b` of the file is
+//! A file is a sequence of *stripes* of equal size, distributed in turn to `count` servers, as in Lustre and PVFS (Ross et al.,
+//! "PVFS: a parallel file system for Linux clusters", 2000). The part of a file on one server is its *object*; the stripes of an
+//! object are contiguous in it. With `s` the stripe size, `n` the count and `f` the first server, byte `b` of the file is
 //!
 //! ```text
 //!   stripe  i = b / s          server  (f + i mod n) mod servers
 //!   object  j = i mod n        offset  (i / n) s + b mod s
 //! ```
 //!
-//! The inverse: byte `o` of object `j` is byte `((o / s) n + j) s + o mod s` of the file. So a range of a file is one range of
-//! each object that it touches: a call costs a request per server, however many stripes it covers.
+//! The inverse: byte `o` of object `j` is byte `((o / s) n + j) s + o mod s` of the file. So a range of a file is one range of each
+//! object that it touches: a call costs a request per server, however many stripes it covers.
 //!
-//! | layout | what it is |
+//! | layout | servers of a file |
 //! |---|---|
-//! | assigned | the whole file on the server of whoever asks: a file of several nodes may be on several servers |
-//! | hash, random, round-robin | one stripe without end on one server, by the file's name, its name and the seed, its number |
+//! | assigned | the server of the requesting rank: a file of several nodes may be on several servers |
+//! | hash, random, round-robin | one server, by the file's name, its name and the seed, or its number |
 //! | striped | as above |
 //!
 //! Everything here is a pure function; units: bytes.
@@ -26,7 +26,7 @@ pub use settings::{Layout, Start, StripeCount, Striped};
 
 use odonata_units::SplitMix64;
 
-/// The name of a file: numbers are unique in a directory, and every job has a directory of its own unless it says otherwise.
+/// The name of a file. Numbers are unique in a directory; by default every job has a directory of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct FileName {
     /// The directory, by its number.
@@ -36,36 +36,37 @@ pub struct FileName {
 }
 
 impl FileName {
-    /// The object's name on every server that has a part of the file; below `u64::MAX`, which is the drain's.
+    /// The name of the file's object on every server; less than `u64::MAX`, which is the object of the drain.
     pub fn object(self) -> u64 {
         (self.number ^ u64::from(self.directory) << 48).min(u64::MAX - 1)
     }
 }
 
-/// How the files of a directory lie on the servers of a machine.
+/// The distribution of the files of a directory over the servers of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileLayout {
-    /// On the server of whoever asks.
+    /// On the server of the requesting rank.
     Assigned,
     /// In stripes.
     Striped(Striping),
 }
 
-/// Stripes, dealt out in turn.
+/// The parameters of stripes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Striping {
     /// Servers of the machine.
     servers: u32,
     /// Bytes of a stripe, at least 1.
     stripe: u64,
-    /// Servers that a file is on, 1 to `servers`.
+    /// Servers per file, 1 to `servers`.
     count: u32,
     start: Start,
-    /// What random numbers follow from beside a file's number: the name of the directory, and the seed if it counts.
+    /// The seed of random numbers, which also depend on the file's number: from the name of the directory, and from the seed of the
+    /// run for `random`.
     stream: u64,
 }
 
-/// What one server holds of a range of a file.
+/// The part of a range of a file on one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The server.
@@ -77,8 +78,8 @@ pub struct Part {
 }
 
 impl FileLayout {
-    /// What `layout` means for the files of `directory` on a machine with `servers` servers, at least one. By its name, so that
-    /// a file is where it is whatever jobs there are beside.
+    /// The layout of the files of `directory` on a machine with `servers` servers, at least one. It depends on the name of the
+    /// directory, so that other jobs do not move a file.
     pub fn new(layout: Layout, servers: u32, seed: u64, directory: &str) -> FileLayout {
         let whole = |start| Striped {
             stripe: odonata_units::Bytes(u64::MAX),
@@ -107,8 +108,8 @@ impl FileLayout {
         })
     }
 
-    /// Where `bytes` bytes of file number `file` from `offset` on are, for someone whose own server is `home`: a part per server, in the
-    /// order of their first bytes in the file. No bytes are one part without bytes.
+    /// The parts of bytes `offset..offset + bytes` of file number `file`, for a rank whose own server is `home`: one per server, in
+    /// the order of their first bytes in the file. An empty range has one empty part.
     #[inline]
     pub fn parts(&self, file: u64, (offset, bytes): (u64, u64), home: u32) -> Parts {
         let (striping, first) = match self {
@@ -136,7 +137,7 @@ impl FileLayout {
         })
     }
 
-    /// The servers that may have something of file number `file`, for someone whose own server is `home`.
+    /// The servers that may have a part of file number `file`, for a rank whose own server is `home`.
     pub fn servers_of(&self, file: u64, home: u32) -> impl ExactSizeIterator<Item = u32> + use<> {
         let (count, first, striping) = match *self {
             FileLayout::Assigned => (1, home, None),
@@ -171,7 +172,7 @@ impl Striping {
         rounds * stripe + rest.saturating_sub(u128::from(object) * stripe).min(stripe)
     }
 
-    /// Where byte `offset` of object `object` is in the file.
+    /// The position in the file of byte `offset` of object `object`.
     pub fn file_offset(&self, object: u32, offset: u64) -> u128 {
         let (stripe, offset) = (u128::from(self.stripe), u128::from(offset));
         ((offset / stripe) * u128::from(self.count) + u128::from(object)) * stripe + offset % stripe
@@ -188,7 +189,7 @@ enum Kind {
     Many {
         striping: Striping,
         first: u32,
-        /// The object that comes next, and how many come.
+        /// The next object, and the number of objects left.
         object: u32,
         left: u32,
         offset: u128,
@@ -215,7 +216,7 @@ impl Iterator for Parts {
                 let from = striping.before(*offset, *object);
                 let part = Part {
                     server: striping.server(*first, *object),
-                    // Neither is more than those of the range.
+                    // Both are at most the bytes of the range, and fit.
                     offset: from as u64,
                     bytes: (striping.before(*end, *object) - from) as u64,
                 };

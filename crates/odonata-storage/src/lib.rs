@@ -18,23 +18,22 @@
 //!             <---------+----------------------------------------------------+
 //! ```
 //!
-//! **Write.** A request reserves its space as a whole, and waits for it first come first served; a
-//! request larger than the device is [`Action::Impossible`]. It is cut into pieces of a *block* (the last
-//! may be shorter), of which at most `pieces_in_flight` are between taking memory and giving it
-//! back. A piece takes a block of memory (first come first served), is pulled from the client,
-//! written by the device, and gives the block back. After the last piece the server responds.
+//! **Write.** A request reserves all its space at once, and waits for it first come, first served. A request larger than the device
+//! is [`Action::Impossible`]. The server cuts it into pieces of a *block* (the last may be shorter). At most `pieces_in_flight`
+//! pieces of a request hold or await memory. A piece takes a block of memory (first come, first served), is pulled from the client,
+//! is written by the device, and gives the block back. After the last piece the server responds.
 //!
-//! **Read.** The mirror image: a piece takes memory, is read by the device, pushed to the client, and gives
-//! the memory back when it was delivered. After the last delivery the server responds. Nothing is reserved.
+//! **Read.** The reverse: a piece takes memory, is read by the device, is pushed to the client, and gives the memory back after its
+//! delivery. After the last delivery the server responds. A read reserves no space.
 //!
-//! **Drain.** Above a threshold, and whenever a reservation waits for space, blocks go through the
-//! device's queue and over a link to the external file system; then their space is free. Without a drain a full
-//! server holds its writers for ever: [`Servers::blocked_writes`] names them when nothing else can happen.
+//! **Drain.** Above a threshold, and whenever a reservation waits for space, blocks go through the device's queue and over a link
+//! to the external file system; then their space is free. Without a drain, a full server blocks its writers forever:
+//! [`Servers::blocked_writes`] lists them when no event is left.
 //!
-//! **Parallel runs.** A server is part of its node: each partition holds a [`Servers`] with those of its own
-//! nodes, and its state is journalled with that of the partition.
+//! **Parallel runs.** A server is part of its node: each partition holds a [`Servers`] for its own nodes, and journals it with its
+//! own state.
 //!
-//! **Conservation.** [`Servers::audit`] says at the end whether every byte and block came home.
+//! **Conservation.** [`Servers::audit`] checks at the end that every byte and block is accounted for.
 //!
 //! Units: times are [`Time`](odonata_units::Time) (picoseconds), sizes and offsets bytes (`u64`), rates
 //! [`Bandwidth`](odonata_units::Bandwidth) (bytes per second).
@@ -84,21 +83,21 @@
 //! servers.audit().unwrap();
 //! ```
 //!
-//! What a file is on which server is [`FileLayout`], a pure function; who may use which range of it are [`ExtentLocks`]; who opens,
-//! creates and looks up files asks [`MetadataServers`], which are machines of their own.
+//! [`FileLayout`], a pure function, assigns the bytes of files to servers. [`ExtentLocks`] control access to ranges of files.
+//! [`MetadataServers`], on nodes of their own or on those of storage servers, answer calls that open, create and look up files.
 //!
-//! Devices are those of `odonata-device`. Read `params` for what can be set, `manager` for the life of a request, then
-//! `service` (the devices' queues), `sharing` (whose turn it is), `contents` and `extents` (what is where), `drain`, `below` (the
-//! tier below), `sync`, `remove`, `blame` and `audit`; `faults` for what makes devices and metadata servers slow for a while,
-//! and `failure` for servers that fail.
+//! Devices are those of `odonata-device`. Read `params` for the parameters and `manager` for the life of a request. Then read
+//! `service` and `device_queues`, `memory`, `sharing` (fair queueing), `contents` and `extents` (the index of contents), `drain`,
+//! `lower_tier`, `stage`, `sync`, `remove`, `blame` and `audit`. `faults` covers slow and stalled devices and metadata servers;
+//! `failure` and `device_failure` cover servers and devices that fail.
 
 mod accesses;
 mod action;
 mod audit;
-mod below;
 mod blame;
 mod contents;
 mod device_failure;
+mod device_queues;
 mod devices;
 mod drain;
 mod extents;
@@ -106,7 +105,9 @@ mod failure;
 mod faults;
 mod layout;
 mod lock;
+mod lower_tier;
 mod manager;
+mod memory;
 mod metadata;
 mod observe;
 mod occupancy;
@@ -124,7 +125,6 @@ mod sync;
 pub use accesses::DeviceAccess;
 pub use action::{Action, Actions, Origin};
 pub use audit::BlockedWrite;
-pub use below::{TierContents, TierMetrics};
 pub use blame::{
     DIRECTORY, FAULT, LOCK, METADATA_FAULT, RESERVED, RESOURCES, RequestLoss, SERVER_RESOURCES, ServerCharge,
     ServerWaitSeries, THREAD,
@@ -134,6 +134,7 @@ pub use failure::Losses;
 pub use faults::{Fault, FaultKind, FaultMetrics, FaultPeriod, Outage};
 pub use layout::{FileLayout, FileName, Layout, Part, Parts, Start, StripeCount, Striped, Striping};
 pub use lock::{ExtentLocks, LockCharge, LockMetrics, Locks};
+pub use lower_tier::{TierContents, TierMetrics};
 pub use manager::Servers;
 pub use metadata::{
     Begun, CALLS as METADATA_CALLS, Distribution, Metadata, MetadataCall, MetadataCharge, MetadataMetrics,

@@ -1,29 +1,27 @@
-//! Extent locks: who may use which range of an object, as the distributed lock manager of Lustre keeps them (Braam, "The
-//! Lustre storage architecture", 2004; a lock per object and client, granted for the range that was asked for).
+//! Extent locks: which node may use which range of an object, as in the distributed lock manager of Lustre (Braam, "The Lustre
+//! storage architecture", 2004; a lock per object and client, granted for the requested range).
 //!
-//! A request asks for its range, rounded outwards to the granularity: shared for a read, exclusive for a write. A client is a
-//! node: the ranks on it share its locks, and keep them until somebody asks for them back.
+//! A request needs a lock on its range, rounded outwards to the granularity: shared for a read, exclusive for a write. A client is
+//! a node: the ranks on it share its locks and keep them until the server revokes them.
 //!
 //! | a request meets | it waits for |
 //! |---|---|
 //! | locks of its own node that cover it, or none | nothing |
-//! | locks of other nodes that conflict | all of them to be given back: a message to each, what the node needs for it, and its answer |
-//! | requests before it that conflict, of other nodes | their end at this server |
+//! | locks of other nodes that conflict | the revocation of all of them: a message to each node, the node's time, and its answer |
+//! | earlier requests of other nodes that conflict | their end at this server |
 //!
-//! It goes on when the later of both is over. Requests that conflict are served in the order of their arrival at the server,
-//! and a request waits for nothing at other servers: there is no deadlock. A lock is kept when its request has ended, and is
-//! given back as a whole.
+//! The request continues when both waits are over. Conflicting requests are served in the order of their arrival at the server, and
+//! no request waits for another server: there is no deadlock. A lock outlives its request, and is given back as a whole.
 //!
-//! **Failures.** With a server that fails, its locks are gone, and the requests that wait for them or use them are nobody's. Their clients
-//! try again, there when it is back or at another server, and get their locks anew. A real lock server lets its clients replay
-//! the locks that they have in a recovery window before it grants others (Lustre); here nodes keep no list of theirs, so that
-//! none are asked back from them afterwards.
+//! **Failures.** The locks of a failed server are void, and it drops the requests that wait for them or use them. The clients
+//! retry, at the same server after its return or at another server, and get new locks. In Lustre, clients replay their locks in a
+//! recovery window before the server grants others. Here, nodes keep no list of their locks, and none are revoked after a failure.
 //!
-//! **Blame.** What a request waits from its arrival on is charged to the job whose lock comes back next, or whose request ends
-//! next, of those that it waits for: its way, what its node needs, its time at the server. The parts add up to the wait.
+//! **Blame.** The wait of a request from its arrival is charged in parts, to the job whose lock comes back next or whose request
+//! ends next among those that it waits for. The parts add up to the wait.
 //!
-//! The state machine knows no network: it says whom to ask ([`ExtentLocks::request`]), and is told of answers
-//! ([`ExtentLocks::revoked`]) and of ends ([`ExtentLocks::finished`]).
+//! The state machine does not know the network. It names the clients to ask ([`ExtentLocks::request`]); its caller reports answers
+//! ([`ExtentLocks::revoked`]) and ends of requests ([`ExtentLocks::finished`]).
 
 use crate::{ClientId, LOCK, Outage, RequestLoss, StorageRequest};
 use odonata_blame::Ledger;
@@ -69,10 +67,10 @@ impl Locks {
     }
 }
 
-/// What was measured of the locks of one server.
+/// The lock metrics of one server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockMetrics {
-    /// Locks that were asked back.
+    /// Revoked locks.
     pub revocations: u64,
     /// From arrival to grant, summed over requests, in ps.
     pub wait_ps: u128,
@@ -105,7 +103,7 @@ impl Range {
             && other.high <= self.high
     }
 
-    /// Whether both are one lock, overlapping or side by side.
+    /// Whether the ranges overlap or are adjacent, and become one lock.
     fn joins(&self, other: &Range) -> bool {
         self.object == other.object
             && self.node == other.node
@@ -119,39 +117,39 @@ impl Range {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Lock {
     range: Range,
-    /// Who has asked for it last: whom to ask.
+    /// The client that used it last, which gets the revocation.
     client: ClientId,
     next: u32,
 }
 
-/// A request that waits for its lock, or uses it.
+/// A request that waits for its lock or uses it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Holder {
     range: Range,
     what: StorageRequest,
     server: u32,
     arrived: Time,
-    /// Until when its wait is charged to somebody; only where books are kept.
+    /// The end of the part of its wait that is charged; kept only with books.
     since: Time,
-    /// Locks that it waits for.
+    /// Locks whose revocation it waits for.
     revocations: u32,
-    /// Requests that it waits for.
+    /// Requests whose end it waits for.
     blockers: u32,
-    /// Whether its server has failed since: it is forgotten with the last lock that comes back for it.
+    /// Whether its server has failed. It is freed with the last lock that comes back for it.
     dead: bool,
     next: u32,
 }
 
 odonata_engine::slots!(Lock Holder);
 
-/// The locks and the requests of some objects of a server, in the order of their arrival.
+/// The locks and the requests of the objects with one hash, in the order of their arrival.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Bucket {
     locks: List,
     holders: List,
 }
 
-/// Buckets of a server, by a hash of the object.
+/// Buckets of a server.
 const BUCKETS: u32 = 64;
 
 /// The locks of a set of servers, numbered from 0.
@@ -162,12 +160,12 @@ pub struct ExtentLocks {
     locks: Pool<Lock>,
     holders: Pool<Holder>,
     metrics: Store<LockMetrics>,
-    /// A line per server.
+    /// The ledger has a line per server.
     ledger: Ledger,
-    /// Whether somebody asks what single requests have waited; that of the input that was handled last.
+    /// Whether waits of single requests are recorded, in `losses`.
     tells_losses: bool,
     losses: Vec<RequestLoss>,
-    /// When each server fails, and how many of these failures have begun; nothing where none does.
+    /// The outages of each server, and how many of them have begun; empty without failures.
     outages: Vec<Vec<Outage>>,
     begun: Store<u32>,
 }
@@ -180,21 +178,21 @@ journalled!(ExtentLocks {
     begun
 });
 
-/// What requests of one job have waited for locks of another at one server.
+/// The time that requests of one job waited for locks of another job at one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockCharge {
     /// The server.
     pub server: u32,
-    /// Whose requests waited.
+    /// The job whose requests waited.
     pub victim: u16,
-    /// Whose locks or requests they waited for; `None` where the run ended before that was known.
+    /// The job whose locks or requests they waited for; `None` if the run ended before that was known.
     pub culprit: Option<u16>,
-    /// How long, summed over requests.
+    /// The waiting time, summed over requests.
     pub time: Time,
 }
 
 impl ExtentLocks {
-    /// Those of `servers` servers; without settings there are none, and nobody waits.
+    /// The locks of `servers` servers. Without settings there are no locks, and no request waits.
     pub fn new(servers: u32, settings: Option<Locks>) -> Self {
         let servers = if settings.is_some() { servers } else { 0 };
         ExtentLocks {
@@ -211,7 +209,7 @@ impl ExtentLocks {
         }
     }
 
-    /// With servers that fail when `of` says.
+    /// Adds failures: `of` returns the times when a server is away.
     pub fn with_failures(mut self, of: impl Fn(u32) -> Vec<Outage>) -> Self {
         let outages: Vec<_> = (0..self.metrics.len() as u32).map(of).collect();
         if outages.iter().any(|outages| !outages.is_empty()) {
@@ -221,19 +219,19 @@ impl ExtentLocks {
         self
     }
 
-    /// Keeps books of who waited for whom, for `jobs` jobs; with `interval`, also over time.
+    /// Keeps books of the waits between `jobs` jobs; with `interval`, also as a time series.
     pub fn with_blame(mut self, jobs: u16, interval: Option<Time>) -> Self {
         self.ledger = Ledger::new(vec![0; self.metrics.len()], 1, jobs, 1, interval);
         self
     }
 
-    /// Keeps in mind whom each single request waits for, where books are kept.
+    /// Records the waits of single requests, if books are kept.
     pub fn with_losses(mut self) -> Self {
         self.tells_losses = self.ledger.is_on();
         self
     }
 
-    /// What requests that go on have waited for whom since this was asked last, where that is kept in mind.
+    /// The waits that have ended since the last call, if they are recorded.
     pub fn take_losses(&mut self) -> Vec<RequestLoss> {
         std::mem::take(&mut self.losses)
     }
@@ -244,9 +242,9 @@ impl ExtentLocks {
         self.settings
     }
 
-    /// `what`, of at least a byte, has arrived at `server` from a rank on `node`: its number here, which it keeps until it has
-    /// [`finished`](Self::finished). The clients in `ask` are to be asked for a lock each. If nothing is in its way, it goes
-    /// on at once ([`waits`](Self::waits)).
+    /// `what`, of at least one byte, has arrived at `server` from a rank on `node`. Returns its number, which is valid until
+    /// [`finished`](Self::finished). The caller sends a revocation to each client in `ask`. Without a conflict, the request
+    /// continues at once ([`waits`](Self::waits)).
     pub fn request<M: Mode>(
         &mut self,
         now: Time,
@@ -309,7 +307,7 @@ impl ExtentLocks {
         revocations + blockers > 0
     }
 
-    /// A lock that request `holder` waits for has been given back by a client of job `culprit`. Whether it goes on now.
+    /// A client of job `culprit` has given back a lock that request `holder` waits for. Returns whether the request continues now.
     pub fn revoked<M: Mode>(&mut self, now: Time, holder: u32, culprit: u16) -> bool {
         self.fail_by::<M>(now, self.holders.get(holder).server);
         if self.holders.get(holder).dead {
@@ -325,14 +323,14 @@ impl ExtentLocks {
         self.granted::<M>(now, holder)
     }
 
-    /// Lets those servers fail that have by `now`, which is the end of the run.
+    /// Applies the failures of servers until `now`, the end of the run.
     pub fn fail_until(&mut self, now: Time) {
         for server in 0..self.outages.len() as u32 {
             self.fail_by::<Plain>(now, server);
         }
     }
 
-    /// Lets `server` fail if it has by `now`; nothing has happened to its locks since.
+    /// Applies the failures of `server` until `now`; its locks have not changed since then.
     fn fail_by<M: Mode>(&mut self, now: Time, server: u32) {
         let Some(outages) = self.outages.get(server as usize) else {
             return;
@@ -346,12 +344,12 @@ impl ExtentLocks {
         }
         if begun > before {
             *self.begun.edit::<M>(server) = begun;
-            // With the first of them all is gone.
+            // The first failure removes everything.
             self.forget::<M>(times[0], server);
         }
     }
 
-    /// `server` fails: its locks are void, and its requests nobody's.
+    /// `server` fails: its locks are void, and its requests are dropped.
     fn forget<M: Mode>(&mut self, now: Time, server: u32) {
         for index in server * BUCKETS..(server + 1) * BUCKETS {
             let Bucket { mut locks, mut holders } = *self.buckets.get(index);
@@ -364,7 +362,7 @@ impl ExtentLocks {
             while let Some(slot) = holders.pop(&self.holders) {
                 let Holder { what, revocations, .. } = *self.holders.get(slot);
                 if self.waits(slot) {
-                    // For its own job: whoever it was that it waited for has gone with the server.
+                    // The rest is charged to its own job: the holders are gone with the server.
                     self.charge::<M>(now, slot, what.header.owner);
                     let cell = self.holders.edit::<M>(slot);
                     cell.blockers = 0;
@@ -387,14 +385,14 @@ impl ExtentLocks {
         self.metrics.edit::<M>(server).wait_ps += u128::from((now - arrived).0);
     }
 
-    /// Request `holder` has ended. Those that go on now, in the order of their arrival, come to `next`.
+    /// Request `holder` has ended. Appends the requests that continue now, in the order of their arrival, to `next`.
     pub fn finished<M: Mode>(&mut self, now: Time, holder: u32, next: &mut Vec<u32>) {
         let Holder {
             range, server, what, ..
         } = *self.holders.get(holder);
         let index = Self::bucket(server, range.object);
         let mut bucket = *self.buckets.get(index);
-        // Whoever came later and conflicts has counted it.
+        // Later requests that conflict count it among their blockers.
         let mut later = false;
         let mut slot = bucket.holders.head;
         while slot != NIL {
@@ -413,23 +411,23 @@ impl ExtentLocks {
         *self.buckets.edit::<M>(index) = bucket;
     }
 
-    /// The server and what is asked of it by `holder`.
+    /// The server of `holder`, and its request.
     pub fn holder(&self, holder: u32) -> (u32, StorageRequest) {
         let Holder { server, what, .. } = *self.holders.get(holder);
         (server, what)
     }
 
-    /// What was measured at each server; nothing without locks.
+    /// The metrics of each server; empty without locks.
     pub fn metrics(&self) -> impl Iterator<Item = LockMetrics> {
         self.metrics.iter().copied()
     }
 
-    /// Requests that wait for locks, or use them.
+    /// Requests that wait for locks or use them.
     pub fn live(&self) -> u32 {
         self.holders.live()
     }
 
-    /// Who waited for whom at which server, in order of server, victim, culprit; empty unless books are kept.
+    /// The waiting times between jobs by server, victim and culprit, in this order; empty unless books are kept.
     pub fn blame(&self) -> impl Iterator<Item = LockCharge> + '_ {
         self.ledger.charges().map(|charge| LockCharge {
             server: charge.line,
@@ -439,13 +437,13 @@ impl ExtentLocks {
         })
     }
 
-    /// The same over time, if a time series is kept: start of the interval, victim, culprit, time.
+    /// The same as a time series, if one is kept: start of the interval, victim, culprit, time.
     pub fn blame_series(&self) -> impl Iterator<Item = (Time, u16, u16, Time)> + '_ {
         let series = self.ledger.series();
         series.map(|charge| (charge.start, charge.victim, charge.culprit, charge.time))
     }
 
-    /// Ends the books at `now`, when a run ends in the middle of requests.
+    /// Ends the books at `now`, the end of the run; requests may still wait.
     pub fn close_books(&mut self, now: Time) {
         if !self.ledger.is_on() {
             return;
@@ -462,10 +460,10 @@ impl ExtentLocks {
         }
     }
 
-    /// Checks, when nothing is under way, that what was charged adds up to what was waited.
+    /// Checks, when no request is left, that the charges add up to the waits.
     ///
     /// # Errors
-    /// Says where it does not.
+    /// Names the sum that does not match.
     pub fn audit(&self) -> Result<(), String> {
         match self.ledger.is_on() {
             true => self.ledger.audit().map_err(|text| format!("locks: {text}")),
@@ -473,7 +471,7 @@ impl ExtentLocks {
         }
     }
 
-    /// What request `holder`, which waits, has waited since it was charged last was for job `culprit`: so long.
+    /// Charges the wait of request `holder` since its last charge to job `culprit`. Returns its length.
     fn charge<M: Mode>(&mut self, now: Time, holder: u32, culprit: u16) -> Time {
         if !self.ledger.is_on() {
             return Time::ZERO;
@@ -485,7 +483,7 @@ impl ExtentLocks {
         time
     }
 
-    /// The same of one that goes on some time, whose client waits for that.
+    /// The same, and records the wait of the single request.
     fn charge_and_lose<M: Mode>(&mut self, now: Time, holder: u32, culprit: u16) {
         let time = self.charge::<M>(now, holder, culprit);
         if self.tells_losses && time > Time::ZERO {
@@ -506,7 +504,7 @@ impl ExtentLocks {
         server * BUCKETS + (mix64(object) % u64::from(BUCKETS)) as u32
     }
 
-    /// Books the wait of `holder` if it is over; whether it is.
+    /// Ends the wait of `holder` if nothing blocks it any more. Returns whether it ends.
     fn granted<M: Mode>(&mut self, now: Time, holder: u32) -> bool {
         let Holder {
             server, arrived, what, ..
@@ -549,7 +547,7 @@ impl ExtentLocks {
     }
 }
 
-/// Takes `wanted` out of `list`.
+/// Removes `wanted` from `list`.
 fn remove<M: Mode>(list: &mut List, pool: &mut Pool<Holder>, wanted: u32) {
     let (mut before, mut at) = (NIL, list.head);
     while at != wanted {

@@ -1,16 +1,18 @@
-//! The storage manager: space, memory and pipelining, after the burst-buffer server of the MFNetSim
-//! study. The devices' queues are in `service.rs`, the drain in `drain.rs`.
+//! The storage manager: space, memory and pipelining, after the burst-buffer server of the MFNetSim study. `service.rs` has the
+//! device queues, `drain.rs` the drain.
 
-use crate::below::Ways;
 use crate::blame::{Books, LINES, MEMORY, SPACE, line};
 use crate::contents::Contents;
 use crate::device_failure::DeviceFailures;
+use crate::device_queues::DeviceQueues;
 use crate::devices::Devices;
 use crate::failure::{Asked, Failures};
+use crate::lower_tier::LowerTiers;
+use crate::memory::MemoryPools;
 use crate::occupancy::OccupancySeries;
 use crate::open_request::{OpenRequest, Piece, Wait};
 use crate::remove::Removals;
-use crate::server::{DeviceQueue, DrainStage, Memory, Space};
+use crate::server::{DrainStage, Space};
 use crate::settings::Acknowledge;
 use crate::sharing::Turns;
 use crate::stage::Stages;
@@ -23,28 +25,28 @@ use odonata_units::Time;
 
 /// A set of storage servers, numbered from 0.
 ///
-/// All state that changes is journalled; every input is generic over the [`Mode`], so that an input
-/// made under [`Speculative`](odonata_engine::Speculative) can be taken back.
+/// All mutable state is journalled. Every input is generic over the [`Mode`], so that an input made under
+/// [`Speculative`](odonata_engine::Speculative) can be undone.
 #[derive(Debug)]
 pub struct Servers {
     pub(crate) params: Vec<ServerParams>,
-    /// Tiers of servers, of all parts.
+    /// Number of tiers of servers on the whole machine.
     pub(crate) tiers: u8,
     pub(crate) requests: Pool<OpenRequest>,
     pub(crate) pieces: Pool<Piece>,
-    /// Per device, as are its queue and what was measured there.
+    /// Per device, as are `queues` and `device_metrics`.
     pub(crate) spaces: Store<Space>,
-    pub(crate) queues: Store<DeviceQueue>,
+    pub(crate) queues: DeviceQueues,
     pub(crate) devices: Devices,
     pub(crate) device_metrics: Store<DeviceMetrics>,
-    pub(crate) memories: Store<Memory>,
+    pub(crate) memories: MemoryPools,
     pub(crate) drains: Store<DrainStage>,
     pub(crate) metrics: Store<Metrics>,
     /// When the last byte of a write of each job came to a device.
     pub(crate) committed: Store<Time>,
     pub(crate) turns: Turns,
     pub(crate) contents: Contents,
-    pub(crate) ways: Ways,
+    pub(crate) lower_tiers: LowerTiers,
     pub(crate) syncs: Syncs,
     pub(crate) removals: Removals,
     pub(crate) stages: Stages,
@@ -52,7 +54,7 @@ pub struct Servers {
     pub(crate) books: Books,
     pub(crate) failures: Failures,
     pub(crate) device_failures: DeviceFailures,
-    /// Whether what faults of devices cost is charged to them.
+    /// Whether the delays due to device faults are charged to the faults.
     pub(crate) charges_faults: bool,
 }
 journalled!(Servers {
@@ -68,7 +70,7 @@ journalled!(Servers {
     committed,
     turns,
     contents,
-    ways,
+    lower_tiers,
     syncs,
     removals,
     stages,
@@ -82,13 +84,14 @@ impl Servers {
     /// One server per element of `params`, all empty and idle.
     ///
     /// # Errors
-    /// The first server whose parameters [cannot work](ServerParams::check), and why.
+    /// The first server whose parameters [cannot work](ServerParams::check), and the reason.
     pub fn new(params: Vec<ServerParams>) -> Result<Self, (u32, ParamsError)> {
         for (server, params) in (0..).zip(&params) {
             params.check().map_err(|why| (server, why))?;
         }
         let n = params.len();
-        let (devices, ways) = (Devices::new(&params), Ways::new(&params));
+        let (devices, lower_tiers) = (Devices::new(&params), LowerTiers::new(&params));
+        let memories = MemoryPools::new(&params);
         let all = devices.len() as usize;
         Ok(Servers {
             params,
@@ -96,16 +99,16 @@ impl Servers {
             requests: Pool::new(),
             pieces: Pool::new(),
             spaces: Store::filled(all, Space::default()),
-            queues: Store::filled(all, DeviceQueue::default()),
+            queues: DeviceQueues::new(all),
             devices,
             device_metrics: Store::filled(all, DeviceMetrics::default()),
-            memories: Store::filled(n, Memory::default()),
+            memories,
             drains: Store::filled(n, DrainStage::default()),
             metrics: Store::filled(n, Metrics::default()),
             committed: Store::new(),
             turns: Turns::off(),
             contents: Contents::new(n, 0),
-            ways,
+            lower_tiers,
             syncs: Syncs::new(n),
             removals: Removals::new(),
             stages: Stages::off(),
@@ -117,14 +120,14 @@ impl Servers {
         })
     }
 
-    /// With the faults that `of` says a device of a server has, both counted from 0.
+    /// Adds faults: `of` returns those of a device of a server, both counted from 0.
     pub fn with_faults(mut self, of: impl Fn(u32, u32) -> Vec<FaultPeriod>) -> Self {
         self.devices.set_faults(of);
         self
     }
 
-    /// For jobs with these weights, which share the servers as [`Sharing`](crate::settings::Sharing) says. Without them, who
-    /// comes first is served first, and nothing is said of when jobs had their data on the devices.
+    /// Lets jobs with these weights share the servers as [`Sharing`](crate::settings::Sharing) says. Otherwise, service is first
+    /// come, first served, and commit times of jobs are not recorded.
     pub fn shared_by(mut self, weights: &[f64]) -> Self {
         self.committed = Store::filled(weights.len(), Time::ZERO);
         self.contents = Contents::new(self.params.len(), weights.len());
@@ -135,10 +138,10 @@ impl Servers {
         self
     }
 
-    /// A request arrives at `server`, with the number of its lock if it has one. It is ignored where the server is away.
+    /// A request arrives at `server`, with the number of its lock if it has one. A server that is away ignores it.
     ///
     /// # Panics
-    /// The request is a call for metadata, which [`MetadataServers`](crate::MetadataServers) answer.
+    /// The request is a metadata call, which only [`MetadataServers`](crate::MetadataServers) answer.
     pub fn request<M: Mode>(
         &mut self,
         now: Time,
@@ -162,8 +165,8 @@ impl Servers {
 
     /// A read or write arrives at `server`.
     ///
-    /// A write first reserves all its space, and waits for it behind every earlier write to the same
-    /// device, whatever its size; a read starts at once. An empty request is answered at once.
+    /// A write first reserves all its space. It waits behind every earlier write to the same device, whatever its size. A read
+    /// starts at once. An empty request is answered at once.
     fn admit<M: Mode>(
         &mut self,
         now: Time,
@@ -234,8 +237,8 @@ impl Servers {
         self.note_occupancy::<M>(now, server);
     }
 
-    /// The piece in `slot`, asked for with [`Action::Pull`], has arrived from its client with `bytes`
-    /// bytes, which must be as many as were asked for.
+    /// The piece in `slot`, requested with [`Action::Pull`], has arrived from its client with `bytes` bytes, which must equal the
+    /// requested length.
     pub fn piece_arrived<M: Mode>(&mut self, now: Time, slot: u32, bytes: u64, actions: &mut Actions) {
         if self.is_dead::<M>(now, slot) {
             self.bury::<M>(now, slot, actions);
@@ -268,7 +271,7 @@ impl Servers {
         self.note_occupancy::<M>(now, server);
     }
 
-    /// The piece in `slot`, handed out with [`Action::Push`], has been delivered to its client.
+    /// The piece in `slot`, sent with [`Action::Push`], has been delivered to its client.
     pub fn piece_sent<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         if self.is_dead::<M>(now, slot) {
             self.bury::<M>(now, slot, actions);
@@ -285,25 +288,25 @@ impl Servers {
         self.note_occupancy::<M>(now, piece.server);
     }
 
-    /// The request that is next to get space on `device`, if any waits.
+    /// The request that gets space on `device` next, if any waits.
     pub(crate) fn first_reservation(&self, device: u32) -> Option<u32> {
         let sharing = self.params[self.devices.server_of(device) as usize].manager.sharing;
         let waiting = &self.spaces.get(device).reservations;
         self.turns.first(sharing, line(device, SPACE), waiting, &self.requests)
     }
 
-    /// Gives space to the requests that wait for it, in their turn, until one does not fit.
+    /// Gives space to the waiting requests in their turn, until one does not fit.
     pub(crate) fn reserve<M: Mode>(&mut self, now: Time, device: u32, actions: &mut Actions) {
         let capacity = self.devices.capacity(device);
         while let Some(request) = self.first_reservation(device) {
             let OpenRequest {
                 what, arrived, server, ..
             } = *self.requests.get(request);
-            // `used` never exceeds the capacity, so that this cannot wrap where a sum could.
+            // `used` never exceeds the capacity, so that the difference cannot wrap; a sum could.
             let free = capacity - self.spaces.get(device).used;
             let needs = self.needs(device, &what);
             if needs > free {
-                // May take from what the request itself needs no space for.
+                // Eviction may take ranges for which the request itself needs no space.
                 if self.evict::<M>(device, needs - free) == 0 {
                     break;
                 }
@@ -325,7 +328,7 @@ impl Servers {
             metrics.peak_used = metrics.peak_used.max(used);
             self.set_wait::<M>(now, request, Wait::Nothing);
             self.issue::<M>(now, request, actions);
-            // What it replaces may have freed space on another device.
+            // The replaced range may have freed space on another device.
             if self.is_indexed(server) {
                 for other in self.devices.of(server).filter(|&other| other != device) {
                     if self.first_reservation(other).is_some() {
@@ -337,7 +340,7 @@ impl Servers {
         }
     }
 
-    /// Makes pieces of `request` until the pipelining factor or its end is reached; each asks for memory.
+    /// Makes pieces of `request` up to the pipelining factor or its end. Each piece requests memory.
     pub(crate) fn issue<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
         loop {
             let OpenRequest {
@@ -389,16 +392,15 @@ impl Servers {
     }
 
     fn want_memory<M: Mode>(&mut self, now: Time, server: u32, piece: u32, actions: &mut Actions) {
-        // A block that comes back goes to the next in line at once: while one is free, nobody waits.
-        if self.memories.get(server).blocks_taken < self.params[server as usize].blocks() {
+        // A returned block goes to the next piece in line at once: no piece waits while a block is free.
+        if self.memories.has_free_block(server) {
             let Piece { owner, bytes, .. } = *self.pieces.get(piece);
             let sharing = self.params[server as usize].manager.sharing;
             let line = line(self.devices.of(server).start, MEMORY);
             self.turns.charge::<M>(sharing, line, owner, bytes);
             self.grant_memory::<M>(now, server, piece, actions);
         } else {
-            let memory = self.memories.edit::<M>(server);
-            memory.queue.push::<M, _>(&mut self.pieces, piece);
+            self.memories.wait::<M>(server, piece, &mut self.pieces);
             let request = self.pieces.get(piece).request;
             self.requests.edit::<M>(request).at_memory += 1;
         }
@@ -408,9 +410,7 @@ impl Servers {
         let Piece {
             request, bytes, since, ..
         } = *self.pieces.get(slot);
-        let memory = self.memories.edit::<M>(server);
-        memory.blocks_taken += 1;
-        let in_use = memory.blocks_taken * self.params[server as usize].block();
+        let in_use = self.memories.take::<M>(server);
         let metrics = self.metrics.edit::<M>(server);
         metrics.memory_wait_ps += u128::from((now - since).0);
         metrics.peak_memory = metrics.peak_memory.max(in_use);
@@ -424,9 +424,9 @@ impl Servers {
             });
         } else if stages {
             self.fetch_stage::<M>(now, slot, actions);
-        } else if self.is_below(slot) {
+        } else if self.is_in_lower_tier(slot) {
             if !self.waits_for_stage::<M>(slot) {
-                self.ask_below::<M>(now, slot, false, actions);
+                self.ask_lower_tier::<M>(now, slot, false, actions);
             }
         } else {
             self.count_hit::<M>(slot);
@@ -452,7 +452,7 @@ impl Servers {
         });
     }
 
-    /// A piece is written, or delivered: its memory goes to the next in line, its request goes on.
+    /// A piece is written or delivered: its memory goes to the next piece in line, and its request continues.
     pub(crate) fn finish_piece<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let Piece {
             server,
@@ -463,7 +463,7 @@ impl Servers {
         } = *self.pieces.get(slot);
         self.pieces.free::<M>(slot);
 
-        // Those who wait come before the next piece of this request, which has had its turn.
+        // Waiting pieces come before the next piece of this request, which has had its turn.
         self.release_memory::<M>(now, server, owner, actions);
 
         let cell = self.requests.edit::<M>(request);
@@ -489,16 +489,16 @@ impl Servers {
             let metrics = self.device_metrics.edit::<M>(device);
             metrics.commits += 1;
             metrics.commit_ps += u128::from((now - arrived).0);
-            // Of what clients have written: a copy further down is none.
+            // Only writes of clients count, not copies in lower tiers.
             let first_tier = self.params[server as usize].tier == 0;
             if first_tier && usize::from(what.header.owner) < self.committed.len() {
-                // Within a part of the machine, servers are not at the same time.
+                // Servers of one part of the machine may differ in time.
                 let last = self.committed.edit::<M>(u32::from(what.header.owner));
                 *last = now.max(*last);
             }
         }
         if stages && answered {
-            // Read ahead: nobody asked.
+            // A read-ahead has no client to answer.
         } else if answered {
             self.committed_at_last::<M>(now, request, actions);
         } else {
@@ -507,16 +507,14 @@ impl Servers {
         self.requests.free::<M>(request);
     }
 
-    /// A block of memory that `owner` had goes to the next in line.
+    /// A block of memory of `owner` goes to the next piece in line.
     pub(crate) fn release_memory<M: Mode>(&mut self, now: Time, server: u32, owner: u16, actions: &mut Actions) {
         self.settle_memory::<M>(now, server, owner);
         let sharing = self.params[server as usize].manager.sharing;
         let line = line(self.devices.of(server).start, MEMORY);
-        let mut waiting = self.memories.get(server).queue;
+        let mut waiting = self.memories.waiting(server);
         let next = self.turns.pop::<M, _>(sharing, line, &mut waiting, &mut self.pieces);
-        let memory = self.memories.edit::<M>(server);
-        memory.blocks_taken -= 1;
-        memory.queue = waiting;
+        self.memories.give_back::<M>(server, waiting);
         if let Some(piece) = next {
             let waiter = self.pieces.get(piece).request;
             self.requests.edit::<M>(waiter).at_memory -= 1;
@@ -525,7 +523,7 @@ impl Servers {
         }
     }
 
-    /// Tells the client that its request is complete.
+    /// Answers the client: its request is complete.
     pub(crate) fn answer<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
         let cell = self.requests.edit::<M>(request);
         cell.answered = true;

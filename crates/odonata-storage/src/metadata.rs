@@ -1,4 +1,4 @@
-//! Metadata servers: queues with `k` service threads, which answer calls that open, create, look up or remove files.
+//! Metadata servers: queues with `k` service threads for calls that open, create, look up or remove files.
 //!
 //! ```text
 //!             call                   server                          answer
@@ -7,12 +7,12 @@
 //!                       if they are serial    each so long as its kind of call takes
 //! ```
 //!
-//! With `n` calls of `c` each at one instant, the last is answered `ceil(n / k) c` later. A call that changes a directory
-//! ([`MetadataCall::changes_directory`]) may have to wait until the one before it in the same directory has ended; it occupies
-//! no thread meanwhile.
+//! Of `n` calls of `c` each at one instant, the last is answered `ceil(n / k) c` later. A call that changes a directory
+//! ([`MetadataCall::changes_directory`]) may have to wait for the end of the previous call in the same directory; it occupies no
+//! thread meanwhile.
 //!
-//! The state machine knows no network: [`MetadataServers::request`] and [`MetadataServers::done`] say what begins, and until
-//! when; the caller says when that time has come.
+//! The state machine does not know the network: [`MetadataServers::request`] and [`MetadataServers::done`] return the calls that
+//! begin and their ends, and the caller reports each end.
 
 mod blame;
 mod failure;
@@ -29,10 +29,10 @@ use odonata_engine::{List, Mode, NIL, Pool, Store, journalled};
 use odonata_units::{Time, mix64};
 use serde::{Deserialize, Serialize};
 
-/// Kinds of calls.
+/// Number of kinds of calls.
 pub const CALLS: usize = 8;
 
-/// What a metadata server is asked for.
+/// A call to a metadata server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum MetadataCall {
     /// Opens a file.
@@ -80,7 +80,7 @@ impl MetadataCall {
         }
     }
 
-    /// Whether it changes the directory that it is in.
+    /// Whether it changes its directory.
     pub const fn changes_directory(self) -> bool {
         matches!(
             self,
@@ -89,14 +89,14 @@ impl MetadataCall {
     }
 }
 
-/// The name of a file, or of a directory, for metadata servers: where it is in the tree.
+/// The name of a file or directory for metadata servers: its position in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetadataName {
-    /// The directory of the job, by a hash of its name, so that a file is where it is whatever jobs there are beside.
+    /// The directory of the job, by a hash of its name, so that other jobs do not change the servers of its files.
     pub root: u64,
-    /// The directory below it.
+    /// The directory within it.
     pub directory: u32,
-    /// What is in that directory.
+    /// The file or directory in that directory.
     pub file: u64,
 }
 
@@ -106,7 +106,7 @@ impl MetadataName {
         self.root ^ u64::from(self.directory)
     }
 
-    /// Which of so many servers, at least one, has its metadata.
+    /// The server, of `servers` (at least one), that has its metadata.
     pub fn server(self, servers: u32, by_directory: bool) -> u32 {
         let directory = mix64(self.key_of_directory());
         let name = if by_directory {
@@ -127,31 +127,31 @@ struct MetadataRequest {
     directory: u64,
 }
 
-/// A call that a thread has begun: tell [`MetadataServers::done`] of `slot` at `at`, which is later than now.
+/// A call that a thread has begun. Call [`MetadataServers::done`] with `slot` at `at`, which is later than now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begun {
     /// The server.
     pub server: u32,
-    /// The call. Depends on history, and must not influence a result.
+    /// The call. It depends on history and must not influence a result.
     pub slot: u32,
     /// When it ends.
     pub at: Time,
 }
 
-/// What was measured at one metadata server.
+/// The metrics of one metadata server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetadataMetrics {
     /// Calls answered, of each [kind](MetadataCall).
     pub calls: [u64; CALLS],
-    /// Time in which threads worked, summed over threads, in ps.
+    /// Busy time, summed over threads, in ps.
     pub busy_ps: u128,
     /// Time that calls waited for a thread, summed, in ps.
     pub thread_wait_ps: u128,
     /// Time that calls waited for their directory, summed, in ps.
     pub directory_wait_ps: u128,
-    /// From arrival to answer, the longest.
+    /// The longest time from arrival to answer, in ps.
     pub longest: Time,
-    /// Most calls that waited at once.
+    /// Most calls that waited at the same time.
     pub peak_waiting: u32,
 }
 
@@ -161,23 +161,23 @@ struct Call {
     what: MetadataRequest,
     server: u32,
     arrived: Time,
-    /// Since when it waits for what it waits for, or is served.
+    /// The start of its current wait, or of its service.
     since: Time,
-    /// The directory that it changes, where such calls are served one after the other, or [`NIL`].
+    /// The directory that it changes, if changes are serial, or [`NIL`].
     directory: u32,
-    /// Where it waits, where it is asked whom it has waited for.
+    /// Its position in the history of its line, if waits of single calls are recorded.
     place: Place,
-    /// Whether its server has failed since.
+    /// Whether its server has failed.
     dead: bool,
     next: u32,
 }
 
-/// A directory that a call changes, and those that wait for it.
+/// A directory that a call changes, and the calls that wait for it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Directory {
     key: u64,
     waiting: List,
-    /// How many those are, per owner, and until when their waits are booked; only where books are kept.
+    /// The number of waiting calls per owner, and the time until which their waits are booked; kept only with books.
     waiters: List,
     booked: Time,
     next: u32,
@@ -189,16 +189,16 @@ odonata_engine::slots!(Call Directory);
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Threads {
     busy: u32,
-    /// Calls that wait for one, first come first served.
+    /// Calls that wait for a thread, in the order of their arrival.
     queue: List,
-    /// Calls that wait for a thread or for a directory.
+    /// Number of calls that wait for a thread or a directory.
     waiting: u32,
 }
 
-/// Lists of directories of a server, by a hash of their names.
+/// Buckets of directories per server, by a hash of their names.
 const BUCKETS: u32 = 64;
 
-/// The server of a list of directories.
+/// The server of a bucket.
 fn server_of(bucket: u32) -> u32 {
     bucket / BUCKETS
 }
@@ -207,9 +207,9 @@ fn server_of(bucket: u32) -> u32 {
 #[derive(Debug)]
 pub struct MetadataServers {
     params: Option<MetadataParams>,
-    /// The clock of each; nothing where none has a fault.
+    /// The clock of each server; empty without faults.
     clocks: Vec<FaultClock>,
-    /// When each fails, and how many of these failures have begun; nothing where none does.
+    /// The outages of each server, and how many of them have begun; empty without failures.
     outages: Vec<Vec<Outage>>,
     begun: Store<u32>,
     threads: Store<Threads>,
@@ -247,7 +247,7 @@ impl MetadataServers {
         }
     }
 
-    /// With the faults that `of` says a server has.
+    /// Adds faults: `of` returns those of a server.
     pub fn with_faults(mut self, of: impl Fn(u32) -> Vec<FaultPeriod>) -> Self {
         let clocks: Vec<FaultClock> = (0..self.len()).map(|server| FaultClock::new(of(server))).collect();
         if clocks.iter().any(|clock| !clock.is_sound()) {
@@ -266,8 +266,8 @@ impl MetadataServers {
         self.threads.is_empty()
     }
 
-    /// A request for `call` in `directory` ([`MetadataName::key_of_directory`]) arrives at `server`: it begins, or waits, or is ignored
-    /// because the server is away.
+    /// A request for `call` in `directory` ([`MetadataName::key_of_directory`]) arrives at `server`. It begins or waits; a server
+    /// that is away ignores it.
     pub fn request<M: Mode>(
         &mut self,
         now: Time,
@@ -300,7 +300,8 @@ impl MetadataServers {
         self.wants_thread::<M>(now, slot)
     }
 
-    /// Call `slot` has ended, as announced: its server, its request, and the call that begins now. `None`: the server has failed meanwhile.
+    /// Call `slot` has ended, as announced. Returns its server, its request, and the call that begins now. `None`: the server has
+    /// failed meanwhile.
     pub fn done<M: Mode>(&mut self, now: Time, slot: u32) -> Option<(u32, RequestHeader, Option<Begun>)> {
         self.is_up::<M>(now, self.calls.get(slot).server);
         if self.calls.get(slot).dead {
@@ -327,7 +328,7 @@ impl MetadataServers {
         threads.busy -= 1;
         let mut queue = threads.queue;
         let first = queue.pop(&self.calls);
-        // A thread that is free serves who waits for one; or else whoever has waited for the directory.
+        // A free thread serves the next call in its queue, else the call that waited for the directory.
         let begun = first.map(|first| {
             self.threads.edit::<M>(server).queue = queue;
             let owner = self.calls.get(first).what.header.owner;
@@ -346,20 +347,20 @@ impl MetadataServers {
         Some((server, what.header, begun.or(other)))
     }
 
-    /// What was measured at each server.
+    /// The metrics of each server.
     pub fn metrics(&self) -> impl Iterator<Item = MetadataMetrics> + '_ {
         self.metrics.iter().copied()
     }
 
-    /// Calls that are not answered.
+    /// Calls without an answer yet.
     pub fn live(&self) -> u32 {
         self.calls.live()
     }
 
-    /// Checks, when nothing is under way, that nobody waits and that the books are right.
+    /// Checks, when no call is left, that no call waits and that the books balance.
     ///
     /// # Errors
-    /// Says what is wrong.
+    /// Names the violation.
     pub fn audit(&self) -> Result<(), String> {
         if self.calls.live() + self.directories.live() > 0 {
             return Err(format!("metadata: {} calls are not answered", self.calls.live()));
@@ -390,7 +391,7 @@ impl MetadataServers {
         }
     }
 
-    /// Gives call `slot` its directory, or puts it among those that wait for that.
+    /// Gives call `slot` its directory, or queues it for the directory.
     fn takes_directory<M: Mode>(&mut self, now: Time, slot: u32) -> bool {
         let Call { what, server, .. } = *self.calls.get(slot);
         let index = Self::bucket(server, what.directory);
@@ -421,7 +422,7 @@ impl MetadataServers {
         false
     }
 
-    /// The call that had directory `place` has ended: who has it now.
+    /// The call that had directory `place` has ended. Returns the next call that has it.
     fn frees_directory<M: Mode>(&mut self, now: Time, place: u32, (server, owner): (u32, u16)) -> Option<u32> {
         let mut directory = *self.directories.get(place);
         self.books.frees_directory::<M>(now, server, &mut directory, owner);
@@ -450,7 +451,7 @@ impl MetadataServers {
         Some(slot)
     }
 
-    /// Gives call `slot` a thread, or puts it among those that wait for one.
+    /// Gives call `slot` a thread, or queues it for one.
     fn wants_thread<M: Mode>(&mut self, now: Time, slot: u32) -> Option<Begun> {
         let Call { what, server, .. } = *self.calls.get(slot);
         let all = self.params.map_or(1, |params| params.threads);

@@ -1,11 +1,11 @@
-//! What a server is doing, for whoever records it.
+//! The current activity of a server, for traces.
 
 use crate::Servers;
 use crate::open_request::{Piece, PieceKind};
 use odonata_engine::NIL;
 use odonata_units::{Bytes, Time};
 
-/// What an access is for.
+/// The purpose of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub enum AccessKind {
     /// The device writes for a request.
@@ -21,17 +21,17 @@ pub enum AccessKind {
 /// An access of a device, or a transfer of a drain, with the state of its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerAccess {
-    /// The device, counted within the server; of a transfer, the one that has the data.
+    /// The device, counted within the server; for a transfer, the device that has the data.
     pub device: u32,
-    /// What it is for.
+    /// Its purpose.
     pub kind: AccessKind,
-    /// The job whose data they are.
+    /// The job that owns the data.
     pub owner: u16,
-    /// The client of its request; [`NIL`]: none.
+    /// The client of its request, or [`NIL`].
     pub client: u32,
-    /// How much.
+    /// Its length in bytes.
     pub bytes: u64,
-    /// When it joined the device's queue; of a transfer, when that began.
+    /// When it joined the device's queue; for a transfer, when the transfer began.
     pub joined: Time,
     /// When it began.
     pub begin: Time,
@@ -42,11 +42,11 @@ pub struct ServerAccess {
 }
 
 impl Servers {
-    /// The server whose device serves the piece in `slot`, and what it is doing.
+    /// The server whose device serves the piece in `slot`, and its activity.
     pub fn in_service(&self, slot: u32) -> (u32, ServerAccess) {
         let piece = self.pieces.get(slot);
         let (kind, client) = match piece.request {
-            // Of a copy from below, nobody is the client.
+            // A copy from the lower tier has no client.
             _ if piece.kind == PieceKind::Fill => (AccessKind::Write, NIL),
             NIL => (AccessKind::Fetch, NIL),
             request => {
@@ -84,11 +84,11 @@ impl Servers {
             joined,
             begin,
             used: self.spaces.get(piece.device).used,
-            memory: self.memories.get(piece.server).blocks_taken * self.params[piece.server as usize].block(),
+            memory: self.memories.bytes_in_use(piece.server),
         }
     }
 
-    /// How long the drain of `server`, which has one, takes for a block of `bytes`.
+    /// The time that the drain of `server`, which has one, takes for a block of `bytes`.
     pub(crate) fn transfer_time(&self, server: u32, bytes: u64) -> Time {
         let to = self.params[server as usize]
             .drain

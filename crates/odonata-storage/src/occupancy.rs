@@ -1,4 +1,4 @@
-//! Occupancy over time: how much of each server is in use, integrated over intervals of simulated time.
+//! Occupancy over time: the resources of each server in use, integrated over intervals of simulated time.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use odonata_units::Time;
 
 use crate::Servers;
 
-/// What of a server is in use; or, as sums, that over time, in units times ps.
+/// The resources of a server in use; or their integrals over time, in units times ps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Occupancy {
     /// Accesses at its devices, waiting and in service.
@@ -27,7 +27,7 @@ impl Occupancy {
     }
 }
 
-/// A level that has not been booked yet.
+/// A level that is not integrated yet.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Since {
     level: Occupancy,
@@ -38,7 +38,7 @@ struct Since {
 #[derive(Debug)]
 pub(crate) struct OccupancySeries {
     interval: Option<Time>,
-    /// Intervals that are kept.
+    /// Number of intervals kept.
     bins: u64,
     now: Store<Since>,
     /// Per interval and server.
@@ -46,7 +46,7 @@ pub(crate) struct OccupancySeries {
 }
 journalled!(OccupancySeries { now, sums });
 
-/// Cells that are kept of all servers of a machine together, 24 MB of them at most; what lies behind is not recorded.
+/// Cells kept for all servers of a machine together, at most 24 MB. Later intervals are not recorded.
 const MOST: u64 = 1 << 19;
 
 impl OccupancySeries {
@@ -63,7 +63,7 @@ impl OccupancySeries {
         self.interval.map(|interval| Time(interval.0.saturating_mul(self.bins)))
     }
 
-    /// The parts of the time from `from` to `to` that lie in one interval each, and are kept: interval, length.
+    /// Splits the time from `from` to `to` at the intervals that are kept: interval, length.
     fn parts(&self, from: Time, to: Time) -> impl Iterator<Item = (u64, Time)> + use<> {
         let interval = self.interval.unwrap_or(Time(1)).0;
         let to = Time(to.0.min(self.bins.saturating_mul(interval)));
@@ -82,8 +82,7 @@ impl OccupancySeries {
 }
 
 impl Servers {
-    /// Keeps a time series of what is in use, for a machine with `servers` servers in all: how long it is kept depends on that
-    /// number alone.
+    /// Keeps a time series for a machine of `servers` servers in all; this number alone decides how long the series is.
     pub fn with_occupancy(mut self, interval: Time, servers: u32) -> Self {
         self.occupancy = OccupancySeries {
             interval: Some(interval.max(Time(1))),
@@ -94,14 +93,15 @@ impl Servers {
         self
     }
 
-    /// What of `server` is in use changes at `now`, if it does.
+    /// The use of `server` may change at `now`.
     pub(crate) fn note_occupancy<M: Mode>(&mut self, now: Time, server: u32) {
         if self.occupancy.interval.is_none() {
             return;
         }
-        let queues = self.devices.of(server).map(|device| self.queues.get(device));
         let level = Occupancy {
-            accesses: queues.map(|queue| u128::from(queue.queued + queue.handed)).sum(),
+            accesses: (self.devices.of(server))
+                .map(|device| u128::from(self.queues.accesses(device)))
+                .sum(),
             memory: u128::from(self.memory_in_use(server)),
             used: u128::from(self.used(server)),
         };
@@ -119,8 +119,7 @@ impl Servers {
         *self.occupancy.now.edit::<M>(server) = Since { level, since: now };
     }
 
-    /// What was in use until `now`, by interval (counted from 0) and server: sums over time. Empty without a series; what is not
-    /// there is zero.
+    /// The integrals until `now`, by interval (counted from 0) and server. Empty without a series; missing elements are zero.
     pub fn occupancy(&self, now: Time) -> BTreeMap<(u64, u32), Occupancy> {
         let servers = self.params.len();
         let name = |cell: usize| ((cell / servers) as u64, (cell % servers) as u32);

@@ -1,4 +1,4 @@
-//! Requests that are open and pieces in transit: the cells of the two pools.
+//! Open requests and pieces in transit: the cells of the two pools.
 
 use crate::StorageRequest;
 use odonata_blame::Place;
@@ -14,56 +14,56 @@ pub(crate) struct OpenRequest {
     pub(crate) server: u32,
     /// The device that has, or will have, its data.
     pub(crate) device: u32,
-    /// Pieces between "wants memory" and "is done"; of a write that is answered in memory, "is in memory".
+    /// Pieces between their request for memory and their end. A piece of a write with `write_back` ends when it is in memory.
     pub(crate) in_flight: u32,
-    /// Bytes for which a piece was made.
+    /// Bytes that have a piece.
     pub(crate) issued: u64,
     /// Bytes of a write that are, or were, in the memory of the server.
     pub(crate) received: u64,
-    /// Bytes of pieces that are done.
+    /// Bytes of pieces that have ended.
     pub(crate) done: u64,
-    /// Whether it is a write that is answered when it is in memory: its pieces are in flight until then.
+    /// Whether it is a write that is acknowledged in memory.
     pub(crate) write_back: bool,
-    /// Whether it brings data from below to the device, for no receiver.
+    /// Whether it brings data from the lower tier to the device, for no receiver.
     pub(crate) stages: bool,
-    /// Whether it was answered: nobody waits for the rest.
+    /// Whether it was answered: no client waits for the rest.
     pub(crate) answered: bool,
-    /// Whether its server, or its device, has failed since.
+    /// Whether its server or device has failed.
     pub(crate) dead: bool,
-    /// Whether its file was removed since.
+    /// Whether its file was removed.
     pub(crate) removed: bool,
-    /// Whether some of what it reads is lost, of which its reader is told.
+    /// Whether part of what it reads is lost, and the answer says so.
     pub(crate) lost: bool,
     pub(crate) arrived: Time,
-    /// Pieces that wait for memory, and for the device.
+    /// Pieces that wait for memory.
     pub(crate) at_memory: u32,
     pub(crate) at_device: u32,
-    /// Pieces that the device serves.
+    /// Pieces in service at the device.
     pub(crate) in_service: u32,
-    /// Of a write that was acknowledged early, its number among those of its server.
+    /// The number of a write that was acknowledged early, among those of its server.
     pub(crate) number: u64,
-    /// What it waits for as a whole; only where waits are booked.
+    /// The resource that it waits for as a whole; kept only with books.
     pub(crate) wait: Wait,
-    /// Since when, where it is asked whom this one has waited for.
+    /// Its position in the history of the line, where waits of single requests are recorded.
     pub(crate) place: Place,
     next: u32,
 }
 
-/// What a request as a whole waits for.
+/// The resource that a request as a whole waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Wait {
-    /// Nothing that the server has: it is being served, or its data are on their way.
+    /// No resource of the server: it is in service, or its data are on their way.
     Nothing,
     /// Space on the device.
     Space,
-    /// A block of memory, and nothing of it is on its way.
+    /// A block of memory, while none of its data are on their way.
     Memory,
-    /// The device, which serves somebody else.
+    /// The device, which serves another request.
     Device,
 }
 
 impl OpenRequest {
-    /// What it waits for now that it has its space.
+    /// The resource that it waits for, once it has its space.
     pub(crate) fn waits_for(&self) -> Wait {
         if self.answered || self.dead || (self.in_service > 0 && !self.write_back) {
             Wait::Nothing
@@ -104,56 +104,56 @@ impl OpenRequest {
     }
 }
 
-/// A block's worth of a request, or of the drain.
+/// A block of a request, or of the drain.
 ///
-/// Carries all that the device has to know, so that pieces may arrive in any order.
+/// A piece carries everything that the device needs, so that pieces may arrive in any order.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Piece {
-    /// The request, or [`NIL`] for the drain's.
+    /// The request, or [`NIL`] for a piece of the drain.
     pub(crate) request: u32,
     pub(crate) server: u32,
     pub(crate) device: u32,
     pub(crate) object: u64,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
-    /// When it began to wait for what it waits for; at the device, since when it is served.
+    /// The start of its current wait; at the device, the start of its service.
     pub(crate) since: Time,
     /// When it joined the queue of its device.
     pub(crate) joined: Time,
     /// The job that it belongs to.
     pub(crate) owner: u16,
     pub(crate) kind: PieceKind,
-    /// Of a write-through: how many of device and tier below do not have it yet.
+    /// Of a write-through: the number of copies still missing, on the device and in the lower tier.
     pub(crate) missing: u8,
-    /// Whether it is on its way down.
+    /// Whether it is on its way to the lower tier.
     pub(crate) down: bool,
-    /// Whether its server, or its device, has failed since.
+    /// Whether its server or device has failed.
     pub(crate) dead: bool,
-    /// Whether its file was removed since.
+    /// Whether its file was removed.
     pub(crate) removed: bool,
-    /// Whether the tier below has lost some of it.
+    /// Whether the lower tier has lost part of it.
     pub(crate) lost: bool,
-    /// Of a dead one, whether it has a block of memory of a server that is there.
+    /// Whether it is dead and still holds a block of memory of a server that is up.
     pub(crate) has_block: bool,
     /// Whether a device has begun to serve it.
     pub(crate) begun: bool,
-    /// Who has made it seek, which it would not have alone.
+    /// The job that made it seek, if it would not seek alone.
     pub(crate) moved_by: Option<u16>,
-    /// Of a block that goes down, its number among those of its server.
+    /// The number of a block that leaves, among those of its server.
     pub(crate) number: u64,
     next: u32,
 }
 
-/// What a piece is for.
+/// The purpose of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum PieceKind {
     /// A request.
     Request,
-    /// A read whose data have come from below.
+    /// A read whose data have come from the lower tier.
     Fetched,
-    /// On its way down.
+    /// A block on its way to the lower tier.
     Drain,
-    /// A clean copy of what was read from below, on its way to the device.
+    /// A clean copy of data from the lower tier, on its way to the device.
     Fill,
 }
 

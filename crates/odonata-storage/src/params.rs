@@ -10,39 +10,40 @@ use std::fmt;
 pub struct DeviceParams {
     /// Its name.
     pub name: String,
-    /// How long accesses take.
+    /// The model of its service times.
     pub model: DeviceModel,
-    /// Space on it.
+    /// Its capacity.
     pub capacity: Bytes,
-    /// Accesses that are handed to it at once; more wait in the server.
+    /// Accesses handed to it at the same time; further ones wait in the server.
     pub queue_depth: u32,
 }
 
-/// Parameters of one storage server: the settings that all servers of a scenario share, or others.
+/// Parameters of one storage server: the settings that all servers of a scenario share, or its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerParams {
     /// The devices behind the server, at least one.
     pub devices: Vec<DeviceParams>,
-    /// Which of them takes a request.
+    /// The rules that choose a device for a request.
     pub rules: Choice,
-    /// What it does with a request. Its memory is fixed at start-up: `memory / block` blocks; a piece that is shorter than a
-    /// block takes a whole one.
+    /// How it serves requests. Its memory is fixed at start-up: `memory / block` blocks. A piece shorter than a block takes a whole
+    /// block.
     pub manager: Manager,
-    /// How the server drains; `None`: what is written stays. It drains below the threshold as well while a reservation waits
-    /// for space: otherwise a request larger than `capacity - threshold` could wait for ever.
+    /// The drain; `None`: written data stay. A server also drains below the threshold while a reservation waits for space.
+    /// Otherwise a request larger than `capacity - threshold` could wait forever.
     pub drain: Option<Drain>,
-    /// What the server does with the tier below it, to which its caller carries what it says ([`Action::AskLowerTier`](crate::Action::AskLowerTier));
-    /// `None`: there is none. Needs an index, unless it is write-around.
+    /// The policy towards the lower tier, to which the caller carries the requests of the server
+    /// ([`Action::AskLowerTier`](crate::Action::AskLowerTier)); `None`: there is no lower tier. Needs an index, unless it is
+    /// write-around.
     pub next: Option<Policy>,
-    /// Its tier, counted from the one that clients use.
+    /// Its tier, counted from the tier that clients use.
     pub tier: u8,
     /// The seed of the run and the server's number on the machine, which name the random streams of its devices.
     pub random: (u64, u64),
 }
 
 impl ServerParams {
-    /// Parameters with the default block and pipelining factor, one object per file, no drain, one device that is handed one
-    /// access at a time; capacity and memory in bytes.
+    /// Parameters with the default block and pipelining factor, one object per file, no drain, and one device that serves one
+    /// access at a time. Capacity and memory are in bytes.
     pub fn new(model: DeviceModel, capacity: u64, memory: u64) -> Self {
         ServerParams {
             devices: vec![DeviceParams {
@@ -73,15 +74,15 @@ impl ServerParams {
         self.devices.iter().map(|device| device.capacity.0).sum()
     }
 
-    /// Size of a block, in bytes: what is pulled, pushed, written and read at once.
+    /// Size of a block in bytes: the unit of transfers and device accesses.
     pub(crate) fn block(&self) -> u64 {
         self.manager.block.0
     }
 
-    /// Whether a server can work with these parameters.
+    /// Checks that a server can work with these parameters.
     ///
     /// # Errors
-    /// The first parameter that makes it impossible.
+    /// The first parameter with which it cannot.
     pub fn check(&self) -> Result<(), ParamsError> {
         let usable = |rate: Bandwidth| rate.0.is_finite() && rate.0 > 0.0;
         let (memory, block) = (self.manager.memory.0, self.manager.block.0);
@@ -121,7 +122,7 @@ impl ServerParams {
     }
 }
 
-/// Why a server cannot work with its parameters.
+/// The reason why a server cannot work with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParamsError {
     /// The block has no bytes.

@@ -1,20 +1,20 @@
-//! Removal of a file (`unlink`): what a server holds of an object is free at once, then what is below.
+//! Removal of a file (`unlink`): frees what a server holds of an object, then what lower tiers hold.
 //!
-//! | what there is of the object when a removal arrives | what becomes of it |
+//! | part of the object at the arrival of the removal | effect |
 //! |---|---|
-//! | on a device, leaving, clean, filling, below | removed: its space is free now |
-//! | writes that have their space | are answered as ever; what they bring to a device is removed when it comes there |
-//! | writes that still wait for space, and all that comes later | come behind the removal: they write a new file |
-//! | reads under way | are answered; what they have not fetched yet nobody has written |
-//! | blocks that the drain reads | do not leave |
-//! | blocks on their way down | arrive, and are removed there |
+//! | on a device, leaving, clean, filling, in the lower tier | removed; its space is free at once |
+//! | writes that have their space | answered as usual; their bytes are removed when they come to a device |
+//! | writes that wait for space, and all later requests | follow the removal: they write a new file |
+//! | reads under way | answered; bytes not fetched yet count as never written |
+//! | blocks that the drain reads | stay |
+//! | blocks on their way to the lower tier | arrive, and are removed there |
 //!
-//! A server asks the tier below at once, so that full servers there have space again, and once more when nothing of the object is
-//! on its way down any longer, if there was something. It answers after that. A server without an index
-//! (`storage.manager.extents`) does not know which bytes are whose, frees nothing and only passes the removal on.
+//! A server asks the lower tier at once, so that full servers there regain space. If blocks of the object are on their way down, it
+//! asks again after the last of them has arrived. It answers after that. A server without an index (`storage.manager.extents`) does
+//! not know the object of its bytes: it frees nothing and passes the removal on.
 //!
-//! **Conservation.** Bytes that were committed are removed in one place: [`Servers::audit`] counts them with those stored, overwritten
-//! and gone.
+//! **Conservation.** Committed bytes are removed in one place: [`Servers::audit`] counts them with the stored, overwritten and lost
+//! bytes.
 
 use odonata_engine::{GrowableStore, List, Mode, NIL, Pool, Store, journalled};
 use odonata_units::Time;
@@ -24,16 +24,16 @@ use crate::open_request::{Piece, PieceKind};
 use crate::settings::WritePolicy;
 use crate::{Action, Actions, Origin, RequestHeader, Servers, StorageRequest};
 
-/// A removal that waits for the tier below.
+/// A removal that waits for the lower tier.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Removal {
     what: StorageRequest,
     server: u32,
-    /// Answers that it waits for.
+    /// Answers of the lower tier that it waits for.
     asked: u32,
-    /// Whether it asks once more, when nothing is on its way down.
+    /// Whether it asks again when no block is on its way down.
     again: bool,
-    /// Whether its server has failed since.
+    /// Whether its server has failed.
     dead: bool,
     next: u32,
 }
@@ -43,7 +43,7 @@ odonata_engine::slots!(Removal);
 #[derive(Debug)]
 pub(crate) struct Removals {
     cells: Pool<Removal>,
-    /// One cell: those that will ask once more.
+    /// One cell: the removals that will ask again.
     waiting: Store<List>,
     /// Bytes removed, per server and job.
     bytes: GrowableStore<u64>,
@@ -106,7 +106,7 @@ impl Servers {
         self.note_occupancy::<M>(now, server);
     }
 
-    /// The request for removal `slot`; none where the server has failed since.
+    /// The request of removal `slot`; `None` if its server has failed.
     pub(crate) fn request_of_removal(&self, slot: u32) -> Option<RequestHeader> {
         let Removal { what, dead, .. } = *self.removals.cells.get(slot);
         (!dead).then_some(what.header)
@@ -134,7 +134,7 @@ impl Servers {
         }
     }
 
-    /// Something has come down from `server`: asks once more for those removals that have nothing on its way any longer.
+    /// A block of `server` has arrived in the lower tier: asks again for the removals without blocks on their way.
     pub(crate) fn removals_go_on<M: Mode>(&mut self, server: u32, actions: &mut Actions) {
         let mut waiting = *self.removals.waiting.get(0);
         if waiting.is_empty() {
@@ -155,7 +155,7 @@ impl Servers {
         *self.removals.waiting.edit::<M>(0) = waiting;
     }
 
-    /// `server` has failed: nobody gets an answer.
+    /// `server` has failed: its removals get no answer.
     pub(crate) fn end_removals<M: Mode>(&mut self, server: u32) {
         if self.removals.live() == 0 {
             return;
@@ -184,7 +184,7 @@ impl Servers {
         *self.removals.waiting.edit::<M>(0) = waiting;
     }
 
-    /// What is under way of `file` at `server`, and has its space if it needs any, is of a file that is no more.
+    /// Marks the requests and pieces of `file` at `server` as removed, except writes that wait for space.
     fn mark_removed<M: Mode>(&mut self, server: u32, file: u64) {
         if self.requests.live() > 0 {
             for slot in self.requests.slots() {
@@ -205,7 +205,7 @@ impl Servers {
         }
     }
 
-    /// Whether something that was removed of `file` is, or will be, on its way down from `server`.
+    /// Whether a removed part of `file` is, or will be, on its way down from `server`.
     fn goes_down(&self, server: u32, file: u64) -> bool {
         let block = |slot: u32| {
             let piece = self.pieces.get(slot);
@@ -223,7 +223,7 @@ impl Servers {
             || (passes_on && self.requests.live() > 0 && self.requests.slots().into_iter().any(write))
     }
 
-    /// Frees all that `server` has of `file`; the devices that have space of it, and of whom.
+    /// Frees all that `server` has of `file`. Returns the devices that had space of it, each with an owner.
     fn free_object<M: Mode>(&mut self, server: u32, file: u64) -> Vec<(u32, u16)> {
         let first = self.devices.of(server).start;
         let all: Vec<_> = self.contents.extents.find(server, file, 0..u64::MAX).collect();
@@ -244,7 +244,7 @@ impl Servers {
         freed
     }
 
-    /// A piece of a write to what was removed meanwhile has come to where it is committed.
+    /// A piece of a write to a removed file is committed: counts it as removed.
     pub(crate) fn removed_on_arrival<M: Mode>(&mut self, piece: &Piece) {
         self.count_received::<M>(piece);
         count::<M>(&mut self.contents.committed, piece.owner, piece.bytes);
@@ -258,7 +258,7 @@ impl Servers {
         }
     }
 
-    /// Bytes that were removed: server, job; where there are some.
+    /// Bytes removed, by server and job, where there are some.
     pub fn removed(&self) -> impl Iterator<Item = (u32, u16, u64)> + '_ {
         let jobs = self.contents.committed.len().max(1);
         let cells = self.removals.bytes.iter();

@@ -1,4 +1,4 @@
-//! A request to storage: who asks, and for what. It is the same from the client to the device and back.
+//! A request to storage: its client and its operation. It stays the same from the client to the device and back.
 //!
 //! A client is a rank or a server of the upper tier. Units: offsets and lengths are bytes.
 
@@ -17,7 +17,7 @@ pub enum Requester {
     Server(u32),
 }
 
-/// The bit of servers: a machine has at most 2^28 ranks and servers.
+/// The bit that marks servers: a machine has at most 2^28 ranks and servers.
 const SERVER: u32 = 1 << 31;
 
 impl ClientId {
@@ -54,18 +54,18 @@ pub struct RequestHeader {
     pub client: ClientId,
     /// The client's name for the request.
     pub token: u32,
-    /// The job that it is for.
+    /// The job of the request.
     pub owner: u16,
 }
 
-/// What a request asks for.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum StorageOperation {
     /// Read a range.
     Read {
-        /// Whether the range belongs to another server, which the client takes for failed.
+        /// Whether the range belongs to another server, which the client considers failed.
         rerouted: bool,
-        /// Whether the reader accepts lost bytes. It is told of them; otherwise they are an error.
+        /// Whether the reader tolerates lost bytes. The answer reports them; otherwise they are an error.
         tolerates_loss: bool,
     },
     /// Write a range.
@@ -77,14 +77,14 @@ pub enum StorageOperation {
         /// Whether committed means: in the last tier.
         to_last_tier: bool,
     },
-    /// Free everything of an object.
+    /// Free the whole object.
     Remove,
-    /// A call that metadata servers answer; the object is the key of its directory.
+    /// A metadata call; the object is the key of its directory.
     Metadata(MetadataCall),
 }
 
 impl StorageOperation {
-    /// A read by a client that knows no failed server and accepts no loss.
+    /// A read by a client that considers no server failed and tolerates no loss.
     pub const READ: StorageOperation = StorageOperation::Read {
         rerouted: false,
         tolerates_loss: false,
@@ -96,12 +96,12 @@ impl StorageOperation {
         self == StorageOperation::Write
     }
 
-    /// Whether it is a read of a range that belongs to a server that the client takes for failed.
+    /// Whether it reads a range that belongs to a server that the client considers failed.
     pub fn is_rerouted(self) -> bool {
         matches!(self, StorageOperation::Read { rerouted: true, .. })
     }
 
-    /// Whether it is a read whose reader accepts lost bytes.
+    /// Whether it is a read that tolerates lost bytes.
     pub fn tolerates_loss(self) -> bool {
         matches!(
             self,
@@ -116,11 +116,11 @@ impl StorageOperation {
 /// A request to a storage server or a metadata server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct StorageRequest {
-    /// Who asks.
+    /// The client, its token and the job.
     pub header: RequestHeader,
-    /// What for.
+    /// The operation.
     pub operation: StorageOperation,
-    /// The object; any number below `u64::MAX`, which is the drain's own object.
+    /// The object; a number less than `u64::MAX`, which is the object of the drain.
     pub object: u64,
     /// First byte within the object; 0 where the operation has no range.
     pub offset: u64,

@@ -1,5 +1,5 @@
-//! The state of one server and of its devices: cells that are apart because they change at different moments, and a change
-//! under speculation saves the whole cell.
+//! The state of one server and of its devices. A change under speculation saves a whole cell, so that values that change at
+//! different moments are in different cells.
 
 use odonata_engine::{List, NIL};
 use odonata_units::Time;
@@ -11,17 +11,17 @@ pub(crate) struct Space {
     pub(crate) used: u64,
     /// Bytes of write requests that the device has written.
     pub(crate) written: u64,
-    /// Bytes that are safe in the external file system, and their space free again.
+    /// Bytes that are safe in the external file system, and whose space is free.
     pub(crate) drained: u64,
-    /// Bytes of those in use that are on the device and not on their way out.
+    /// Bytes in use that are on the device and not leaving.
     pub(crate) dirty: u64,
-    /// Bytes of those in use that are on their way out.
+    /// Bytes in use that are leaving.
     pub(crate) leaving: u64,
-    /// Bytes of those in use that are below as well, and need not stay.
+    /// Bytes in use that the lower tier has as well, and that may be evicted.
     pub(crate) clean: u64,
-    /// Ranges that have become clean, oldest first.
+    /// Clean ranges, oldest first.
     pub(crate) ranges: List,
-    /// Where the drain goes on, of what an index knows: object, and byte of it.
+    /// Where the drain continues in the index: object, and byte of it.
     pub(crate) object: u64,
     pub(crate) offset: u64,
     /// Bytes that the drain has fetched so far.
@@ -30,42 +30,16 @@ pub(crate) struct Space {
     pub(crate) reservations: List,
 }
 
-/// The memory of a server.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Memory {
-    /// Blocks taken from the pool.
-    pub(crate) blocks_taken: u64,
-    /// Pieces that wait for a block, first come first served.
-    pub(crate) queue: List,
-}
-
-/// A device's accesses.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub(crate) struct DeviceQueue {
-    /// Pieces that have not been handed to it.
-    pub(crate) queue: List,
-    /// How many those are.
-    pub(crate) queued: u32,
-    /// Accesses that have been handed to it and have not ended.
-    pub(crate) handed: u32,
-    /// Those among them whose turn has come.
-    pub(crate) serving: u32,
-    /// Since when there are such.
-    pub(crate) busy_since: Time,
-    /// The job of the access whose turn has come last.
-    pub(crate) last: u16,
-}
-
 /// The drain: a two-stage pipeline with one buffer per stage.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct DrainStage {
-    /// The piece that the device reads (or has read), or [`NIL`].
+    /// The piece that the device reads or has read, or [`NIL`].
     pub(crate) fetching: u32,
     /// Whether that piece has been read and waits for the link.
     pub(crate) fetched: bool,
     /// The piece on the link to the external file system, or [`NIL`].
     pub(crate) sending: u32,
-    /// The device, counted within the server, that is asked first for the next block.
+    /// The first device to try for the next block, counted within the server.
     pub(crate) turn: u32,
 }
 
@@ -80,10 +54,10 @@ impl Default for DrainStage {
     }
 }
 
-/// What was measured at one server. What is said of its device is the sum over its devices.
+/// The metrics of one server. Device metrics are sums over its devices.
 ///
-/// Sums of waits are `u128` picoseconds: thousands of requests that wait together exceed the 213
-/// days of a 64-bit sum within hours of simulated time.
+/// Sums of waits are `u128` picoseconds: thousands of concurrent waits exceed the 213 days of a 64-bit sum within hours of
+/// simulated time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Metrics {
     /// Requests answered.
@@ -118,7 +92,7 @@ pub struct Metrics {
     pub peak_used: u64,
 }
 
-/// What was measured at one device.
+/// The metrics of one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct DeviceMetrics {
     /// Writes, for requests.
@@ -141,9 +115,9 @@ pub struct DeviceMetrics {
     pub service_ps: u128,
     /// From joining the queue to the access's turn, summed over accesses, in ps.
     pub wait_ps: u128,
-    /// Write requests of which all is on it.
+    /// Write requests that are entirely on the device.
     pub commits: u64,
-    /// From their arrival until then, summed, in ps.
+    /// From their arrival to their last byte on the device, summed, in ps.
     pub commit_ps: u128,
     /// Most accesses at once: in the server's queue and handed to the device.
     pub peak_accesses: u32,

@@ -1,7 +1,7 @@
-//! The devices of a server: a queue in front of each, in which jobs may take turns, and accesses that have been handed to it.
+//! The devices of a server: a queue in front of each device, shared fairly between jobs, and the accesses handed to the device.
 //!
-//! A device says at once when an access ends, and when its turn comes: until then it waits for others. A device with a queue
-//! of its own is handed several accesses ([`queue_depth`](crate::DeviceParams::queue_depth)).
+//! A device returns at once when the turn of an access comes and when the access ends; until its turn, the access waits for others.
+//! A device with a queue of its own is handed several accesses ([`queue_depth`](crate::DeviceParams::queue_depth)).
 
 use crate::blame::{DEVICE, line};
 use crate::open_request::{Piece, PieceKind};
@@ -27,12 +27,7 @@ impl Servers {
         self.book_device::<M>(now, device);
         let cell = self.pieces.edit::<M>(slot);
         (cell.since, cell.begun) = (now, true);
-        let queue = self.queues.edit::<M>(device);
-        if queue.serving == 0 {
-            queue.busy_since = now;
-        }
-        queue.serving += 1;
-        queue.last = owner;
+        self.queues.begins::<M>(now, device, owner);
         if request != NIL {
             let cell = self.requests.edit::<M>(request);
             cell.at_device -= 1;
@@ -60,11 +55,7 @@ impl Servers {
         } = *self.pieces.get(slot);
         self.book_device::<M>(now, device);
         self.settle_device::<M>(now, device, owner);
-        let queue = self.queues.edit::<M>(device);
-        debug_assert!(queue.serving > 0, "device {device} serves somebody");
-        queue.handed -= 1;
-        queue.serving -= 1;
-        let idle_since = (queue.serving == 0).then_some(queue.busy_since);
+        let idle_since = self.queues.ends::<M>(device);
         let metrics = self.device_metrics.edit::<M>(device);
         if let Some(since) = idle_since {
             metrics.busy += now - since;
@@ -136,10 +127,7 @@ impl Servers {
         let piece = self.pieces.edit::<M>(slot);
         (piece.since, piece.joined) = (now, now);
         let (device, request) = (piece.device, piece.request);
-        let cell = self.queues.edit::<M>(device);
-        cell.queue.push::<M, _>(&mut self.pieces, slot);
-        cell.queued += 1;
-        let accesses = cell.queued + cell.handed;
+        let accesses = self.queues.join::<M>(device, slot, &mut self.pieces);
         if self.device_metrics.get(device).peak_accesses < accesses {
             self.device_metrics.edit::<M>(device).peak_accesses = accesses;
         }
@@ -150,23 +138,19 @@ impl Servers {
         self.reconsider::<M>(now, request);
     }
 
-    /// Hands accesses of the queue to `device`, as many as it takes.
+    /// Hands queued accesses to `device`, up to its queue depth.
     fn serve<M: Mode>(&mut self, now: Time, device: u32, actions: &mut Actions) {
         loop {
-            let cell = self.queues.get(device);
-            if cell.handed == self.devices.params(device).queue_depth || cell.queue.is_empty() {
+            let depth = self.devices.params(device).queue_depth;
+            let Some(mut waiting) = self.queues.next_of(device, depth) else {
                 return;
-            }
+            };
             let sharing = self.params[self.devices.server_of(device) as usize].manager.sharing;
-            let mut waiting = cell.queue;
             let next = self
                 .turns
                 .pop::<M, _>(sharing, line(device, DEVICE), &mut waiting, &mut self.pieces);
             let slot = next.expect("the queue is not empty");
-            let cell = self.queues.edit::<M>(device);
-            cell.queue = waiting;
-            cell.queued -= 1;
-            cell.handed += 1;
+            self.queues.hand_over::<M>(device, waiting);
             let Piece {
                 request,
                 server,

@@ -288,14 +288,14 @@ pub enum Assignment {
     List(Vec<u32>),
 }
 
-/// Most blocks of a server's memory: each takes a few bytes of ours.
+/// Upper bound on the blocks of a server's memory; each costs the simulator a few bytes.
 const MOST_BLOCKS: u64 = 1 << 24;
 
 impl Storage {
-    /// Checks the keys of a server, and fills in what was left out. Which nodes are servers is a matter of the machine.
+    /// Checks the keys of a server and fills in defaults. The machine decides which nodes are servers.
     ///
     /// # Errors
-    /// One is out of its range.
+    /// The first key that is out of its range.
     pub fn check(&mut self) -> Result<(), Problem> {
         self.manager.check("storage.manager")?;
         self.locks.map_or(Ok(()), |locks| locks.check())?;
@@ -352,10 +352,10 @@ impl Storage {
         Ok(())
     }
 
-    /// Puts the buffers where `architecture` says. The first step of resolving.
+    /// Moves the keys of the buffers to where `architecture` puts them. The first step of resolving.
     ///
     /// # Errors
-    /// There is no tier of I/O nodes to have them.
+    /// There is no tier of I/O nodes for storage-side buffers.
     pub fn arrange(&mut self) -> Result<(), Problem> {
         match self.architecture {
             Architecture::ComputeSide => {}
@@ -391,7 +391,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Tiers of servers, with the object servers of the file system.
+    /// Number of tiers of servers, including the object servers of the file system.
     pub fn tier_count(&self) -> usize {
         1 + self.tiers.len() + usize::from(self.file_system.is_some())
     }
@@ -412,7 +412,7 @@ impl Storage {
         }
     }
 
-    /// Whether a device is slow for a while, or stands still.
+    /// Whether a device is slow or stalls.
     pub fn has_slow_devices(&self) -> bool {
         self.faults.iter().any(|fault| fault.kind != FaultKind::Fail)
     }
@@ -422,7 +422,8 @@ impl Storage {
         self.faults.iter().any(|fault| fault.kind == FaultKind::Fail)
     }
 
-    /// Checks what servers that fail ask of the others and of clients; they know what they have lost, in all tiers.
+    /// Checks the keys that failing servers need at other servers and at clients. Turns the index on in all tiers, so that servers
+    /// know what they have lost.
     fn check_failures(&mut self) -> Result<(), Problem> {
         let goes_elsewhere = self
             .client
@@ -442,7 +443,7 @@ impl Storage {
         self.manager.extents = true;
         for (number, tier) in self.tiers.iter_mut().enumerate() {
             if tier.device.is_none() && tier.devices.is_empty() {
-                // It only passes on.
+                // It forwards only.
                 continue;
             }
             if !tier.manager.object_per_file {
@@ -455,10 +456,10 @@ impl Storage {
         Ok(())
     }
 
-    /// Checks the faults of a machine with so many storage servers, `first` of them in the first tier, and metadata servers.
+    /// Checks the faults of a machine with this many storage servers, `first` of them in the first tier, and metadata servers.
     ///
     /// # Errors
-    /// One is of what there is not, or of what has another at the same time.
+    /// A fault names a missing component, or one that has another fault at the same time.
     pub fn check_faults(&self, (first, servers): (u32, u32), metadata: u32) -> Result<(), Problem> {
         let names: Vec<&str> = self
             .all_devices()
@@ -509,7 +510,7 @@ impl Storage {
         passing.filter(of).map(Fault::period).collect()
     }
 
-    /// When storage server `server` is away, in order.
+    /// The outages of storage server `server`, in order.
     pub fn outages_of(&self, server: u32) -> Vec<Outage> {
         let own = (self.faults.iter()).filter(|fault| fault.server == server && fault.device.is_none());
         let mut outages: Vec<Outage> = own.filter_map(Fault::outage).collect();
@@ -517,7 +518,7 @@ impl Storage {
         outages
     }
 
-    /// When device `device` of storage server `server` is away alone, both counted from 0, in order.
+    /// The outages of device `device` of storage server `server` alone, both counted from 0, in order.
     pub fn device_outages_of(&self, server: u32, device: u32) -> Vec<Outage> {
         let all = self.all_outages().into_iter();
         let own = all.filter(|&(of, number, _)| (of, number) == (server, Some(device)));
@@ -526,7 +527,7 @@ impl Storage {
         outages
     }
 
-    /// All that are ever away: server, number of its device if it is that alone, when.
+    /// All outages: server, number of its device for a failure of a device alone, outage.
     pub fn all_outages(&self) -> Vec<(u32, Option<u32>, Outage)> {
         let number = |name: &str| {
             let mut devices = self.all_devices().iter();
@@ -539,7 +540,7 @@ impl Storage {
         self.faults.iter().filter_map(of).collect()
     }
 
-    /// The parameters of a server of tier `tier`, server `number` of the machine, in a run with `seed`; resolved.
+    /// The parameters of a server of tier `tier`, server `number` of the machine, in a run with `seed`; from resolved settings.
     pub fn server(&self, tier: usize, seed: u64, number: u64) -> ServerParams {
         let below = self.tier_count() - 1;
         let random = (seed, number);
@@ -569,7 +570,7 @@ impl Storage {
     }
 }
 
-/// Checks the private way down at `key` of servers with so much space; `last`: there is no tier below.
+/// Checks the drain at `key` of servers with this much space. `last`: there is no lower tier.
 fn check_drain(key: &str, drain: Option<&Drain>, capacity: Bytes, last: bool) -> Result<(), Problem> {
     let Some(drain) = drain else { return Ok(()) };
     if !last {

@@ -1,9 +1,8 @@
 //! Fair queueing between jobs: start-time fair queueing (P. Goyal, H. Vin, H. Cheng, SIGCOMM 1996).
 //!
-//! Wherever requests or pieces wait for a server (space, memory, a device) there is a *line* with a virtual time `v`. What job
-//! `j` is served next starts at the tag `S = max(v, F_j)`; of all that wait, the least tag is served, the first come among equals;
-//! then `v = S` and `F_j = S + cost`. So jobs that wait are served in turn, in proportion to their weights, and who was idle has
-//! saved up nothing.
+//! Every queue for space, memory or a device is a *line* with a virtual time `v`. The next request or piece of job `j` has the
+//! start tag `S = max(v, F_j)`. The line serves the least tag, and the earliest arrival among equal tags; then `v = S` and `F_j = S
+//! + cost`. So waiting jobs are served in turn, in proportion to their weights, and an idle job saves up no credit.
 //!
 //! | sharing | cost |
 //! |---|---|
@@ -11,18 +10,18 @@
 //! | `round-robin` | 1 |
 //! | `weighted` | bytes / weight |
 //!
-//! To find the least tag the queue is walked through: a server's queue is short beside the packets of what it serves.
+//! The search for the least tag is linear: the queue of a server is short compared with the packets of its requests.
 
 use odonata_engine::{List, Mode, Pool, Slot, Store, journalled};
 
 use crate::open_request::{OpenRequest, Piece};
 use crate::settings::Sharing;
 
-/// What waits in a line.
+/// An element of a line.
 pub(crate) trait Waiter: Slot {
     /// The job.
     fn owner(&self) -> u16;
-    /// What it asks for, in bytes.
+    /// Its size in bytes.
     fn bytes(&self) -> u64;
 }
 
@@ -44,10 +43,10 @@ impl Waiter for Piece {
     }
 }
 
-/// Binary digits behind the point of a weight.
+/// Fraction bits of a weight.
 const FRACTION: u32 = 10;
 
-/// The tags of all lines; none where all are first come, first served.
+/// The tags of all lines; empty if all lines are first come, first served.
 #[derive(Debug)]
 pub(crate) struct Turns {
     /// Per job, in fixed point.
@@ -60,7 +59,7 @@ pub(crate) struct Turns {
 journalled!(Turns { finish, virtual_time });
 
 impl Turns {
-    /// For so many lines, and jobs with these weights.
+    /// For `lines` lines and jobs with these weights.
     pub(crate) fn new(lines: usize, weights: &[f64]) -> Self {
         let fixed = |weight: &f64| ((weight * f64::from(1 << FRACTION)).round() as u64).max(1);
         Turns {
@@ -70,18 +69,18 @@ impl Turns {
         }
     }
 
-    /// No tags.
+    /// Without tags.
     pub(crate) fn off() -> Self {
         Turns::new(0, &[])
     }
 
-    /// Whether who comes first is served first.
+    /// Whether service is in the order of arrival.
     fn in_order(&self, sharing: Sharing) -> bool {
         sharing == Sharing::Fifo || self.weights.is_empty()
     }
 
     fn cell(&self, line: u32, owner: u16) -> u32 {
-        // Speculation can reach what cannot be: a job beyond the last is the last.
+        // Speculation can reach impossible states: a job beyond the last counts as the last.
         let owner = usize::from(owner).min(self.weights.len() - 1);
         line * self.weights.len() as u32 + owner as u32
     }
@@ -91,17 +90,17 @@ impl Turns {
         finish.max(*self.virtual_time.get(line))
     }
 
-    /// Which of those that wait in `line` is next.
+    /// The element of `line` to serve next.
     pub(crate) fn first<T: Waiter>(&self, sharing: Sharing, line: u32, list: &List, pool: &Pool<T>) -> Option<u32> {
         let mut waiting = list.iter(pool);
         if self.in_order(sharing) {
             return waiting.next();
         }
-        // Of equal keys, the first.
+        // `min_by_key` returns the first of equal keys.
         waiting.min_by_key(|&slot| self.start_tag(line, pool.get(slot).owner()))
     }
 
-    /// `owner` gets so many bytes in `line`.
+    /// `owner` gets `bytes` bytes in `line`.
     pub(crate) fn charge<M: Mode>(&mut self, sharing: Sharing, line: u32, owner: u16, bytes: u64) {
         if self.in_order(sharing) {
             return;
@@ -119,7 +118,7 @@ impl Turns {
         *self.virtual_time.edit::<M>(line) = start;
     }
 
-    /// Takes out who is next.
+    /// Removes and returns the element to serve next.
     pub(crate) fn pop<M: Mode, T: Waiter>(
         &mut self,
         sharing: Sharing,
@@ -133,7 +132,7 @@ impl Turns {
         let slot = self.first(sharing, line, list, pool)?;
         let (owner, bytes) = (pool.get(slot).owner(), pool.get(slot).bytes());
         self.charge::<M>(sharing, line, owner, bytes);
-        // Of its job, it is the first.
+        // It is the first element of its job.
         list.remove_first::<M, T>(pool, |waiter| waiter.owner() == owner)
     }
 }
@@ -144,7 +143,7 @@ mod tests {
     use odonata_engine::{NIL, Plain};
     use odonata_units::Time;
 
-    /// The owners in the order in which they are served.
+    /// The owners in the order of service.
     fn order(sharing: Sharing, weights: &[f64], waiting: &[(u16, u64)]) -> Vec<u16> {
         let (mut pool, mut list) = (Pool::new(), List::EMPTY);
         for &(owner, bytes) in waiting {
@@ -166,7 +165,7 @@ mod tests {
         let waiting = [(0, 5), (0, 5), (0, 5), (0, 5), (1, 5), (1, 5), (2, 5)];
         assert_eq!(order(Sharing::Fifo, &[1.0; 3], &waiting), [0, 0, 0, 0, 1, 1, 2]);
         assert_eq!(order(Sharing::RoundRobin, &[1.0; 3], &waiting), [0, 1, 2, 0, 1, 0, 0]);
-        // Three of job 0 for one of the others.
+        // Three of job 0 for one of each other job.
         let weights = [3.0, 1.0, 1.0];
         assert_eq!(order(Sharing::Weighted, &weights, &waiting), [0, 1, 2, 0, 0, 0, 1]);
     }
@@ -184,7 +183,7 @@ mod tests {
         for _ in 0..10 {
             turns.charge::<Plain>(Sharing::RoundRobin, 0, 0, 1);
         }
-        // Job 1 comes: at once, and then in turn.
+        // Job 1 arrives: it is served at once, and then in turn.
         assert_eq!(turns.start_tag(0, 1) + 1, turns.start_tag(0, 0));
         turns.charge::<Plain>(Sharing::RoundRobin, 0, 1, 1);
         assert_eq!(turns.start_tag(0, 1), turns.start_tag(0, 0));

@@ -1,17 +1,17 @@
-//! Stage-in and read-ahead: what will be read is brought from the tier below to the devices before anybody asks for it.
+//! Stage-in and read-ahead: bring data from the lower tier to the devices before a client reads them.
 //!
 //! ```text
-//!   stage-in    a job's client: range -> blocks that are not here: memory -> below -> memory -> device, clean -> answered when all are here
-//!   read-ahead  a reader goes on where it has ended: the next `read_ahead` bytes likewise, for nobody in particular
+//!   stage-in    a job's client: range -> blocks that are not here: memory -> lower tier -> memory -> device, clean -> answered when all are here
+//!   read-ahead  a reader continues at its last end: the next `read_ahead` bytes likewise, without a client that waits
 //! ```
 //!
-//! It is a read without a receiver: it takes memory and its turn at the device as requests do, on the account of its job. A block for
-//! which there is no room beside what is not clean stays below. A read of a block that is on its way here waits for it instead of
-//! fetching it again.
+//! A stage is a read without a receiver. It takes memory and device time as requests do, on the account of its job. A block stays
+//! in the lower tier if it does not fit beside the data that are not clean. A read of a block that is on its way here waits for it
+//! and does not fetch it again.
 //!
-//! Sequential readers are known by where they have ended: a table of 64 places per server, by a hash of object and byte; who
-//! begins at byte 0 is taken for one. Of a file that was written, or staged, nothing is fetched that lies behind its end, as
-//! the index knows it; who reads on behind that reads an input, whose end nobody knows.
+//! A table of 64 places per server, indexed by a hash of object and byte, holds the ends of earlier reads. A read that begins at
+//! such an end is sequential, and so is a read from byte 0. For a written or staged file, read-ahead stops at the end of the file
+//! in the index. A read beyond that end reads an input, whose end is unknown.
 
 use odonata_engine::{List, Mode, Store, journalled};
 use odonata_units::{Time, mix64};
@@ -19,47 +19,47 @@ use odonata_units::{Time, mix64};
 use crate::open_request::{OpenRequest, Piece, PieceKind};
 use crate::{Action, Actions, Servers, StorageRequest};
 
-/// Places of readers per server.
+/// Places for readers, per server.
 const READERS: u64 = 64;
 
-/// A reader that has ended somewhere.
+/// A sequential reader, after its last read.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Reader {
     object: u64,
-    /// Where it would go on.
+    /// The byte at which a sequential read would continue.
     next: u64,
-    /// Until where has been asked for.
+    /// The end of the range requested so far.
     ahead: u64,
-    /// Whether it has read what is not known here: nobody knows where that ends.
+    /// Whether it has read bytes without an extent: the end of its file is unknown.
     input: bool,
 }
 
-/// Blocks on their way here from below, and reads that wait for them.
+/// Blocks on their way here from the lower tier, and reads that wait for them.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Coming {
     staged: List,
     readers: List,
 }
 
-/// What was brought for a job and what it took away.
+/// What stage-in, read-ahead and stage-out moved for a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct StageMetrics {
-    /// Bytes that a stage-in has brought to devices.
+    /// Bytes that a stage-in brought to devices.
     pub brought: u64,
-    /// Bytes of it that were there already.
+    /// Bytes of stage-ins that were on devices already.
     pub found: u64,
-    /// Bytes for which there was no room.
+    /// Bytes of stage-ins that did not fit.
     pub left: u64,
     /// Bytes that were read ahead.
     pub read_ahead: u64,
-    /// Bytes that the first tier handed down after the job had ended, where it stages out.
+    /// Bytes that the first tier wrote to the lower tier after the end of a job with stage-out.
     pub taken_out: u64,
-    /// When the last of them was safe in the last tier.
+    /// When the last of them became safe in the last tier.
     pub out_until: Option<Time>,
 }
 
 impl StageMetrics {
-    /// Adds what other servers did.
+    /// Adds the metrics of other servers.
     pub fn absorb(&mut self, other: &StageMetrics) {
         self.brought += other.brought;
         self.found += other.found;
@@ -70,14 +70,14 @@ impl StageMetrics {
     }
 }
 
-/// The stages of a set of servers; empty where there is no tier below.
+/// The stages of a set of servers; empty where there is no lower tier.
 #[derive(Debug)]
 pub(crate) struct Stages {
     coming: Store<Coming>,
     readers: Store<Reader>,
     /// Per job.
     metrics: Store<StageMetrics>,
-    /// Jobs whose data go down when they have ended.
+    /// Whether the data of each job leave after its end.
     pub(crate) out: Vec<bool>,
 }
 journalled!(Stages {
@@ -96,7 +96,7 @@ impl Stages {
         }
     }
 
-    /// For so many servers, some of which read ahead, and jobs.
+    /// For `servers` servers and `jobs` jobs. `ahead`: whether a server reads ahead.
     pub(crate) fn new(servers: usize, ahead: bool, jobs: usize) -> Stages {
         let nobody = Reader {
             object: u64::MAX,
@@ -117,19 +117,19 @@ impl Stages {
         known.then(|| self.metrics.edit::<M>(u32::from(owner)))
     }
 
-    /// Whether what is of `owner` goes down when that has ended.
+    /// Whether the data of `owner` leave after its end.
     pub(crate) fn takes_out(&self, owner: u16) -> bool {
         self.out.get(usize::from(owner)) == Some(&true)
     }
 }
 
-/// Where a reader of `server` is that goes on at `next`.
+/// The place of a reader of `server` that continues at `next`.
 fn place(server: u32, object: u64, next: u64) -> u32 {
     (u64::from(server) * READERS + mix64(object ^ mix64(next)) % READERS) as u32
 }
 
 impl Servers {
-    /// With the data of those jobs going down when they have ended that `jobs` says; behind [`in_tiers`](Servers::in_tiers).
+    /// Lets the data of the jobs marked in `jobs` leave after the end of their job. Call [`in_tiers`](Servers::in_tiers) first.
     pub fn staging_out(mut self, jobs: &[bool]) -> Self {
         if jobs.contains(&true) && !self.stages.metrics.is_empty() {
             self.stages.out = jobs.to_vec();
@@ -138,7 +138,7 @@ impl Servers {
         self
     }
 
-    /// What was brought for each job here, and what it took away; nothing where there is no tier below.
+    /// The stage metrics of each job; empty without a lower tier.
     pub fn stage_metrics(&self) -> impl Iterator<Item = (u16, StageMetrics)> + '_ {
         (0..).zip(self.stages.metrics.iter().copied())
     }
@@ -161,7 +161,7 @@ impl Servers {
         self.begin_stage::<M>(now, server, what, false, actions);
     }
 
-    /// Whether `server` can keep copies of what is below.
+    /// Whether `server` can keep clean copies.
     fn caches(&self, server: u32) -> bool {
         self.is_indexed(server) && self.params[server as usize].next.is_some() && !self.stages.coming.is_empty()
     }
@@ -183,7 +183,7 @@ impl Servers {
         self.note_occupancy::<M>(now, server);
     }
 
-    /// A read of `what` arrives at `server`: reads ahead if it goes on where a reader has ended.
+    /// A read of `what` arrives at `server`: reads ahead if it is sequential.
     pub(crate) fn read_ahead<M: Mode>(&mut self, now: Time, server: u32, what: &StorageRequest, actions: &mut Actions) {
         let window = self.params[server as usize]
             .next
@@ -218,7 +218,7 @@ impl Servers {
         }
     }
 
-    /// Part of a stage is here already.
+    /// `bytes` of a stage are on devices already.
     pub(crate) fn found_here<M: Mode>(&mut self, request: u32, bytes: u64) {
         let cell = self.requests.edit::<M>(request);
         cell.issued += bytes;
@@ -229,7 +229,7 @@ impl Servers {
         }
     }
 
-    /// Ends a stage all of which has turned out to be here.
+    /// Ends a stage that needs no pieces: all of its range is on devices.
     pub(crate) fn end_stage_without_pieces<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
         let OpenRequest {
             done,
@@ -246,7 +246,7 @@ impl Servers {
         }
     }
 
-    /// Forgets what is on its way to `server`; the pieces that wait for it.
+    /// Forgets the blocks on their way to `server`. Returns the pieces that wait for them.
     pub(crate) fn forget_coming<M: Mode>(&mut self, server: u32) -> Vec<u32> {
         if self.stages.coming.is_empty() {
             return Vec::new();
@@ -256,16 +256,16 @@ impl Servers {
         readers
     }
 
-    /// Asks the tier below for a piece of a stage.
+    /// Sends a request for a piece of a stage to the lower tier.
     pub(crate) fn fetch_stage<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let server = self.pieces.get(slot).server;
         let mut staged = self.stages.coming.get(server).staged;
         staged.push::<M, _>(&mut self.pieces, slot);
         self.stages.coming.edit::<M>(server).staged = staged;
-        self.ask_below::<M>(now, slot, false, actions);
+        self.ask_lower_tier::<M>(now, slot, false, actions);
     }
 
-    /// Until where byte `offset` of an object, which is not here, is on its way here in one block.
+    /// The end of the block on its way here that contains byte `offset` of an object, if there is one.
     pub(crate) fn comes_until(&self, server: u32, object: u64, offset: u64) -> Option<u64> {
         if self.stages.coming.is_empty() {
             return None;
@@ -280,7 +280,7 @@ impl Servers {
             .map(|range| range.end)
     }
 
-    /// Lets a read piece wait for the block that it is part of, if that is on its way here.
+    /// Lets a read piece wait for the block that contains it. Returns whether such a block is on its way here.
     pub(crate) fn waits_for_stage<M: Mode>(&mut self, slot: u32) -> bool {
         let Piece {
             server,
@@ -299,12 +299,13 @@ impl Servers {
         true
     }
 
-    /// A piece of a stage has come from below: reads that wait for it go on, and it goes to its device if there is room.
+    /// A piece of a stage has arrived from the lower tier: serves the reads that wait for it, and writes it to its device if there
+    /// is room.
     pub(crate) fn stage_arrived<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let piece = *self.pieces.get(slot);
         self.readers_go_on::<M>(now, &piece, actions);
         let ahead = self.requests.get(piece.request).answered;
-        // The end of a file that is larger than the buffers shall not take the place of its beginning before that is read.
+        // The end of a file larger than the buffers must not evict its beginning before that is read.
         let filled = match !piece.removed && !piece.lost && self.make_room::<M>(&piece, ahead) {
             true => self.claim_copy::<M>(&piece),
             false => 0,
@@ -326,7 +327,8 @@ impl Servers {
         self.join_device::<M>(now, slot, actions);
     }
 
-    /// What was staged with `piece` is in memory: reads that wait for it are served from there. Of what is lost below, each asks itself.
+    /// The staged block of `piece` is in memory: serves the reads that wait for it. If the lower tier has lost it, each of them
+    /// asks the lower tier itself.
     pub(crate) fn readers_go_on<M: Mode>(&mut self, now: Time, piece: &Piece, actions: &mut Actions) {
         if self.stages.coming.is_empty() {
             return;
@@ -351,13 +353,13 @@ impl Servers {
         *self.stages.coming.edit::<M>(server) = coming;
         for slot in go_on {
             match piece.lost {
-                true => self.ask_below::<M>(now, slot, false, actions),
+                true => self.ask_lower_tier::<M>(now, slot, false, actions),
                 false => self.push_piece(slot, actions),
             }
         }
     }
 
-    /// Takes those of `dead` that wait for what is staged at `server` out of the line; which they are.
+    /// Removes the pieces in `dead` from the reads that wait for staged blocks at `server`. Returns the removed pieces.
     pub(crate) fn readers_leave<M: Mode>(&mut self, server: u32, dead: &[u32]) -> Vec<u32> {
         if self.stages.coming.is_empty() {
             return Vec::new();
@@ -373,13 +375,13 @@ impl Servers {
         leave
     }
 
-    /// The device has a piece of a stage.
+    /// The device has written a piece of a stage.
     pub(crate) fn stage_stored<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let piece = *self.pieces.get(slot);
         self.copy_is_clean::<M>(&piece);
         self.finish_piece::<M>(now, slot, actions);
         self.settle_space::<M>(now, piece.device, piece.owner);
         self.reserve::<M>(now, piece.device, actions);
-        self.feed_below::<M>(now, piece.server, actions);
+        self.feed_lower_tier::<M>(now, piece.server, actions);
     }
 }

@@ -1,16 +1,16 @@
-//! Synchronisation of a file (`fsync`): waits until what was acknowledged of an object is committed.
+//! Synchronization of a file (`fsync`): waits until everything acknowledged of an object is committed.
 //!
 //! ```text
-//!   arrives -> acknowledged writes of the object     -> volatile caches   -> what is here alone  -> the tier below -> answer
+//!   arrives -> acknowledged writes of the object     -> volatile caches   -> what is here alone  -> the lower tier -> answer
 //!              have come to their devices                of the devices       has gone down          does the same
-//!              (acknowledge = "memory")                  are written out      (only with `below`)
+//!              (acknowledge = "memory")                  are written out      (only to the last tier)
 //! ```
 //!
-//! It waits for writes that were acknowledged before it came: with `acknowledge = "device"` there are none under way, and it takes
-//! its two messages and the devices' caches. With `below`, the object's blocks that are on devices of the server alone leave
-//! before others, whatever the policy says, from its first byte to its last; what is written behind that line meanwhile is a
-//! matter of the next synchronisation, so that a file which is written on and on holds nobody up for ever. A server that passes
-//! its devices by asks the tier below in any case.
+//! A synchronization waits only for writes acknowledged before its arrival. With `acknowledge = "device"` all of them are on
+//! devices, and it takes its two messages and the time of the devices' caches. If it goes to the last tier, the blocks of the
+//! object that are on devices of the server alone leave before other blocks, whatever the policy, in the order of their offsets.
+//! Bytes written behind that position meanwhile belong to the next synchronization, so that a synchronization ends while its file
+//! is still being written. A server that bypasses its devices always passes the synchronization to the lower tier.
 
 mod waits;
 
@@ -22,51 +22,52 @@ use crate::{Action, Actions, Origin, RequestHeader, Servers, StorageRequest};
 pub(crate) use waits::Block;
 use waits::{Blocks, SyncWait};
 
-/// What it waits for.
+/// The current phase of a synchronization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 enum Phase {
-    /// Writes that were acknowledged, so many, of those with numbers below that of the synchronisation.
+    /// Waits for that many writes acknowledged before its arrival.
     Writes(u32),
-    /// The caches of devices, or the tier below: its caller says when they are done.
-    Elsewhere,
-    /// Bytes that have to go down, from the first to the last.
+    /// Waits for the caches of devices or for the lower tier; the caller reports their end.
+    Passed,
+    /// Waits until bytes `from..end` have left.
     Drain { from: u64, end: u64 },
 }
 
-/// A synchronisation under way.
+/// A synchronization under way.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Sync {
     what: StorageRequest,
     server: u32,
-    /// Writes that were acknowledged before it, since the beginning.
+    /// The number of writes that the server had acknowledged early at its arrival.
     number: u64,
     phase: Phase,
-    /// Whether its server has failed since.
+    /// Whether its server has failed.
     dead: bool,
-    /// Of the writes that it waits for, the first that was acknowledged; else [`NIL`].
+    /// The oldest acknowledged write that it waits for, or [`NIL`].
     oldest: u32,
-    /// The number of the next block that left when it began to wait for blocks, and where those behind it are.
+    /// The number of the first block that left after the synchronization began to wait for blocks, and the counts of blocks from
+    /// that number on.
     first: u64,
     blocks: Blocks,
     wait: SyncWait,
-    /// Since when it does, in the history of the line.
+    /// Its position in the history of the line.
     place: odonata_blame::Place,
     next: u32,
 }
 odonata_engine::slots!(Sync);
 
-/// What synchronisations of a server have to know.
+/// The state that synchronizations of a server need.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Acknowledged {
-    /// Writes that were acknowledged before all of them was on a device.
+    /// Writes acknowledged so far before all of their bytes were on a device.
     writes: u64,
-    /// Those of them that are not on a device yet, oldest first.
+    /// Those of them that are not fully on a device yet, oldest first.
     uncommitted: List,
-    /// Synchronisations under way.
+    /// Synchronizations under way.
     open: List,
 }
 
-/// The synchronisations of a set of servers.
+/// The synchronizations of a set of servers.
 #[derive(Debug)]
 pub(crate) struct Syncs {
     cells: Pool<Sync>,
@@ -82,24 +83,24 @@ impl Syncs {
         }
     }
 
-    /// Synchronisations under way.
+    /// Synchronizations under way.
     pub(crate) fn live(&self) -> u32 {
         self.cells.live()
     }
 
-    /// The synchronisations under way at `server`, in the order of their arrival.
+    /// The synchronizations under way at `server`, in the order of their arrival.
     fn open(&self, server: u32) -> Vec<u32> {
         self.servers.get(server).open.iter(&self.cells).collect()
     }
 }
 
 impl Servers {
-    /// Whether a synchronisation is under way at `server`.
-    pub(crate) fn synchronises(&self, server: u32) -> bool {
+    /// Whether a synchronization is under way at `server`.
+    pub(crate) fn synchronizes(&self, server: u32) -> bool {
         !self.syncs.servers.get(server).open.is_empty()
     }
 
-    /// A synchronisation arrives at `server`.
+    /// A synchronization arrives at `server`.
     pub(crate) fn sync<M: Mode>(&mut self, now: Time, server: u32, what: StorageRequest, actions: &mut Actions) {
         let cell = *self.syncs.servers.get(server);
         let before = cell.uncommitted.iter(&self.requests);
@@ -129,7 +130,7 @@ impl Servers {
         }
     }
 
-    /// The caches that synchronisation `slot` waits for are written out, as announced by [`Action::CachesWritten`].
+    /// The caches that synchronization `slot` waits for are written out, as announced by [`Action::CachesWritten`].
     pub fn caches_written<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         if !self.sync_died::<M>(now, slot) {
             self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
@@ -137,7 +138,7 @@ impl Servers {
         }
     }
 
-    /// The request for synchronization `slot`; none where the server has failed since.
+    /// The request of synchronization `slot`; `None` if its server has failed.
     pub(crate) fn request_of_sync(&self, slot: u32) -> Option<RequestHeader> {
         let Sync { what, dead, .. } = *self.syncs.cells.get(slot);
         (!dead).then_some(what.header)
@@ -150,7 +151,7 @@ impl Servers {
         }
     }
 
-    /// Whether the server of synchronisation `slot` has failed meanwhile; forgets it then.
+    /// Whether the server of synchronization `slot` has failed; frees the synchronization then.
     fn sync_died<M: Mode>(&mut self, now: Time, slot: u32) -> bool {
         self.is_up::<M>(now, self.syncs.cells.get(slot).server);
         let dead = self.syncs.cells.get(slot).dead;
@@ -160,12 +161,12 @@ impl Servers {
         dead
     }
 
-    /// `server` has failed: nobody gets an answer.
+    /// `server` has failed: its synchronizations get no answer.
     pub(crate) fn end_syncs<M: Mode>(&mut self, at: Time, server: u32) {
         for slot in self.syncs.open(server) {
             self.set_sync_wait::<M>(at, slot, SyncWait::Nothing);
             match self.syncs.cells.get(slot).phase {
-                Phase::Elsewhere => self.syncs.cells.edit::<M>(slot).dead = true,
+                Phase::Passed => self.syncs.cells.edit::<M>(slot).dead = true,
                 Phase::Writes(_) | Phase::Drain { .. } => self.syncs.cells.free::<M>(slot),
             }
         }
@@ -173,7 +174,7 @@ impl Servers {
         (cell.open, cell.uncommitted) = (List::EMPTY, List::EMPTY);
     }
 
-    /// Write `request` is acknowledged, and not all of it is on a device.
+    /// Write `request` is acknowledged before all of it is on a device.
     pub(crate) fn acknowledged_early<M: Mode>(&mut self, request: u32) {
         let server = self.requests.get(request).server;
         let cell = self.syncs.servers.edit::<M>(server);
@@ -213,7 +214,7 @@ impl Servers {
         }
     }
 
-    /// All that was acknowledged is on a device: on the medium, too?
+    /// All acknowledged bytes are on devices: writes the volatile caches to their media.
     fn write_caches_out<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let server = self.syncs.cells.get(slot).server;
         let (mut at, mut last) = (now, NIL);
@@ -224,7 +225,7 @@ impl Servers {
             }
         }
         if at > now {
-            self.syncs.cells.edit::<M>(slot).phase = Phase::Elsewhere;
+            self.syncs.cells.edit::<M>(slot).phase = Phase::Passed;
             self.waits_for_cache::<M>(now, slot, last);
             actions.push(Action::CachesWritten { server, slot, at });
         } else {
@@ -232,22 +233,22 @@ impl Servers {
         }
     }
 
-    /// All that was acknowledged is on the medium: what shall go down, goes.
+    /// All acknowledged bytes are on media: starts the drain if the synchronization needs it.
     fn drain_for_sync<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let Sync { what, server, .. } = *self.syncs.cells.get(slot);
         let leads_down = self.params[server as usize].next.is_some();
         if !(leads_down && what.goes_to_last_tier() && self.is_indexed(server)) {
-            self.sync_below::<M>(now, slot, actions);
+            self.pass_sync_on::<M>(now, slot, actions);
             return;
         }
         let end = self.contents.extents.end_of(server, what.object);
-        let first = self.ways.reserves.get(server).left;
+        let first = self.lower_tiers.reserves.get(server).left;
         let sync = self.syncs.cells.edit::<M>(slot);
         (sync.phase, sync.first) = (Phase::Drain { from: 0, end }, first);
-        self.feed_below::<M>(now, server, actions);
+        self.feed_lower_tier::<M>(now, server, actions);
     }
 
-    /// Something may have gone down from `server`: ends the waits for it.
+    /// A block may have left `server`: advances the synchronizations that wait for it.
     pub(crate) fn advance_syncs<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
         if self.syncs.servers.get(server).open.is_empty() {
             return;
@@ -271,12 +272,13 @@ impl Servers {
                         end,
                     }
                 }
-                None => self.sync_below::<M>(now, slot, actions),
+                None => self.pass_sync_on::<M>(now, slot, actions),
             }
         }
     }
 
-    /// Takes the next block that a synchronisation of `server` wants below: its device, and owner, object, offset, length.
+    /// Chooses the next block of `server` that a synchronization needs in the lower tier: its device, and owner, object, offset,
+    /// length.
     pub(crate) fn leave_for_sync<M: Mode>(&mut self, server: u32) -> Option<(u32, (u16, u64, u64, u64))> {
         if self.syncs.servers.get(server).open.is_empty() {
             return None;
@@ -302,20 +304,20 @@ impl Servers {
         None
     }
 
-    /// Nothing that it waits for is here alone: asks the tier below, or ends.
-    fn sync_below<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+    /// None of its bytes are here alone: passes the synchronization to the lower tier, or ends it.
+    fn pass_sync_on<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
         let Sync { what, server, .. } = *self.syncs.cells.get(slot);
         let leads_down = self.params[server as usize].next.is_some();
         if leads_down && (what.goes_to_last_tier() || self.passes_by(server)) {
-            self.syncs.cells.edit::<M>(slot).phase = Phase::Elsewhere;
+            self.syncs.cells.edit::<M>(slot).phase = Phase::Passed;
             actions.push(Action::pass_on(server, Origin::Sync(slot), &what));
         } else {
             self.end_sync::<M>(now, slot, actions);
         }
     }
 
-    /// Answers synchronisation `slot`, and forgets it.
+    /// Answers synchronization `slot` and frees it.
     fn end_sync<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
         let Sync { what, server, .. } = *self.syncs.cells.get(slot);

@@ -1,9 +1,9 @@
-//! Blame of faults: what clients wait because a server is away.
+//! Blame of faults: waits of clients for a server that is away.
 //!
-//! A try in vain is charged to the fault if the server, or one of its devices, was away in its time: from when it was sent or the server
-//! failed, whichever is later, until the next try goes or the client gives the server up. What a try has waited at the server
-//! before that is in the server's own books, and a try in vain at a server that is there is not charged: that one was
-//! only slow. Clients are ranks and servers of the tier above; who waits is the job that it is for.
+//! An attempt that timed out is charged to the fault if the server, or one of its devices, was away in its time: from the later of
+//! sending and failure until the next attempt goes or the client gives the server up. Earlier waits at the server are in its own
+//! ledger. An attempt that timed out at a server that is there is not charged: the server was slow. The victim is the job of the
+//! request; clients are ranks and servers of the upper tier.
 
 use odonata_blame::Ledger;
 use odonata_engine::{Mode, Time};
@@ -11,10 +11,10 @@ use odonata_storage::{FAULT, METADATA_FAULT, Outage, ServerCharge, ServerWaitSer
 
 use crate::params::{BookParams, ServerOutage};
 
-/// What they wait for, by cause.
+/// The resources waited for, by cause.
 const RESOURCES: [u8; 2] = [FAULT, METADATA_FAULT];
 
-/// The books of the clients of a part; off where none are kept, or nothing is ever away.
+/// The ledger of the clients of a part; off without books or without outages.
 #[derive(Debug)]
 pub(crate) struct FaultWaits {
     /// Per server, in order.
@@ -55,7 +55,7 @@ impl FaultWaits {
         }
     }
 
-    /// A try of `owner` at `server`, sent at `sent`, is given up at `now`; the next goes at `next`.
+    /// An attempt of `owner` at `server`, sent at `sent`, is given up at `now`; the next goes at `next`.
     pub(crate) fn in_vain<M: Mode>(&mut self, server: u32, owner: u16, (sent, now, next): (Time, Time, Time)) {
         if !self.ledger.is_on() {
             return;
@@ -72,7 +72,7 @@ impl FaultWaits {
         self.ledger.wait_ends::<M>(next, owner);
     }
 
-    /// Who waited at which server.
+    /// The charges, by server.
     pub(crate) fn blame(&self) -> impl Iterator<Item = ServerCharge> {
         self.ledger.charges().map(|charge| ServerCharge {
             server: charge.line,
@@ -113,7 +113,7 @@ mod tests {
     use odonata_engine::Plain;
 
     #[test]
-    fn what_a_try_waits_while_the_server_is_away_is_charged() {
+    fn an_attempt_at_a_server_that_is_away_is_charged() {
         let ns = Time::from_ns;
         let outage = |from, until| ServerOutage {
             server: 1,

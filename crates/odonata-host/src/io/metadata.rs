@@ -1,9 +1,9 @@
 //! Calls for metadata: a rank asks the server that has the file's name, and waits for its answer.
 //!
-//! A call is one control message to the server, its turn and its time there
-//! ([`MetadataServers`]), and one control message back. Closing and syncing a file waits before that until all that the rank
-//! has written is acknowledged; syncing it, until the storage servers that may have something of it have committed that. Where there
-//! are no metadata servers, these are all that takes time. What removing a file asks of storage servers is in [`remove`](super::remove).
+//! A call is one control message to the server, its turn and its time there ([`MetadataServers`]), and one control message back.
+//! Before that, `close` and `sync` wait until all writes of the rank are acknowledged, and `sync` until the storage servers have
+//! committed what they have of the file. Without metadata servers, only these waits take time. [`remove`](super::remove) has the
+//! requests to storage servers for `unlink`.
 
 use crate::Hosts;
 use crate::context::HostContext;
@@ -160,8 +160,7 @@ impl Hosts {
         }
     }
 
-    /// Nothing that was written holds call `transfer` up: synchronises the file at the storage servers, if it is that, asks the
-    /// metadata server if there is one, and ends it.
+    /// No write holds call `transfer` up: begins its first request, or ends it.
     pub(crate) fn go_on_with_metadata<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
         let OpenCall { call, rank, .. } = *self.io.calls.calls.get(transfer);
         let syncs = call == Call::Metadata(MetadataCall::Sync) && self.layout.place(rank).server != NIL;
@@ -174,7 +173,7 @@ impl Hosts {
         }
     }
 
-    /// All storage servers have synchronised the file of call `transfer`.
+    /// All storage servers have synchronized the file of call `transfer`.
     pub(crate) fn servers_synced<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
         match self.layout.metadata_servers() {
             0 => self.end_metadata_call(ctx, transfer),

@@ -6,9 +6,9 @@
 //!
 //! The order of PVFS, whose clients remove the name and then the data files (Ross et al., 2000). A message per server, all at once:
 //! in stripes, those of the file; where each rank has a server of its own (`layout = "assigned"`), those of all jobs with the same
-//! directory, since nobody knows who has written. The caller's own writes end before it asks anybody. What a server does is
-//! in `odonata-storage` (`remove.rs`); it asks the tier below itself. Where servers keep no index of what is where, they
-//! know nothing of files, and nobody asks them.
+//! directory, since each of them may have written. The caller's own writes end before it sends a request. What a server does is
+//! in `odonata-storage` (`remove.rs`); it asks the lower tier itself. Servers without an index of their contents know no files, and
+//! get no request.
 
 use odonata_engine::NIL;
 use odonata_storage::{FileLayout, MetadataCall, StorageOperation};

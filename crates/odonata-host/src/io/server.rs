@@ -1,4 +1,4 @@
-//! The server's side of I/O: carries out what the storage managers ask for.
+//! Storage servers: gives them their inputs and carries out their actions.
 //!
 //! A pushed piece counts as delivered when its last packet starts on the server's terminal link: the
 //! server's memory is free then, and no state of the server changes at the client's.

@@ -1,13 +1,13 @@
-//! Stage-in: before a job starts, its ranks have its input files brought from the tiers below into its buffers.
+//! Stage-in: before a job starts, its ranks have its input files brought from the lower tiers into its buffers.
 //!
 //! ```text
-//!   rank: its share of each file -> IoStage to every server that has a part of it -> answers when that is on devices
+//!   rank: its share of each file -> `Stage` to every server that has a part of it -> answers when that is on devices
 //!   all files of a rank there: RanksStaged, up a binomial tree -> rank 0 -> Staged, down the tree -> the programs start
 //! ```
 //!
-//! The messages are control messages on the job's account, the data go from tier to tier as what is read from below does. Of a
+//! The messages are control messages on the job's account, the data go from tier to tier as a read from the lower tier does. Of a
 //! shared file of `b` bytes, rank `r` of `n` asks for `b r / n` to `b (r + 1) / n`. With `stage_wait = false` ranks start at once and
-//! read what has come, or fetch it themselves. What goes down at the job's end (`stage_out`) is told as by `drain = "job-end"`
+//! read what has come, or fetch it themselves. What goes down at the job's end (`stage_out`) is reported as by `drain = "job-end"`
 //! ([`tell_servers`](Hosts::tell_servers)).
 
 use odonata_engine::{Mode, NIL, SparseStore, Store, Time};

@@ -1,15 +1,15 @@
 //! Write-behind: a write returns before it is acknowledged.
 //!
-//! A write of a rank returns as soon as no more than `write_behind` bytes that the rank has written, its own among them, are
-//! not acknowledged; with 0 bytes, when it is acknowledged. Its data are on their way in any case. A rank's `close` and its reads
-//! wait until all that it has written is acknowledged, in the order of its calls.
+//! A write returns as soon as its rank has at most `write_behind` unacknowledged bytes, those of the write included; with 0 bytes,
+//! when it is acknowledged. Its data are on their way in any case. The `close` and the reads of a rank wait until all its writes are
+//! acknowledged, in the order of its calls. It is a layer over the storage client, which knows nothing of it.
 
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::io::calls::{Call, OpenCall, OpenCalls};
 use odonata_engine::{List, NIL};
 
-/// What a rank has written and is not acknowledged.
+/// The unacknowledged writes of a rank.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct WritesBehind {
     bytes: u64,
@@ -18,7 +18,7 @@ pub(crate) struct WritesBehind {
 }
 
 impl OpenCalls {
-    /// Bytes that `rank` has written and are not acknowledged, where that is counted.
+    /// Unacknowledged bytes of `rank`, where they are counted.
     pub(crate) fn writes_behind(&self, rank: u32) -> u64 {
         match self.behind.is_empty() {
             true => 0,
@@ -28,7 +28,7 @@ impl OpenCalls {
 }
 
 impl Hosts {
-    /// Call `transfer` has written; it returns now, or waits.
+    /// Write `transfer` is on its way; it returns now, or waits.
     pub(crate) fn write_behind<C: HostContext>(&mut self, ctx: &mut C, transfer: u32) {
         let OpenCall { rank, bytes, .. } = *self.io.calls.calls.get(transfer);
         self.io.calls.behind.edit::<C>(rank).bytes += bytes;

@@ -11,7 +11,7 @@ const BYTES: u64 = 96;
 const OBJECTS: u64 = 3;
 const SERVERS: u32 = 2;
 
-/// Every byte that somebody has put: by server, object, byte.
+/// The place and owner of every byte with an extent: by server, object, byte.
 type Model = BTreeMap<(u32, u64, u64), (u16, Place)>;
 
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ struct Operation {
 
 fn operation(random: &mut Stream) -> Operation {
     let start = u64::from(random.below(BYTES as u32));
-    // Many that continue others.
+    // Many ranges that continue others.
     let bytes = [1, 8, 8, 16, u64::from(random.below(40))][random.below(5) as usize];
     let start = if random.below(2) == 0 { start / 8 * 8 } else { start };
     let places = [
@@ -33,7 +33,7 @@ fn operation(random: &mut Stream) -> Operation {
         Place::Device(0),
         Place::Leaving(1),
         Place::Reserved(1),
-        Place::Below,
+        Place::LowerTier,
     ];
     Operation {
         server: random.below(SERVERS),
@@ -43,7 +43,7 @@ fn operation(random: &mut Stream) -> Operation {
     }
 }
 
-/// Bytes one by one of what was replaced.
+/// The replaced bytes, one by one.
 fn apply<M: Mode>(extents: &mut Extents, operation: &Operation) -> Vec<(u64, u16, Place)> {
     let mut gone = Vec::new();
     let note = |extent: Extent| {
@@ -82,7 +82,7 @@ fn apply_to_model(model: &mut Model, operation: &Operation) -> Vec<(u64, u16, Pl
     gone
 }
 
-/// The longest ranges of bytes that belong together.
+/// The longest ranges of bytes with the same place and owner.
 fn runs(model: &Model, server: u32) -> Vec<(u64, Extent)> {
     let mut runs: Vec<(u64, Extent)> = Vec::new();
     for (&(at, object, byte), &(owner, place)) in model {
@@ -111,7 +111,7 @@ fn fingerprint(extents: &Extents) -> u128 {
     digest.value()
 }
 
-/// What is replaced, found and left is that of the model, after every operation; and what continues each other is one extent.
+/// Replaced and found extents match the model after every operation, and adjacent extents are merged.
 #[test]
 fn the_index_knows_of_every_byte_what_a_map_of_bytes_knows() {
     for seed in 0..60 {
@@ -204,7 +204,7 @@ fn ranges_at_the_end_of_all_numbers_are_ranges_like_others() {
     let mut extents = Extents::new(1);
     extents.put::<Plain>(0, u64::MAX, (u64::MAX - 4..u64::MAX, 0, Place::Memory(0)), |_| {});
     extents.put::<Plain>(0, u64::MAX, (5..5, 0, Place::Memory(0)), |_| unreachable!("nothing"));
-    extents.put::<Plain>(0, u64::MAX, (u64::MAX - 2..u64::MAX, 1, Place::Below), |_| {});
+    extents.put::<Plain>(0, u64::MAX, (u64::MAX - 2..u64::MAX, 1, Place::LowerTier), |_| {});
     let found: Vec<_> = extents
         .find(0, u64::MAX, 0..u64::MAX)
         .map(|e| (e.bytes(), e.owner))

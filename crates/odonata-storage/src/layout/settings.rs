@@ -127,10 +127,10 @@ impl JsonSchema for StripeCount {
 }
 
 impl Layout {
-    /// Checks the layout at `key` on a machine with so many servers.
+    /// Checks the layout at `key` on a machine with this many servers.
     ///
     /// # Errors
-    /// A stripe of no bytes, or servers that there are not.
+    /// The stripe has no bytes, or the layout needs more servers.
     pub fn check(&self, key: &str, servers: u32) -> Result<(), Problem> {
         let Layout::Striped(Striped { stripe, count, start }) = *self else {
             return Ok(());

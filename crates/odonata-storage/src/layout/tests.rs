@@ -23,7 +23,7 @@ fn byte_by_byte(striping: Striping, byte: u64) -> (u32, u64) {
     (server as u32, index / count * stripe + within)
 }
 
-/// Parts cover the range once, in the order of their first bytes; each is one range of its object; and the inverse leads back.
+/// Parts cover the range once, in the order of their first bytes. Each is one range of its object, and the inverse leads back.
 #[test]
 fn parts_are_those_of_every_byte_by_itself() {
     let mut random = SplitMix64(5);
@@ -64,7 +64,7 @@ fn parts_are_those_of_every_byte_by_itself() {
     }
 }
 
-/// Of `k n` whole stripes each of `n` servers has `k`.
+/// Of `k n` whole stripes, each of `n` servers has `k`.
 #[test]
 fn whole_rounds_of_stripes_are_shared_evenly() {
     let (layout, _) = striped(7, 1 << 20, 4, Start::Server(5));

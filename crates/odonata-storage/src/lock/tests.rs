@@ -39,7 +39,7 @@ fn for_job(owner: u16, what: StorageRequest) -> StorageRequest {
     }
 }
 
-/// Asks for a lock at time 0 of a client that is the only rank of its node; whom it waits for.
+/// Requests a lock at time 0 for a client that is the only rank of its node. Returns the clients to ask.
 fn ask(locks: &mut ExtentLocks, what: StorageRequest) -> (u32, Vec<ClientId>) {
     let mut asked = Vec::new();
     let holder = locks.request::<Plain>(Time::ZERO, 0, what, what.header.client.number(), &mut asked);
@@ -67,7 +67,7 @@ fn ranges_that_do_not_overlap_and_readers_do_not_meet() {
     assert_eq!((locks.waits(holder), asked), (false, vec![]), "another server");
 }
 
-/// It waits for the later of the lock's way back and the end of who uses it.
+/// A request waits for the later of the revocation and the end of the request that uses the lock.
 #[test]
 fn a_conflict_waits_for_the_lock_and_for_its_user() {
     for lock_first in [true, false] {
@@ -86,7 +86,7 @@ fn a_conflict_waits_for_the_lock_and_for_its_user() {
         }
         let metrics = locks.metrics().next().unwrap();
         assert_eq!((metrics.revocations, metrics.wait_ps), (1, 5_000));
-        // It has gone: the next one asks the reader.
+        // The lock has moved: the next request asks the reader.
         locks.finished::<Plain>(at, second, &mut next);
         let (_, asked) = ask(&mut locks, access(true, 7, 0, 100));
         assert_eq!(asked, [rank(8)]);
@@ -154,8 +154,8 @@ fn step<M: Mode>(locks: &mut ExtentLocks, stream: &mut Stream, state: &mut Vec<(
     }
 }
 
-/// No two requests that conflict are served at once, the oldest goes on when its locks are back, and every input can be
-/// taken back.
+/// No two conflicting requests are served at the same time, the oldest continues when its locks are back, and every input can be
+/// undone.
 #[test]
 fn random_histories_keep_conflicts_apart_and_can_be_undone() {
     for seed in 0..60 {
@@ -193,7 +193,8 @@ fn random_histories_keep_conflicts_apart_and_can_be_undone() {
     }
 }
 
-/// A wait is charged to whose lock comes back, then to whose request ends; a run that ends before says that nobody is known.
+/// A wait is charged to the job whose lock comes back, then to the job whose request ends. If the run ends first, the culprit is
+/// unknown.
 #[test]
 fn waits_for_locks_are_charged_to_those_who_have_them() {
     let of = |owner, client| for_job(owner, access(true, client, 0, 100));
@@ -227,8 +228,8 @@ fn waits_for_locks_are_charged_to_those_who_have_them() {
     assert_eq!(charges(&cut), [(0, 1, None, 9)]);
 }
 
-/// Two nodes have locks and one waits for them when server 0 fails at 20 ns; what comes back later is for nobody, and who asks again has
-/// nobody to wait for. Undone and redone, it is the same.
+/// Two nodes have locks and one request waits for them when server 0 fails at 20 ns. Locks that come back later have no effect, and
+/// a new request meets no conflict. Undone and redone, the result is the same.
 #[test]
 fn locks_go_with_their_server() {
     let ns = Time::from_ns;
@@ -261,7 +262,7 @@ fn locks_go_with_their_server() {
     let again = locks.request::<Plain>(ns(40), 0, access(true, 9, 50, 200), 9, &mut asked);
     assert_eq!((locks.waits(again), asked), (false, vec![]));
     locks.finished::<Plain>(ns(50), again, &mut Vec::new());
-    // It waited until the failure, not until it was noticed.
+    // The wait ends at the failure, not when an input notices the failure.
     assert_eq!(locks.metrics().next().unwrap().wait_ps, u128::from(ns(20).0));
     locks.audit().unwrap();
     let _ = user;

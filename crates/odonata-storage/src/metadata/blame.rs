@@ -1,4 +1,4 @@
-//! Who holds up whose metadata calls: the books of metadata servers.
+//! Blame of waits of metadata calls: the books of metadata servers.
 //!
 //! | a call waits for | while | charged to the owner of |
 //! |---|---|---|
@@ -16,9 +16,9 @@ use odonata_units::Time;
 pub(super) const THREAD: Cause = 0;
 /// The directory of the call.
 pub(super) const DIRECTORY: Cause = 1;
-/// A server that stands still, or is slow.
+/// A server that is stalled or slow.
 const LOST: Cause = 2;
-/// Resources of a server.
+/// Number of resources of a server.
 pub(super) const RESOURCES: u32 = 2;
 
 /// Calls of one owner that wait for a directory.
@@ -26,24 +26,24 @@ pub(super) const RESOURCES: u32 = 2;
 pub(super) struct Waiters {
     owner: Owner,
     count: u32,
-    /// What they have waited and is charged when the directory is free next, in ps.
+    /// Their waiting time that is charged when the directory becomes free, in ps.
     deferred: u64,
     next: u32,
 }
 
 odonata_engine::slots!(Waiters);
 
-/// The books; empty where none are kept.
+/// The books; empty if no books are kept.
 #[derive(Debug)]
 pub(super) struct Books {
     pub(super) ledger: Ledger,
     waiters: Pool<Waiters>,
-    /// Who had a thread or a directory last: a line for the threads of each server, then one for each directory. Empty
-    /// where nobody asks whom a single call has waited for.
+    /// The holders of threads and directories over time: a line for the threads of each server, then one for each directory. Empty
+    /// unless waits of single calls are recorded.
     histories: Histories,
-    /// What calls have waited; empty between inputs.
+    /// The waits of calls; empty between inputs.
     losses: Vec<RequestLoss>,
-    /// The clock of each server; nothing where none has a fault.
+    /// The clock of each server; empty without faults.
     clocks: Vec<FaultClock>,
 }
 odonata_engine::journalled!(Books {
@@ -79,7 +79,7 @@ impl Books {
         self.ledger.is_on()
     }
 
-    /// Books the waits for threads of `server` until `now`: their line.
+    /// Books the waits for threads of `server` until `now`. Returns their line.
     pub(super) fn book_threads<M: Mode>(&mut self, now: Time, server: u32) -> u32 {
         let line = server * RESOURCES;
         if let (Some(clock), Some(since)) = (self.clocks.get(server as usize), self.ledger.unbooked_since(line))
@@ -96,7 +96,7 @@ impl Books {
         line
     }
 
-    /// A thread has done a call of `owner`, which it began at `since`: what of that is due to a fault.
+    /// A thread has served a call of `owner` since `since`: charges the part due to a fault.
     pub(super) fn served_in_fault<M: Mode>(&mut self, now: Time, server: u32, since: Time, owner: Owner) {
         let Some(clock) = self.clocks.get(server as usize) else {
             return;
@@ -118,7 +118,7 @@ impl Books {
         }
     }
 
-    /// It has got one.
+    /// The call has a thread.
     pub(super) fn has_thread<M: Mode>(&mut self, now: Time, server: u32, owner: Owner) {
         if self.is_on() {
             let line = self.book_threads::<M>(now, server);
@@ -134,7 +134,7 @@ impl Books {
         }
     }
 
-    /// A call begins to wait in `line` of the histories; its place there.
+    /// A call begins to wait in `line` of the histories. Returns its position there.
     pub(super) fn joins<M: Mode>(&mut self, now: Time, line: u32) -> Place {
         if !self.histories.is_on() {
             return Place::NONE;
@@ -143,7 +143,7 @@ impl Books {
         self.histories.join::<M>(line, now, None)
     }
 
-    /// Until `now`, `owner` has had what those in `line` wait for, or was one of those who had.
+    /// `owner` held the resource of `line` until `now`, alone or among others.
     pub(super) fn frees<M: Mode>(&mut self, now: Time, line: u32, by: (Owner, Cause)) {
         if self.histories.is_on() {
             self.histories.held_until::<M>(line, now, None);
@@ -151,7 +151,7 @@ impl Books {
         }
     }
 
-    /// `call` does not wait in `line` any more.
+    /// The wait of `call` in `line` ends.
     pub(super) fn leaves<M: Mode>(&mut self, now: Time, (line, cause): (u32, Cause), call: &Call) {
         if !call.place.is_taken() {
             return;
@@ -171,7 +171,7 @@ impl Books {
         });
     }
 
-    /// Adds up what the calls that wait for `directory` have waited until `now`.
+    /// Adds up the waits for `directory` until `now`.
     fn book<M: Mode>(&mut self, now: Time, directory: &mut Directory) {
         let span = (now - directory.booked).0;
         directory.booked = now;
@@ -217,7 +217,7 @@ impl Books {
         *count = if joins { *count + 1 } else { *count - 1 };
     }
 
-    /// A call of `owner` has changed `directory` of `server`, which is free: charges what others have waited for it.
+    /// A call of `owner` has ended its change of `directory` of `server`: charges the waits for the directory.
     pub(super) fn frees_directory<M: Mode>(&mut self, now: Time, server: u32, directory: &mut Directory, owner: Owner) {
         if !self.is_on() {
             return;
@@ -236,7 +236,7 @@ impl Books {
         }
     }
 
-    /// Nobody waits for a directory any more.
+    /// The waits for a directory have ended: frees its counts.
     pub(super) fn forget<M: Mode>(&mut self, mut waiters: List) {
         while let Some(slot) = waiters.pop(&self.waiters) {
             self.waiters.free::<M>(slot);
@@ -244,26 +244,26 @@ impl Books {
     }
 }
 
-/// What metadata calls of one job have waited for those of another at one server.
+/// The time that metadata calls of one job waited for another job at one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetadataCharge {
     /// The server.
     pub server: u32,
-    /// Whether it was a directory that they waited for; else a thread.
+    /// Whether they waited for a directory; otherwise for a thread.
     pub directory: bool,
-    /// Whether it was a fault that held them up, and nobody.
+    /// Whether they waited for a fault and not for a job.
     pub fault: bool,
-    /// Whose calls waited.
+    /// The job whose calls waited.
     pub victim: u16,
-    /// Whose calls they waited for; `None` where the run ended before that was known.
+    /// The job whose calls they waited for; `None` if the run ended before that was known.
     pub culprit: Option<u16>,
-    /// How long, summed over calls.
+    /// The waiting time, summed over calls.
     pub time: Time,
 }
 
 impl MetadataServers {
-    /// Keeps books of who waited for whom, for `jobs` jobs; with `interval`, also over time.
-    /// With `faults`, if a server of the machine has some, what they cost is charged to them.
+    /// Keeps books of the waits between `jobs` jobs; with `interval`, also as a time series. With `faults`, if a server of the
+    /// machine has faults, delays due to faults are charged to the faults.
     pub fn with_blame(self, jobs: u16, interval: Option<Time>, faults: bool) -> Self {
         let clocks = if faults { self.clocks.clone() } else { Vec::new() };
         MetadataServers {
@@ -272,13 +272,13 @@ impl MetadataServers {
         }
     }
 
-    /// Keeps in mind whom each single call waits for, where books are kept.
+    /// Records the waits of single calls, if books are kept.
     pub fn with_losses(mut self) -> Self {
         self.books.histories = Histories::new(self.books.is_on());
         self
     }
 
-    /// What calls have waited for whom in the input that was handled last, where that is kept in mind.
+    /// The waits of calls that the last input ended, if they are recorded.
     pub fn take_losses(&mut self) -> Vec<RequestLoss> {
         std::mem::take(&mut self.books.losses)
     }
@@ -288,7 +288,7 @@ impl MetadataServers {
         self.len() + directory
     }
 
-    /// Who waited for whom at which server, in order of server, resource, victim, culprit; empty unless books are kept.
+    /// The waiting times between jobs by server, resource, victim and culprit, in this order; empty unless books are kept.
     pub fn blame(&self) -> impl Iterator<Item = MetadataCharge> + '_ {
         self.books.ledger.charges().map(|charge| MetadataCharge {
             server: charge.line / RESOURCES,
@@ -300,7 +300,7 @@ impl MetadataServers {
         })
     }
 
-    /// The same over time, if a time series is kept: start of the interval, what was waited for, victim, culprit, time.
+    /// The same as a time series, if one is kept: start of the interval, resource, victim, culprit, time.
     pub fn blame_series(&self) -> impl Iterator<Item = (Time, u8, u16, u16, Time)> + '_ {
         let series = self.books.ledger.series();
         series.map(|charge| {
@@ -313,7 +313,7 @@ impl MetadataServers {
         })
     }
 
-    /// Ends the books at `now`, when a run ends in the middle of calls.
+    /// Ends the books at `now`, the end of the run; calls may still be open.
     pub fn close_books(&mut self, now: Time) {
         if !self.books.is_on() {
             return;

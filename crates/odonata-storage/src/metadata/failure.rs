@@ -1,5 +1,5 @@
-//! Metadata servers that fail: calls that they have, and calls that come, are not answered until they are back. What has been created,
-//! renamed or removed is on their disks: nothing of it is lost.
+//! Metadata servers that fail: until its return, a server answers neither the calls that it has nor new calls. Created, renamed and
+//! removed files are on its disks: nothing is lost.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::{BUCKETS, Call, MetadataServers, Threads};
 use crate::Outage;
 
 impl MetadataServers {
-    /// With servers that fail when `of` says.
+    /// Adds failures: `of` returns the times when a server is away.
     pub fn with_failures(mut self, of: impl Fn(u32) -> Vec<Outage>) -> Self {
         let outages: Vec<_> = (0..self.len()).map(of).collect();
         if outages.iter().any(|outages| !outages.is_empty()) {
@@ -21,14 +21,14 @@ impl MetadataServers {
         self
     }
 
-    /// Lets those servers fail that have by `now`, which is the end of the run.
+    /// Applies the failures of servers until `now`, the end of the run.
     pub fn fail_until(&mut self, now: Time) {
         for server in 0..self.outages.len() as u32 {
             self.is_up::<Plain>(now, server);
         }
     }
 
-    /// Whether `server` is there, which fails now if it has by `now`.
+    /// Whether `server` is up. Applies its failures until `now`.
     pub(super) fn is_up<M: Mode>(&mut self, now: Time, server: u32) -> bool {
         if self.outages.is_empty() {
             return true;
@@ -50,14 +50,14 @@ impl MetadataServers {
         }
     }
 
-    /// `server` fails at `at`: nobody waits there any more, and what its threads do is for nobody.
+    /// `server` fails at `at`: its waiting calls are dropped, and the calls in service end without effect.
     fn fail<M: Mode>(&mut self, at: Time, server: u32) {
         let queued: BTreeSet<u32> = self.threads.get(server).queue.iter(&self.calls).collect();
         let mut waiting = queued.clone();
         let all: Vec<u32> = (self.calls.slots().into_iter())
             .filter(|&slot| self.calls.get(slot).server == server && !self.calls.get(slot).dead)
             .collect();
-        // Of those that are served, one that does not depend on the numbers of slots.
+        // The blame must not depend on slot numbers: it goes to the least owner of the calls in service.
         let serving = |slot: &&u32| !queued.contains(slot);
         let last = all
             .iter()
@@ -91,7 +91,7 @@ impl MetadataServers {
         *self.threads.edit::<M>(server) = Threads::default();
     }
 
-    /// Nobody changes directory `place` of `server` any more, or waits to; who has waited.
+    /// Frees directory `place` of `server`. Returns the calls that waited for it.
     fn empty_directory<M: Mode>(&mut self, at: Time, (server, place): (u32, u32), last: u16) -> Vec<u32> {
         let mut directory = *self.directories.get(place);
         let line = self.line_of(place);

@@ -77,10 +77,10 @@ impl Default for Metadata {
 }
 
 impl Metadata {
-    /// Checks the keys that are no matter of the machine.
+    /// Checks the keys that do not depend on the machine.
     ///
     /// # Errors
-    /// One is out of its range.
+    /// The first key that is out of its range.
     pub fn check(&self) -> Result<(), Problem> {
         match self.threads {
             0 => {
@@ -95,7 +95,7 @@ impl Metadata {
         }
     }
 
-    /// What a server works with.
+    /// The parameters of a server.
     pub fn params(&self) -> MetadataParams {
         let mut costs = [Time::ZERO; CALLS];
         for call in MetadataCall::ALL {
@@ -119,12 +119,12 @@ impl Metadata {
     }
 }
 
-/// What every metadata server of a machine works with.
+/// The parameters of every metadata server of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetadataParams {
     /// Calls that it works on at once, at least 1.
     pub threads: u32,
-    /// Whether a file is where its directory is.
+    /// Whether a file is on the server of its directory.
     pub by_directory: bool,
     /// Whether changes of a directory are served one after the other.
     pub serial_directories: bool,

@@ -32,7 +32,7 @@ fn arrive<M: Mode>(servers: &mut MetadataServers, now: Time, what: MetadataReque
     servers.request::<M>(now, 0, what.header, (what.call, what.directory))
 }
 
-/// Lets calls arrive at these times, which ascend; when each was answered, in the order of their arrival.
+/// Lets the calls of `arrivals` arrive, in ascending order of time. Returns the time of each answer, in the order of arrival.
 fn answers(servers: &mut MetadataServers, arrivals: &[(Time, MetadataRequest)]) -> Vec<Time> {
     let mut due: BTreeMap<(Time, u32), ()> = BTreeMap::new();
     let mut ends = vec![Time::ZERO; arrivals.len()];
@@ -84,7 +84,7 @@ fn calls_that_arrive_together_are_answered_in_waves() {
     }
 }
 
-/// Creates in one directory come one after the other, those of two directories do not meet, and looking up waits for neither.
+/// Creates in one directory are serial, those of two directories do not interfere, and a lookup waits for neither.
 #[test]
 fn changes_of_a_directory_are_served_one_after_the_other() {
     let together: Vec<_> = [0, 0, 1, 0, 1]
@@ -128,7 +128,7 @@ fn waits_of_random_arrivals_are_those_of_m_d_1() {
     }
 }
 
-/// A storm of job 1 is what the call of job 0 waits for, behind it in the queue.
+/// The call of job 0 waits for a storm of job 1, behind it in the queue.
 #[test]
 fn who_waits_behind_a_storm_charges_it() {
     let mut servers = servers(1, false).with_blame(2, None, false);
@@ -188,7 +188,7 @@ fn files_are_spread_over_servers_and_directories_are_not() {
     assert_eq!(of_directories.collect::<std::collections::BTreeSet<_>>().len(), 4);
 }
 
-/// A call that stands still for 30 ns ends so much later, and those behind it.
+/// A stall of 30 ns delays a call, and the calls behind it, by 30 ns.
 #[test]
 fn a_server_that_stands_still_goes_on_where_it_was() {
     let stall = FaultPeriod {
@@ -202,7 +202,8 @@ fn a_server_that_stands_still_goes_on_where_it_was() {
     servers.audit().unwrap();
 }
 
-/// Two calls are under way and one waits when it fails at 150 ns; one comes while it is away, and one when it is back at 400 ns.
+/// Two calls are in service and one waits when the server fails at 150 ns. One call arrives while the server is away, and one after
+/// its return at 400 ns.
 #[test]
 fn a_server_that_fails_answers_nobody_and_begins_anew() {
     let away = Outage {
@@ -222,7 +223,7 @@ fn a_server_that_fails_answers_nobody_and_begins_anew() {
         .map(|begun| servers.done::<Plain>(begun.at, begun.slot).is_some())
         .collect();
     assert_eq!(answered, [false, true]);
-    // What it waited until the failure is for whoever was served then.
+    // The wait until the failure is charged to a call that was in service then.
     let charges: Vec<_> = servers.blame().map(|c| (c.victim, c.culprit, c.time)).collect();
     assert_eq!(charges, [(1, Some(0), Time::from_ns(40))]);
     assert_eq!(servers.metrics().next().unwrap().calls.iter().sum::<u64>(), 1);
@@ -283,7 +284,7 @@ fn every_input_of_random_histories_can_be_taken_back() {
     }
 }
 
-/// A run that ends in the middle of waits says how long they were, and that nobody is known to have held what they wait for.
+/// A run that ends during waits reports their lengths, with an unknown culprit.
 #[test]
 fn waits_that_have_not_ended_are_in_the_books() {
     let mut servers = servers(1, true).with_blame(2, None, false);

@@ -1,10 +1,10 @@
-//! The settings of clients of storage servers: what they do where no answer comes.
+//! The settings of clients of storage servers: their time-outs, retries and reactions to failed servers.
 
 use odonata_units::{Problem, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most times that a request is sent again to one server.
+/// Upper bound on repeated attempts at one server.
 const MOST_RETRIES: u32 = 30;
 
 /// What clients do where a storage server does not answer in time.
@@ -83,7 +83,7 @@ impl Client {
         Ok(())
     }
 
-    /// From timeout number `number`, counted from 0, to the next try.
+    /// The time from time-out number `number`, counted from 0, to the next attempt.
     pub fn backoff_after(&self, number: u32) -> Time {
         self.backoff.times(1 << number.min(MOST_RETRIES))
     }

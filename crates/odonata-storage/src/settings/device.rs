@@ -1,4 +1,4 @@
-//! The devices of a server: models with their parameters, or devices with a name.
+//! The devices of a server: models with their parameters, or presets of real devices.
 
 use odonata_device::{Choice, Device as _, DeviceModel, Hdd, Nvme, Rate, Rule, Rules, Ssd, presets};
 use odonata_units::{Bytes, Filled, Problem};
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::DeviceParams;
 
-/// Most devices of a server.
+/// Upper bound on devices of a server.
 pub const MOST_DEVICES: usize = 64;
 
-/// Space on a device that says nothing of it: a burst buffer of Cori.
+/// Default space on a device: a burst buffer of Cori.
 const SPACE: Bytes = Bytes(6_400_000_000_000);
 
-/// Commands that native command queueing of SATA has outstanding at a disk.
+/// Outstanding commands at a disk with native command queueing of SATA.
 const COMMANDS: u32 = 32;
 
 /// A device of a server: one of `rate`, `ssd`, `nvme` and `hdd` with its parameters, or the `preset` of a real one.
@@ -78,12 +78,12 @@ impl Device {
         given.into_iter().flatten()
     }
 
-    /// Its model with all parameters.
+    /// The model with all parameters.
     pub fn model(&self) -> DeviceModel {
         self.models().next().unwrap_or(DeviceModel::Rate(Rate::default()))
     }
 
-    /// Checks the keys of the device at `key`, and fills in what was left out.
+    /// Checks the keys of the device at `key` and fills in defaults.
     fn resolve(&mut self, key: &str) -> Result<(), Problem> {
         let at = |name: &str| format!("{key}.{name}");
         if let Some(name) = &self.preset
@@ -103,7 +103,7 @@ impl Device {
         }
         let model = self.model();
         model.check().map_err(|found| {
-            // Presets are right: the key is one that was written.
+            // Presets are valid: the wrong key is one of the scenario.
             Problem::new(at(&found.key), found.message, found.expected)
         })?;
         let capacity = *self.capacity.fill(match model {
@@ -129,7 +129,7 @@ impl Device {
         Ok(())
     }
 
-    /// What a server has of it; resolved.
+    /// The parameters of the device, from resolved settings.
     pub(super) fn params(&self) -> DeviceParams {
         let model = self.model();
         DeviceParams {
@@ -141,11 +141,11 @@ impl Device {
     }
 }
 
-/// Checks the devices of a server in `table` and the rules who takes what, and fills in what was left out. A server has `one`, or, if
-/// there are any, `several` in its place.
+/// Checks the devices of a server in `table` and the rules that assign requests to them, and fills in defaults. A server has `one`
+/// device, or `several` in its place, if there are any.
 ///
 /// # Errors
-/// A key is out of its range, or the rules and the devices do not belong together.
+/// A key is out of its range, or the rules and the devices do not match.
 pub(super) fn resolve(table: &str, one: &mut Device, several: &mut [Device], rules: &[Rule]) -> Result<(), Problem> {
     let devices = format!("{table}.devices");
     if several.is_empty() {
@@ -185,7 +185,7 @@ pub(super) fn resolve(table: &str, one: &mut Device, several: &mut [Device], rul
     choice(table, several, rules).map(|_| ())
 }
 
-/// Which of `devices` takes what.
+/// The rules for requests at `devices`.
 pub(super) fn choice(table: &str, devices: &[Device], rules: &[Rule]) -> Result<Choice, Problem> {
     let names: Vec<&str> = devices.iter().filter_map(|device| device.name.as_deref()).collect();
     if rules.is_empty() && devices.len() <= 1 {

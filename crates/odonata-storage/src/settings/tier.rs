@@ -1,4 +1,5 @@
-//! The settings of tiers: the servers below the first ones, what each tier does with the next, and the file system at the end.
+//! The settings of tiers: the servers after the first tier, the policy of each tier towards its lower tier, and the file system at
+//! the end.
 
 use odonata_device::{DeviceModel, Rate, Rule};
 use odonata_units::{Bandwidth, Bytes, Problem, Time};
@@ -9,13 +10,13 @@ use super::{Assignment, Device, Drain, Manager, Nodes, Sharing, Unwritten, devic
 use crate::{DeviceParams, Layout, ServerParams, Start, StripeCount, Striped};
 use odonata_device::Choice;
 
-/// Most tiers of servers below the first.
+/// Upper bound on tiers of servers after the first.
 pub const MOST_TIERS: usize = 8;
 
-/// Most object servers of a file system.
+/// Upper bound on object servers of a file system.
 const MOST_OBJECT_SERVERS: u32 = 65_536;
 
-/// Space of an object server: as good as all there is.
+/// Space of an object server: practically unlimited.
 const ENDLESS: Bytes = Bytes(1 << 60);
 
 /// A tier of storage servers below the first: their clients are the servers of the tier above, over the network.
@@ -199,7 +200,7 @@ impl Default for FileSystem {
 }
 
 impl Policy {
-    /// Checks the keys of the policy at `key` for servers with so much space.
+    /// Checks the keys of the policy at `key` for servers with this much space.
     pub(super) fn check(&self, key: &str, capacity: Bytes) -> Result<(), Problem> {
         odonata_units::within(format!("{key}.blocks_in_flight"), self.blocks_in_flight, 1, 4_096)?;
         let marked = self.drain == DrainPolicy::AboveWatermark;
@@ -241,7 +242,7 @@ impl FileSystem {
         self.layout.check(&key("layout"), self.object_servers)
     }
 
-    /// An object server, in pieces of at most `block`.
+    /// The parameters of an object server that works in pieces of at most `block`.
     pub fn server(&self, (seed, number): (u64, u64), block: Bytes) -> ServerParams {
         let rate = Rate {
             read: self.bandwidth,
@@ -260,7 +261,7 @@ impl FileSystem {
             rules: Choice::default(),
             manager: Manager {
                 block,
-                // Whoever asks has the data, and keeps them: the object server reserves nothing.
+                // The requesting I/O node has the data and keeps them: the object server reserves no space.
                 memory: Bytes(block.0.saturating_mul(super::MOST_BLOCKS)),
                 sharing: self.sharing,
                 extents: true,
@@ -280,8 +281,8 @@ impl Tier {
         self.device.is_none() && self.devices.is_empty()
     }
 
-    /// Checks the keys of the tier at `key`, and fills in what was left out. `above`: the largest block of the tiers above;
-    /// `last`: there is no tier and no file system below.
+    /// Checks the keys of the tier at `key` and fills in defaults. `above`: the largest block of the upper tiers. `last`: there is
+    /// no lower tier and no file system.
     pub(super) fn check(&mut self, key: &str, above: Bytes, last: bool) -> Result<(), Problem> {
         let at = |name: &str| format!("{key}.{name}");
         odonata_units::check_name(&at("name"), &self.name)?;
@@ -347,7 +348,7 @@ impl Tier {
         Ok(())
     }
 
-    /// The devices of a server; none where it only passes on.
+    /// The devices of a server; none for a server that forwards only.
     pub fn all_devices(&self) -> &[Device] {
         match (&self.device, self.devices.as_slice()) {
             (Some(device), []) => std::slice::from_ref(device),
@@ -359,7 +360,7 @@ impl Tier {
         Bytes(self.all_devices().iter().map(|device| device.capacity.0).sum())
     }
 
-    /// The parameters of a server; resolved. `last`: nothing is below.
+    /// The parameters of a server, from resolved settings. `last`: there is no lower tier.
     pub(super) fn server(&self, random: (u64, u64), last: bool) -> ServerParams {
         let forwards = self.forwards();
         let mut params = ServerParams {
@@ -375,7 +376,7 @@ impl Tier {
             random,
         };
         if forwards {
-            // What the books and the queues are counted by; nothing is ever on it.
+            // Books and queues are kept per device; no data are ever stored on this one.
             params.devices.push(DeviceParams {
                 name: "none".into(),
                 model: DeviceModel::Rate(Rate::default()),

@@ -1,14 +1,15 @@
-//! Whom synchronisations wait for, in the books of their server.
+//! Blame of the waits of synchronizations, in the ledger of their server.
 //!
-//! | a synchronisation waits for | while | charged to the owner of |
+//! | a synchronization waits for | while | charged to the owner of |
 //! |---|---|---|
 //! | [`DEVICE`] | the oldest acknowledged write of its file is in the device's queue, none of its pieces in service | as of requests |
-//! | [`DEVICE`] | a device writes its volatile cache out | the access whose turn there came last |
-//! | [`DEVICE`] | a block of its file that goes down is in the device's queue, and none in service | as of requests |
-//! | [`RESERVE`] | no block of its file is on its way down, and one should be | the block that leaves the reserve next |
+//! | [`DEVICE`] | a device writes its volatile cache out | the access that entered service there last |
+//! | [`DEVICE`] | a block of its file that leaves is in the device's queue, and none in service | as of requests |
+//! | [`RESERVE`] | no block of its file is leaving, and one should be | the block that leaves the reserve next |
 //!
-//! In all other time its own data are served, or it waits for the tier below, whose books have that. Of several devices a block of the
-//! file waits for, it is the one that came last. Blocks that were on their way down when it came count for nothing.
+//! At all other times its own data are served, or it waits for the lower tier, which has a ledger of its own. If blocks of the file
+//! wait for several devices, the device of the latest block counts. Blocks that were leaving before the synchronization arrived do
+//! not count.
 
 use odonata_blame::{Owner, Place as Joined};
 use odonata_engine::{Mode, NIL, Plain};
@@ -20,37 +21,37 @@ use crate::blame::{DEVICE, LOST, RESERVE, Waiter, line};
 use crate::extents::Place;
 use crate::open_request::{OpenRequest, Piece};
 
-/// What a synchronisation waits for; only where waits are booked.
+/// The resource that a synchronization waits for; kept only with books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) enum SyncWait {
-    /// Nothing that its server has and others use.
+    /// No shared resource of its server.
     Nothing,
-    /// A device that serves somebody else.
+    /// A device that serves another request.
     Device(u32),
-    /// A device that writes its cache out, since then, and who had it last.
+    /// A device that writes its cache out: the device, the start, and the owner of its last access.
     Cache(u32, Time, Owner),
     /// A block of the reserve.
     Reserve,
 }
 
-/// Where a block is that goes down.
+/// The place of a block that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Block {
-    /// In the device's queue, or handed to it.
+    /// In the queue of its device, or handed to the device.
     Queued,
-    /// Served by it.
+    /// In service at its device.
     Served,
-    /// On its way.
-    Below,
+    /// On its way to the lower tier.
+    LowerTier,
 }
 
-/// How many blocks of its file that leave behind it are where.
+/// The number of blocks of the file in each place, from the first block that counts.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Blocks {
     queued: u32,
     served: u32,
-    below: u32,
-    /// The device that the last of them waits for.
+    lower_tier: u32,
+    /// The device of the block that moved last.
     device: u32,
 }
 
@@ -59,13 +60,13 @@ impl Blocks {
         match block {
             Block::Queued => &mut self.queued,
             Block::Served => &mut self.served,
-            Block::Below => &mut self.below,
+            Block::LowerTier => &mut self.lower_tier,
         }
     }
 }
 
 impl Servers {
-    /// What synchronisation `slot` waits for now.
+    /// The resource that synchronization `slot` waits for now.
     fn sync_waits_for(&self, slot: u32) -> SyncWait {
         let sync = self.syncs.cells.get(slot);
         match sync.phase {
@@ -83,19 +84,19 @@ impl Servers {
                 }
             }
             Phase::Writes(_) => SyncWait::Nothing,
-            Phase::Elsewhere => sync.wait,
+            Phase::Passed => sync.wait,
             Phase::Drain { from, end } => {
                 let Blocks {
                     queued,
                     served,
-                    below,
+                    lower_tier,
                     device,
                 } = sync.blocks;
                 let stays = || {
                     let first = self.contents.extents.first(sync.server, sync.what.object, from..end);
                     first.is_some_and(|extent| matches!(extent.place, Place::Device(_)))
                 };
-                match (served, queued, below) {
+                match (served, queued, lower_tier) {
                     (0, 0, 0) if stays() => SyncWait::Reserve,
                     (0, 1.., _) => SyncWait::Device(device),
                     _ => SyncWait::Nothing,
@@ -104,7 +105,7 @@ impl Servers {
         }
     }
 
-    /// Finds out anew what synchronisation `slot` waits for.
+    /// Updates the resource that synchronization `slot` waits for.
     pub(super) fn reconsider_sync<M: Mode>(&mut self, now: Time, slot: u32) {
         if self.books.is_on() {
             let wait = self.sync_waits_for(slot);
@@ -112,12 +113,12 @@ impl Servers {
         }
     }
 
-    /// The same of all at `server`.
+    /// Updates the resources that the synchronizations of `server` wait for.
     pub(crate) fn reconsider_syncs<M: Mode>(&mut self, now: Time, server: u32) {
         self.for_syncs(server, |servers, slot| servers.reconsider_sync::<M>(now, slot));
     }
 
-    /// Does something for each synchronisation under way at `server`, where waits are booked.
+    /// Calls `what` for each synchronization under way at `server`, if books are kept.
     fn for_syncs(&mut self, server: u32, mut what: impl FnMut(&mut Servers, u32)) {
         if !self.books.is_on() {
             return;
@@ -130,7 +131,7 @@ impl Servers {
         }
     }
 
-    /// Synchronisation `slot` waits for `wait` from now on.
+    /// Synchronization `slot` waits for `wait` from now on.
     pub(super) fn set_sync_wait<M: Mode>(&mut self, now: Time, slot: u32, wait: SyncWait) {
         let sync = *self.syncs.cells.get(slot);
         if !self.books.is_on() || sync.wait == wait {
@@ -182,7 +183,7 @@ impl Servers {
         }
     }
 
-    /// Charges what `owner` has waited for a cache to be written out.
+    /// Charges the wait of `owner` for a cache to be written out.
     fn charge_cache<M: Mode>(&mut self, now: Time, wait: SyncWait, owner: Owner) {
         let SyncWait::Cache(device, since, by) = wait else {
             return;
@@ -194,13 +195,13 @@ impl Servers {
         ledger.charge_time::<M>(line, now, owner, now - since - lost, (by, DEVICE));
     }
 
-    /// Synchronisation `slot` waits until `device` has written its cache out.
+    /// Synchronization `slot` waits until `device` has written its cache out.
     pub(super) fn waits_for_cache<M: Mode>(&mut self, now: Time, slot: u32, device: u32) {
-        let by = self.queues.get(device).last;
+        let by = self.queues.last_owner(device);
         self.set_sync_wait::<M>(now, slot, SyncWait::Cache(device, now, by));
     }
 
-    /// Write `request`, which was acknowledged early, has gone on at its device: who follows it?
+    /// Write `request`, which was acknowledged early, has advanced at its device: updates the synchronizations that wait for it.
     pub(crate) fn syncs_follow<M: Mode>(&mut self, now: Time, request: u32) {
         let server = self.requests.get(request).server;
         self.for_syncs(server, |servers, slot| {
@@ -211,7 +212,7 @@ impl Servers {
         });
     }
 
-    /// `piece`, a block that goes down, is no longer at `from`, but at `to`.
+    /// Block `piece`, which leaves, moves from `from` to `to`.
     pub(crate) fn block_moves<M: Mode>(&mut self, now: Time, piece: &Piece, from: Option<Block>, to: Option<Block>) {
         self.for_syncs(piece.server, |servers, slot| {
             let sync = servers.syncs.cells.get(slot);
@@ -231,7 +232,7 @@ impl Servers {
         });
     }
 
-    /// Ends the books of waits for caches at `now`, when a run ends in their middle.
+    /// Charges the open waits for caches at `now`, the end of the run.
     pub(crate) fn close_books_of_syncs(&mut self, now: Time) {
         for slot in self.syncs.cells.slots() {
             let sync = *self.syncs.cells.get(slot);

@@ -169,7 +169,7 @@ fn what_is_overwritten_on_its_way_down_is_drained_again() {
     rig.request(ms(5), 0, range(true, 2, 7, (0, MB)));
     rig.run::<Plain>();
     rig.servers.audit().unwrap();
-    assert_eq!(contents(&rig), [(7, 0, 3 * MB, Place::Below)]);
+    assert_eq!(contents(&rig), [(7, 0, 3 * MB, Place::LowerTier)]);
     assert_eq!((rig.servers.used(0), rig.servers.metrics(0).bytes_drained), (0, 4 * MB));
 }
 

@@ -93,7 +93,7 @@ fn memory_of_requests_that_are_given_up_goes_to_others() {
 }
 
 #[test]
-fn what_was_acknowledged_in_memory_is_lost_and_what_is_synchronised_goes_on() {
+fn what_was_acknowledged_in_memory_is_lost_and_what_is_synchronized_goes_on() {
     let mut params = two_devices();
     params.manager.acknowledge = Acknowledge::Memory;
     params.manager.pieces_in_flight = 8;

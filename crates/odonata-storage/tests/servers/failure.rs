@@ -110,7 +110,7 @@ fn blocks_that_have_left_arrive_and_others_are_lost() {
     let below: u64 = rig
         .servers
         .contents(0)
-        .filter(|(_, extent)| extent.place == Place::Below)
+        .filter(|(_, extent)| extent.place == Place::LowerTier)
         .map(|(_, extent)| extent.bytes())
         .sum();
     assert_eq!(below, rig.servers.metrics(0).bytes_drained);
@@ -135,7 +135,7 @@ fn what_is_written_through_is_below_and_what_goes_around_arrives() {
         assert_eq!(losses(&rig).lost(), 0, "{write:?}");
         let places: Vec<Place> = rig.servers.contents(0).map(|(_, extent)| extent.place).collect();
         assert!(
-            places.iter().all(|&place| place == Place::Below),
+            places.iter().all(|&place| place == Place::LowerTier),
             "{write:?}: {places:?}"
         );
         assert!(tokens(&rig).contains(&1), "{write:?}");
@@ -216,7 +216,7 @@ fn a_reader_who_wants_to_know_is_told_what_is_lost_whatever_others_get() {
 /// kept of lost data.
 #[test]
 fn a_reader_is_told_by_the_tier_below_what_that_has_lost() {
-    for (lost_below, rerouted, told) in [(false, false, 0), (true, false, 1), (false, true, 1)] {
+    for (lost_in_lower_tier, rerouted, told) in [(false, false, 0), (true, false, 1), (false, true, 1)] {
         let policy = Policy {
             read: ReadPolicy::Cache,
             ..Policy::default()
@@ -224,7 +224,7 @@ fn a_reader_is_told_by_the_tier_below_what_that_has_lost() {
         let mut params = indexed();
         params.next = Some(policy);
         let mut rig = failing(params, 200, 300, LostReads::Error);
-        rig.lost_below = lost_below;
+        rig.lost_in_lower_tier = lost_in_lower_tier;
         rig.request(ms(0), 0, transfer(true, 1, 2 * MB));
         let read = StorageRequest {
             operation: tolerant(rerouted),
@@ -237,7 +237,7 @@ fn a_reader_is_told_by_the_tier_below_what_that_has_lost() {
             .servers
             .contents(0)
             .any(|(_, extent)| matches!(extent.place, Place::Clean(_)));
-        assert_eq!(copies, told == 0, "{lost_below} {rerouted}");
+        assert_eq!(copies, told == 0, "{lost_in_lower_tier} {rerouted}");
         rig.servers.audit().unwrap();
     }
 }

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::rig::{MB, Network, Rig, delay, for_job, header, ms, pipelined, plain_device, removal, transfer};
+use crate::rig::{
+    LOWER_TIER, MB, Network, Rig, delay, for_job, header, ms, pipelined, plain_device, removal, transfer,
+};
 use odonata_engine::{Plain, Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, DrainPolicy, Policy, ReadPolicy, Unwritten, WritePolicy};
 use odonata_storage::{Action, Place, ServerParams, StorageRequest};
 use odonata_units::Time;
 
 /// A network without latency, and a lower tier that takes `time`.
-fn below(time: Time) -> Network {
-    Box::new(move |now, _, client, _| if client == u32::MAX { now + time } else { now })
+fn slow_lower_tier(time: Time) -> Network {
+    Box::new(move |now, _, client, _| if client == LOWER_TIER { now + time } else { now })
 }
 
 /// A server of `megabytes` with a device of 1 ms per MB, one piece in flight.
@@ -140,7 +142,7 @@ fn what_has_not_left_does_not_leave_any_more() {
         ..Policy::default()
     };
     for (at, sent, answered) in [(50_500_000, 0, 70_500_000), (60_000_000, MB, 91_000_000)] {
-        let mut rig = Rig::new(vec![above(100, policy)], below(ms(20)));
+        let mut rig = Rig::new(vec![above(100, policy)], slow_lower_tier(ms(20)));
         rig.request(ms(0), 0, write(1, 1, (0, 8 * MB)));
         rig.job_ends(ms(50), 0, 0);
         rig.remove(Time::from_ns(at), 0, (0, 1));
@@ -166,7 +168,7 @@ fn a_block_that_was_read_for_the_drain_is_not_sent() {
     answers(&mut rig);
     assert_eq!(rig.servers.metrics(0).bytes_drained, 3 * MB);
     assert_eq!((removed(&rig), rig.servers.used(0)), (3 * MB, 0));
-    assert_eq!(places(&rig), [(2, 0, MB, Place::Below)]);
+    assert_eq!(places(&rig), [(2, 0, MB, Place::LowerTier)]);
 }
 
 /// Under every policy, a removed file is in no place: devices, clean copies, kept inputs, lower tier.
@@ -186,7 +188,7 @@ fn a_removed_file_is_nowhere() {
         };
         // During the drain, and long after it.
         for at in [ms(7), ms(500)] {
-            let mut rig = Rig::new(vec![above(100, policy)], below(ms(4)));
+            let mut rig = Rig::new(vec![above(100, policy)], slow_lower_tier(ms(4)));
             rig.request(ms(0), 0, write(1, 1, (0, 4 * MB)));
             rig.request(
                 ms(300),
@@ -217,7 +219,7 @@ fn the_tier_below_is_asked_at_once_and_again_behind_blocks_on_their_way() {
         write: WritePolicy::Through,
         ..Policy::default()
     };
-    let mut rig = Rig::new(vec![above(100, policy)], below(ms(20)));
+    let mut rig = Rig::new(vec![above(100, policy)], slow_lower_tier(ms(20)));
     rig.request(ms(0), 0, write(1, 1, (0, MB)));
     rig.remove(ms(5), 0, (0, 1));
     rig.remove(ms(6), 0, (1, 2));

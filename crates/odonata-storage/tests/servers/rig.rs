@@ -64,10 +64,10 @@ pub(crate) struct Rig {
     pub(crate) lost: Vec<(u64, u64)>,
     /// Tokens of those whose readers were told.
     pub(crate) told: Vec<u64>,
-    /// Whether the tier below has lost all that readers ask for who are told; else it has what its server had.
-    pub(crate) lost_below: bool,
-    /// What was asked of the tier below: (when, whether it writes, object, offset, bytes).
-    pub(crate) below: Vec<(Time, bool, u64, u64, u64)>,
+    /// Whether the lower tier has lost all that readers ask for who are told; else it has what its server had.
+    pub(crate) lost_in_lower_tier: bool,
+    /// What was asked of the lower tier: (when, whether it writes, object, offset, bytes).
+    pub(crate) lower_tier: Vec<(Time, bool, u64, u64, u64)>,
     /// Pieces pulled or pushed and not yet arrived, by token, now.
     pub(crate) outstanding: BTreeMap<u64, u32>,
     /// The largest of those at any time.
@@ -99,8 +99,8 @@ impl Rig {
             given_up: Vec::new(),
             lost: Vec::new(),
             told: Vec::new(),
-            lost_below: false,
-            below: Vec::new(),
+            lost_in_lower_tier: false,
+            lower_tier: Vec::new(),
             outstanding: BTreeMap::new(),
             most_outstanding: 0,
             moved: BTreeMap::new(),
@@ -138,7 +138,7 @@ impl Rig {
         self.schedule(at, Event::JobEnded(server, job));
     }
 
-    /// `what` shall be brought to `server` from below.
+    /// `what` shall be brought to `server` from the lower tier.
     pub(crate) fn stage_in(&mut self, at: Time, server: u32, what: StorageRequest) {
         let what = StorageRequest {
             operation: StorageOperation::Stage,
@@ -147,7 +147,7 @@ impl Rig {
         self.schedule(at, Event::Request(server, what));
     }
 
-    /// A synchronisation of `file` arrives at `server`.
+    /// A synchronization of `file` arrives at `server`.
     pub(crate) fn sync(&mut self, at: Time, server: u32, name: (u64, u64), to_last_tier: bool) {
         self.sync_of(0, at, server, name, to_last_tier);
     }
@@ -247,10 +247,11 @@ impl Rig {
                 ..
             } => {
                 if let Origin::Piece(_) = origin {
-                    self.below.push((self.now, operation.is_write(), object, offset, bytes));
+                    self.lower_tier
+                        .push((self.now, operation.is_write(), object, offset, bytes));
                 }
                 let at = (self.network)(self.now, server, LOWER_TIER, bytes);
-                let lost = operation.tolerates_loss() && (operation.is_rerouted() || self.lost_below);
+                let lost = operation.tolerates_loss() && (operation.is_rerouted() || self.lost_in_lower_tier);
                 self.schedule(at.max(self.now + Time::from_ps(1)), Event::LowerTier(origin, lost));
             }
             Action::CachesWritten { slot, at, .. } => {

@@ -1,14 +1,14 @@
 //! Stage-in, read-ahead and stage-out: closed forms.
 
-use crate::rig::{MB, Network, Rig, for_job, ms, pipelined, plain_device, transfer};
+use crate::rig::{LOWER_TIER, MB, Network, Rig, for_job, ms, pipelined, plain_device, transfer};
 use odonata_engine::Plain;
 use odonata_storage::settings::{DrainPolicy, Policy, ReadPolicy};
 use odonata_storage::{Place, ServerParams, StageMetrics, StorageRequest};
 use odonata_units::{Bytes, Time};
 
 /// A network without latency, and a lower tier that takes 9 ms.
-fn below() -> Network {
-    Box::new(move |now, _, client, _| if client == u32::MAX { now + ms(9) } else { now })
+fn slow_lower_tier() -> Network {
+    Box::new(move |now, _, client, _| if client == LOWER_TIER { now + ms(9) } else { now })
 }
 
 /// A server of `megabytes` whose device takes 1 ms per MB, above another tier.
@@ -45,13 +45,13 @@ fn staged(rig: &Rig, job: u16) -> StageMetrics {
 #[test]
 fn a_stage_in_takes_its_blocks_through_the_pipeline_and_reads_find_them() {
     for (pieces, rounds) in [(1, 8), (4, 2)] {
-        let mut rig = Rig::new(vec![above(100, pieces, Policy::default())], below());
+        let mut rig = Rig::new(vec![above(100, pieces, Policy::default())], slow_lower_tier());
         rig.stage_in(Time::ZERO, 0, read(1, 7, (0, 8 * MB)));
         rig.request(ms(100), 0, read(2, 7, (0, 8 * MB)));
         rig.stage_in(ms(200), 0, read(3, 7, (0, 8 * MB)));
         let ends = answers(&mut rig);
         assert_eq!(ends, [ms(rounds * 10 + u64::from(pieces) - 1), ms(108), ms(200)]);
-        assert_eq!(rig.below.len(), 8, "each block was fetched once");
+        assert_eq!(rig.lower_tier.len(), 8, "each block was fetched once");
         let extents: Vec<_> = rig
             .servers
             .contents(0)
@@ -67,7 +67,7 @@ fn a_stage_in_takes_its_blocks_through_the_pipeline_and_reads_find_them() {
 /// lower tier.
 #[test]
 fn what_has_no_room_stays_below() {
-    let mut rig = Rig::new(vec![above(5, 1, Policy::default())], below());
+    let mut rig = Rig::new(vec![above(5, 1, Policy::default())], slow_lower_tier());
     rig.stage_in(Time::ZERO, 0, read(1, 7, (0, 8 * MB)));
     let ends = answers(&mut rig);
     assert_eq!(ends, [ms(5 * 10 + 3 * 9)]);
@@ -86,12 +86,12 @@ fn a_sequential_reader_finds_what_was_read_ahead() {
             read_ahead: Bytes(window * MB),
             ..Policy::default()
         };
-        let mut rig = Rig::new(vec![above(100, 4, policy)], below());
+        let mut rig = Rig::new(vec![above(100, 4, policy)], slow_lower_tier());
         for (token, at) in [(0, 0), (1, 4), (2, 20), (3, 30), (4, 40)] {
             rig.request(ms(at), 0, read(token, 7, (token * MB, MB)));
         }
         let ends = answers(&mut rig);
-        (ends, staged(&rig, 0).read_ahead, rig.below.len())
+        (ends, staged(&rig, 0).read_ahead, rig.lower_tier.len())
     };
     let (without, ahead, _) = ends(0);
     assert_eq!(without, [ms(9), ms(13), ms(29), ms(39), ms(49)]);
@@ -113,7 +113,7 @@ fn nothing_is_read_ahead_behind_the_end_of_a_file() {
         read_ahead: Bytes(4 * MB),
         ..Policy::default()
     };
-    let mut rig = Rig::new(vec![above(100, 4, policy)], below());
+    let mut rig = Rig::new(vec![above(100, 4, policy)], slow_lower_tier());
     rig.request(
         ms(0),
         0,
@@ -128,7 +128,7 @@ fn nothing_is_read_ahead_behind_the_end_of_a_file() {
     answers(&mut rig);
     assert_eq!(staged(&rig, 0).read_ahead, 7 * MB);
     let fetched = |rig: &Rig| {
-        rig.below
+        rig.lower_tier
             .iter()
             .filter(|asked| !asked.1)
             .map(|asked| asked.4)
@@ -143,12 +143,12 @@ fn nothing_is_read_ahead_behind_the_end_of_a_file() {
 /// A read during the stage-in of a file waits only for its own block.
 #[test]
 fn a_job_may_read_while_its_files_come() {
-    let mut rig = Rig::new(vec![above(100, 1, Policy::default())], below());
+    let mut rig = Rig::new(vec![above(100, 1, Policy::default())], slow_lower_tier());
     rig.stage_in(Time::ZERO, 0, read(1, 7, (0, 4 * MB)));
     // The third block arrives from 20 to 29 ms.
     rig.request(ms(22), 0, read(2, 7, (2 * MB, MB)));
     assert_eq!(answers(&mut rig), [ms(40), ms(29)]);
-    assert_eq!(rig.below.len(), 4);
+    assert_eq!(rig.lower_tier.len(), 4);
 }
 
 /// Job 5 stages out, job 0 does not: the data of job 5 are drained after its end, one block after the other.
@@ -160,7 +160,7 @@ fn what_a_job_stages_out_goes_down_at_its_end_whatever_the_policy_says() {
         blocks_in_flight: 1,
         ..Policy::default()
     };
-    let mut rig = Rig::new(vec![above(100, 4, policy)], below());
+    let mut rig = Rig::new(vec![above(100, 4, policy)], slow_lower_tier());
     for owner in [0, 5] {
         let what = for_job(owner, transfer(true, owner.into(), 4 * MB));
         rig.request(Time::ZERO, 0, what);

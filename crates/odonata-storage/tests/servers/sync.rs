@@ -1,6 +1,6 @@
 //! Synchronization of files: closed forms of its waits.
 
-use crate::rig::{MB, Network, Rig, delay, for_job, ms, pipelined, plain_device, transfer};
+use crate::rig::{LOWER_TIER, MB, Network, Rig, delay, for_job, ms, pipelined, plain_device, transfer};
 use odonata_device::{Device, DeviceModel, Hdd, HddState};
 use odonata_engine::{Plain, Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, DrainPolicy, Policy, WritePolicy};
@@ -8,8 +8,8 @@ use odonata_storage::{Place, SERVER_RESOURCES, ServerParams, StorageRequest};
 use odonata_units::Time;
 
 /// A network without latency, and a lower tier that takes `time`.
-fn below(time: Time) -> Network {
-    Box::new(move |now, _, client, _| if client == u32::MAX { now + time } else { now })
+fn slow_lower_tier(time: Time) -> Network {
+    Box::new(move |now, _, client, _| if client == LOWER_TIER { now + time } else { now })
 }
 
 fn early(mut params: ServerParams) -> ServerParams {
@@ -104,7 +104,7 @@ fn a_sync_to_the_last_tier_drains_the_file_whatever_the_policy_says() {
     params.manager.extents = true;
     params.next = Some(policy);
     for deep in [false, true] {
-        let mut rig = Rig::new(vec![params.clone()], below(ms(9)));
+        let mut rig = Rig::new(vec![params.clone()], slow_lower_tier(ms(9)));
         rig.request(Time::ZERO, 0, transfer(true, 1, 8 * MB));
         rig.request(Time::ZERO, 0, transfer(true, 2, 2 * MB));
         rig.sync(ms(50), 0, (11, 1), deep);
@@ -116,7 +116,7 @@ fn a_sync_to_the_last_tier_drains_the_file_whatever_the_policy_says() {
         let below = rig
             .servers
             .contents(0)
-            .filter(|(_, extent)| extent.place == Place::Below);
+            .filter(|(_, extent)| extent.place == Place::LowerTier);
         let files: Vec<u64> = below.map(|(file, _)| file).collect();
         assert_eq!(files, if deep { vec![1] } else { vec![] });
     }
@@ -131,14 +131,14 @@ fn a_sync_of_servers_that_pass_on_is_one_of_the_tier_below() {
         ..Policy::default()
     });
     for (deep, at) in [(false, 27), (true, 27), (false, 100)] {
-        let mut rig = Rig::new(vec![params.clone()], below(ms(9)));
+        let mut rig = Rig::new(vec![params.clone()], slow_lower_tier(ms(9)));
         rig.request(Time::ZERO, 0, transfer(true, 1, 2 * MB));
         let comes = if at == 100 { ms(91) } else { ms(10) };
         rig.sync(comes, 0, (11, 1), deep);
         // Its two pieces reach the lower tier in 9 ms each, with or without memory for both; the lower tier then takes
         // 9 ms.
         let ends = answers(&mut rig);
-        let written = rig.below.iter().map(|&(when, ..)| when + ms(9)).max().unwrap();
+        let written = rig.lower_tier.iter().map(|&(when, ..)| when + ms(9)).max().unwrap();
         assert_eq!(ends[1], comes.max(written) + ms(9));
     }
 }
@@ -154,7 +154,7 @@ fn a_sync_ends_though_the_file_is_written_on() {
     let mut params = plain_device(1_000 * MB, 100 * MB);
     params.manager.extents = true;
     params.next = Some(policy);
-    let mut rig = Rig::new(vec![params], below(ms(9)));
+    let mut rig = Rig::new(vec![params], slow_lower_tier(ms(9)));
     for part in 0..60 {
         let what = StorageRequest {
             object: 7,
@@ -265,7 +265,7 @@ fn a_sync_to_the_last_tier_waits_for_blocks_of_others_on_their_way_down() {
         blocks_in_flight: 1,
         ..Policy::default()
     });
-    let mut rig = Rig::new(vec![params], below(ms(9)));
+    let mut rig = Rig::new(vec![params], slow_lower_tier(ms(9)));
     rig.request(Time::ZERO, 0, of(1, 1, 3 * MB));
     rig.request(ms(5), 0, of(2, 2, MB));
     rig.sync_of(2, ms(7), 0, (12, 2), true);

@@ -1,6 +1,6 @@
 //! Servers above another tier: closed forms of each policy, eviction, and undo of random inputs.
 
-use crate::rig::{MB, Network, Rig, for_job, ms, pipelined, plain_device, transfer};
+use crate::rig::{LOWER_TIER, MB, Network, Rig, for_job, ms, pipelined, plain_device, transfer};
 use odonata_engine::Plain;
 use odonata_engine::{Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, DrainPolicy, Eviction, Policy, ReadPolicy, Sharing, WritePolicy};
@@ -8,8 +8,8 @@ use odonata_storage::{FaultPeriod, Place, ServerParams, Servers, StorageRequest,
 use odonata_units::{Bytes, Time};
 
 /// A network without latency, and a lower tier that takes `time`.
-fn below(time: Time) -> Network {
-    Box::new(move |now, _, client, _| if client == u32::MAX { now + time } else { now })
+fn slow_lower_tier(time: Time) -> Network {
+    Box::new(move |now, _, client, _| if client == LOWER_TIER { now + time } else { now })
 }
 
 fn above(params: ServerParams, policy: Policy) -> ServerParams {
@@ -49,7 +49,10 @@ fn a_drain_has_as_many_blocks_on_their_way_as_its_reserve_holds() {
             blocks_in_flight: blocks,
             ..Policy::default()
         };
-        let mut rig = Rig::new(vec![above(plain_device(100 * MB, 10 * MB), policy)], below(ms(9)));
+        let mut rig = Rig::new(
+            vec![above(plain_device(100 * MB, 10 * MB), policy)],
+            slow_lower_tier(ms(9)),
+        );
         rig.request(Time::ZERO, 0, transfer(true, 1, 8 * MB));
         rig.job_ends(ms(50), 0, 0);
         rig.run::<Plain>();
@@ -58,8 +61,8 @@ fn a_drain_has_as_many_blocks_on_their_way_as_its_reserve_holds() {
         let rounds = 8 / u64::from(blocks);
         assert_eq!(rig.now, ms(50 + rounds * 10 + u64::from(blocks) - 1), "{blocks} blocks");
         assert_eq!((rig.servers.used(0), metrics(&rig).sent), (0, 8 * MB));
-        assert_eq!(contents(&rig), [(1, 0, 8 * MB, Place::Below)]);
-        assert!(rig.below.iter().all(|&(_, write, ..)| write));
+        assert_eq!(contents(&rig), [(1, 0, 8 * MB, Place::LowerTier)]);
+        assert!(rig.lower_tier.iter().all(|&(_, write, ..)| write));
     }
 }
 
@@ -76,7 +79,7 @@ fn write_through_is_acknowledged_when_both_have_it_and_write_around_when_below_h
         if memory {
             params.manager.acknowledge = Acknowledge::Memory;
         }
-        let mut rig = Rig::new(vec![params], below(ms(9)));
+        let mut rig = Rig::new(vec![params], slow_lower_tier(ms(9)));
         rig.request(Time::ZERO, 0, transfer(true, 1, 2 * MB));
         rig.run::<Plain>();
         rig.servers.audit().unwrap();
@@ -89,7 +92,7 @@ fn write_through_is_acknowledged_when_both_have_it_and_write_around_when_below_h
     // Two pieces in sequence: 1 ms each on the device, 9 ms each in the lower tier.
     assert_eq!(time(WritePolicy::Back, false), (ms(2), Place::Device(0), 2));
     assert_eq!(time(WritePolicy::Through, false), (ms(18), Place::Clean(0), 2));
-    assert_eq!(time(WritePolicy::Around, false), (ms(18), Place::Below, 0));
+    assert_eq!(time(WritePolicy::Around, false), (ms(18), Place::LowerTier, 0));
     assert_eq!(time(WritePolicy::Around, true).0, Time::ZERO);
 }
 
@@ -101,7 +104,10 @@ fn a_server_drains_above_its_watermark_or_while_a_write_waits() {
         blocks_in_flight: 1,
         ..Policy::default()
     };
-    let mut rig = Rig::new(vec![above(plain_device(10 * MB, 20 * MB), policy)], below(ms(1)));
+    let mut rig = Rig::new(
+        vec![above(plain_device(10 * MB, 20 * MB), policy)],
+        slow_lower_tier(ms(1)),
+    );
     rig.request(Time::ZERO, 0, transfer(true, 1, 8 * MB));
     rig.run::<Plain>();
     assert_eq!((rig.servers.used(0), metrics(&rig).sent), (3 * MB, 5 * MB));
@@ -124,7 +130,7 @@ fn a_read_fetches_what_is_below_and_may_keep_it() {
         };
         let mut rig = Rig::new(
             vec![above(pipelined(1, plain_device(100 * MB, 10 * MB)), policy)],
-            below(ms(9)),
+            slow_lower_tier(ms(9)),
         );
         rig.request(Time::ZERO, 0, range(true, 1, 7, (MB, MB)));
         // An input, written data, another input.
@@ -138,7 +144,7 @@ fn a_read_fetches_what_is_below_and_may_keep_it() {
         let ends: Vec<Time> = rig.answers.iter().map(|&(at, ..)| at).collect();
         assert_eq!(ends, [ms(1), first, ms(100 + again)], "{read:?}");
         let asked: Vec<_> = rig
-            .below
+            .lower_tier
             .iter()
             .take(2)
             .map(|&(_, write, _, offset, bytes)| (write, offset, bytes))
@@ -162,7 +168,10 @@ fn clean_copies_make_room_the_oldest_first_unless_they_were_read() {
             eviction,
             ..Policy::default()
         };
-        let mut rig = Rig::new(vec![above(plain_device(4 * MB, 10 * MB), policy)], below(ms(1)));
+        let mut rig = Rig::new(
+            vec![above(plain_device(4 * MB, 10 * MB), policy)],
+            slow_lower_tier(ms(1)),
+        );
         for file in 1..=4 {
             rig.request(ms(10 * file), 0, range(true, file, file, (0, MB)));
         }
@@ -172,7 +181,7 @@ fn clean_copies_make_room_the_oldest_first_unless_they_were_read() {
         rig.servers.audit().unwrap();
         let gone: Vec<u64> = contents(&rig)
             .into_iter()
-            .filter(|&(.., place)| place == Place::Below)
+            .filter(|&(.., place)| place == Place::LowerTier)
             .map(|(file, ..)| file)
             .collect();
         assert_eq!(gone, [leaves], "{eviction:?}");
@@ -186,14 +195,14 @@ fn clean_copies_make_room_the_oldest_first_unless_they_were_read() {
 fn what_is_written_anew_on_its_way_down_goes_down_again() {
     let mut rig = Rig::new(
         vec![above(plain_device(100 * MB, 10 * MB), Policy::default())],
-        below(ms(20)),
+        slow_lower_tier(ms(20)),
     );
     rig.request(ms(0), 0, range(true, 1, 7, (0, MB)));
     rig.request(ms(5), 0, range(true, 2, 7, (0, MB)));
     rig.run::<Plain>();
     rig.servers.audit().unwrap();
     assert_eq!((metrics(&rig).received, metrics(&rig).sent), (2 * MB, 2 * MB));
-    assert_eq!(contents(&rig), [(7, 0, MB, Place::Below)]);
+    assert_eq!(contents(&rig), [(7, 0, MB, Place::LowerTier)]);
 }
 
 const SERVERS: u32 = 4;
@@ -339,7 +348,7 @@ fn every_request_is_answered_and_every_byte_is_in_one_place_whatever_the_policie
         }
         let sent: u64 = rig.servers.tier_metrics().map(|(.., m)| m.sent).sum();
         let down: u64 = rig
-            .below
+            .lower_tier
             .iter()
             .filter(|&&(_, write, ..)| write)
             .map(|&(.., bytes)| bytes)

@@ -1,8 +1,8 @@
-//! Clean copies: data of a server that the tier below has too.
+//! Clean copies: data of a server that the lower tier has as well.
 //!
-//! With `keep`, what has gone down stays and counts as in use, until a reservation needs its space: then the ranges
-//! that became clean first leave first; under `lru` one that was read since is passed over once (the second-chance or CLOCK
-//! algorithm, F. Corbató, "A paging experiment with the Multics system", 1968).
+//! With `keep`, drained data stay as clean copies and use space until a reservation needs it. The ranges that became clean first
+//! are evicted first. Under `lru`, a range that was read since is passed over once (the second-chance or CLOCK algorithm, F.
+//! Corbató, "A paging experiment with the Multics system", 1968).
 
 use odonata_engine::{List, Mode, NIL};
 use odonata_units::Time;
@@ -25,12 +25,12 @@ pub(super) struct CleanRange {
 odonata_engine::slots!(CleanRange);
 
 impl Servers {
-    /// Length of the first part of `range` that is all here, or all not; whether it is.
+    /// The length of the longest prefix of `range` that is entirely on devices, or entirely not, and whether it is.
     pub(crate) fn run_of(&self, server: u32, object: u64, range: std::ops::Range<u64>) -> (u64, bool) {
         let (mut end, mut here) = (range.start, None);
         for extent in self.contents.extents.find(server, object, range.clone()) {
             if extent.start > end {
-                // A gap: what nobody has written here is below.
+                // A gap: bytes that were never written to this server are in the lower tier.
                 if here == Some(true) {
                     break;
                 }
@@ -49,8 +49,8 @@ impl Servers {
         }
     }
 
-    /// Whether a read piece has to be fetched from below.
-    pub(crate) fn is_below(&self, slot: u32) -> bool {
+    /// Whether a read piece has to be fetched from the lower tier.
+    pub(crate) fn is_in_lower_tier(&self, slot: u32) -> bool {
         let piece = self.pieces.get(slot);
         if self.params[piece.server as usize].next.is_none() {
             return false;
@@ -62,7 +62,7 @@ impl Servers {
         !here || bytes < piece.bytes
     }
 
-    /// A piece is read from clean copies: their turn to leave is put off.
+    /// Marks the clean copies that a piece reads as used, which postpones their eviction.
     pub(crate) fn touch<M: Mode>(&mut self, slot: u32) {
         let piece = *self.pieces.get(slot);
         let policy = self.params[piece.server as usize].next;
@@ -75,7 +75,7 @@ impl Servers {
         });
     }
 
-    /// Moves those parts of a piece's range to another place for which `to` says one; each stays whose it is.
+    /// Moves each part of a piece's range for which `to` returns a place to that place; owners stay. Returns the bytes moved.
     fn change<M: Mode>(&mut self, piece: &Piece, to: impl Fn(Place) -> Option<Place>) -> u64 {
         let range = piece.range();
         let (mut at, mut moved) = (range.start, 0);
@@ -90,53 +90,53 @@ impl Servers {
         moved
     }
 
-    /// A block that leaves is safe below: it is clean, or its space is free.
+    /// A block that leaves is safe in the lower tier: it is clean, or its space is free.
     pub(crate) fn left<M: Mode>(&mut self, piece: &Piece, keep: bool) {
         if piece.removed {
             return;
         }
         let own = self.own_number(piece);
-        let to = if keep { Place::Clean(own) } else { Place::Below };
-        // What was written anew meanwhile is not below yet.
+        let to = if keep { Place::Clean(own) } else { Place::LowerTier };
+        // Bytes that were overwritten meanwhile are not in the lower tier yet.
         self.change::<M>(piece, |place| (place == Place::Leaving(own)).then_some(to));
         if keep {
             self.became_clean::<M>(piece);
         }
     }
 
-    /// A piece that was written through is on its device and below: a clean copy, if any are kept.
+    /// A piece that was written through is on its device and in the lower tier: a clean copy, if any are kept.
     pub(super) fn written_through<M: Mode>(&mut self, piece: &Piece) {
         let policy = self.params[piece.server as usize].next;
         if policy.is_some_and(|policy| !policy.keep && policy.read == ReadPolicy::Pass) {
             let own = self.own_number(piece);
-            self.change::<M>(piece, |place| (place == Place::Clean(own)).then_some(Place::Below));
+            self.change::<M>(piece, |place| (place == Place::Clean(own)).then_some(Place::LowerTier));
         } else {
             self.became_clean::<M>(piece);
         }
     }
 
-    /// Puts the range of `piece` behind those that became clean before it.
+    /// Appends the range of `piece` to the list of clean ranges.
     fn became_clean<M: Mode>(&mut self, piece: &Piece) {
         let range = piece.range();
         let mut list = self.spaces.get(piece.device).ranges;
         if list.tail != NIL {
-            let last = self.ways.ranges.get(list.tail);
+            let last = self.lower_tiers.ranges.get(list.tail);
             if last.object == piece.object && last.end == range.start {
-                self.ways.ranges.edit::<M>(list.tail).end = range.end;
+                self.lower_tiers.ranges.edit::<M>(list.tail).end = range.end;
                 return;
             }
         }
-        let slot = self.ways.ranges.allocate::<M>(CleanRange {
+        let slot = self.lower_tiers.ranges.allocate::<M>(CleanRange {
             object: piece.object,
             start: range.start,
             end: range.end,
             next: NIL,
         });
-        list.push::<M, _>(&mut self.ways.ranges, slot);
+        list.push::<M, _>(&mut self.lower_tiers.ranges, slot);
         self.spaces.edit::<M>(piece.device).ranges = list;
     }
 
-    /// Frees `needed` bytes on `device` of clean copies, or as many as there are; how many.
+    /// Evicts up to `needed` bytes of clean copies from `device`. Returns the bytes freed.
     pub(crate) fn evict<M: Mode>(&mut self, device: u32, needed: u64) -> u64 {
         let server = self.devices.server_of(device);
         let own = (device - self.devices.of(server).start) as u8;
@@ -144,7 +144,7 @@ impl Servers {
         let mut list: List = self.spaces.get(device).ranges;
         let mut freed = 0;
         while freed < needed && self.spaces.get(device).clean > 0 && list.head != NIL {
-            let CleanRange { object, start, end, .. } = *self.ways.ranges.get(list.head);
+            let CleanRange { object, start, end, .. } = *self.lower_tiers.ranges.get(list.head);
             let Some(extent) = self.contents.extents.first(server, object, start..end) else {
                 self.pop_range::<M>(&mut list);
                 continue;
@@ -153,36 +153,36 @@ impl Servers {
             match extent.place {
                 Place::Clean(device) if device == own => {
                     done = extent.start + extent.bytes().min(needed - freed);
-                    self.shift::<M>(server, object, extent.start..done, extent.owner, Place::Below);
+                    self.shift::<M>(server, object, extent.start..done, extent.owner, Place::LowerTier);
                     freed += done - extent.start;
-                    if let Some(metrics) = self.ways.edit::<M>(tier, extent.owner) {
+                    if let Some(metrics) = self.lower_tiers.edit::<M>(tier, extent.owner) {
                         metrics.evicted += done - extent.start;
                     }
                 }
                 Place::Used(device) if device == own => {
-                    // Its second chance: behind the others.
+                    // Second chance: moves to the end of the list.
                     self.shift::<M>(server, object, extent.start..done, extent.owner, Place::Clean(own));
-                    let slot = self.ways.ranges.allocate::<M>(CleanRange {
+                    let slot = self.lower_tiers.ranges.allocate::<M>(CleanRange {
                         object,
                         start: extent.start,
                         end: done,
                         next: NIL,
                     });
-                    list.push::<M, _>(&mut self.ways.ranges, slot);
+                    list.push::<M, _>(&mut self.lower_tiers.ranges, slot);
                 }
                 _ => {}
             }
             if done >= end {
                 self.pop_range::<M>(&mut list);
             } else {
-                self.ways.ranges.edit::<M>(list.head).start = done;
+                self.lower_tiers.ranges.edit::<M>(list.head).start = done;
             }
         }
         self.spaces.edit::<M>(device).ranges = list;
         freed
     }
 
-    /// Forgets which ranges on `device` are clean.
+    /// Forgets the list of clean ranges of `device`.
     pub(crate) fn forget_clean_ranges<M: Mode>(&mut self, device: u32) {
         let mut list: List = self.spaces.get(device).ranges;
         if list.is_empty() {
@@ -194,7 +194,7 @@ impl Servers {
         self.spaces.edit::<M>(device).ranges = list;
     }
 
-    /// A block that was to leave has not left.
+    /// A block that was chosen to leave stays.
     pub(crate) fn stays<M: Mode>(&mut self, piece: &Piece) {
         if piece.removed {
             return;
@@ -206,17 +206,17 @@ impl Servers {
     }
 
     fn pop_range<M: Mode>(&mut self, list: &mut List) {
-        if let Some(slot) = list.pop(&self.ways.ranges) {
-            self.ways.ranges.free::<M>(slot);
+        if let Some(slot) = list.pop(&self.lower_tiers.ranges) {
+            self.lower_tiers.ranges.free::<M>(slot);
         }
     }
 
-    /// Copies `piece`, which has come from below and gone to its client, to its device, if that is wanted and there is room.
+    /// Copies `piece`, which came from the lower tier and was delivered, to its device, if the policy says so and space allows.
     pub(crate) fn keep_copy<M: Mode>(&mut self, now: Time, piece: &Piece, actions: &mut Actions) {
         let Some(policy) = self.params[piece.server as usize].next else {
             return;
         };
-        let full = self.ways.reserves.get(piece.server).taken() >= policy.blocks_in_flight;
+        let full = self.lower_tiers.reserves.get(piece.server).taken() >= policy.blocks_in_flight;
         let wanted =
             policy.read == ReadPolicy::Cache && piece.kind == PieceKind::Fetched && !piece.removed && !piece.lost;
         if !wanted || full || !self.is_indexed(piece.server) {
@@ -234,12 +234,12 @@ impl Servers {
         let mut copy = Piece::new(now, place, (NIL, piece.owner), piece.object, piece.offset, piece.bytes);
         copy.kind = PieceKind::Fill;
         let slot = self.pieces.allocate::<M>(copy);
-        self.ways.reserves.edit::<M>(piece.server).filling += 1;
+        self.lower_tiers.reserves.edit::<M>(piece.server).filling += 1;
         self.join_device::<M>(now, slot, actions);
     }
 
-    /// Makes room for a copy of `piece` on its device, from older copies, if `own` also from such of its own object; only where
-    /// nobody waits for space.
+    /// Evicts clean copies from the device of `piece` to make room for a copy of it; without `own`, only if the oldest copy is of
+    /// another object. Never evicts while a request waits for space. Returns whether there is room.
     pub(crate) fn make_room<M: Mode>(&mut self, piece: &Piece, own: bool) -> bool {
         let (device, capacity) = (piece.device, self.devices.capacity(piece.device));
         if self.first_reservation(device).is_some() || piece.bytes > capacity {
@@ -247,14 +247,14 @@ impl Servers {
         }
         let free = capacity - self.spaces.get(device).used;
         let oldest = self.spaces.get(device).ranges.head;
-        let is_own = oldest != NIL && self.ways.ranges.get(oldest).object == piece.object;
+        let is_own = oldest != NIL && self.lower_tiers.ranges.get(oldest).object == piece.object;
         if piece.bytes > free && (own || !is_own) {
             self.evict::<M>(device, piece.bytes - free);
         }
         piece.bytes <= capacity - self.spaces.get(device).used
     }
 
-    /// Takes space for those parts of a piece that are below alone; how many bytes they have.
+    /// Takes space for the parts of a piece that are in the lower tier alone. Returns their bytes.
     pub(crate) fn claim_copy<M: Mode>(&mut self, piece: &Piece) -> u64 {
         let (own, range) = (self.own_number(piece), piece.range());
         let (mut at, mut filled) = (range.start, 0);
@@ -262,18 +262,18 @@ impl Servers {
             let known = self.contents.extents.first(piece.server, piece.object, at..range.end);
             let gap = known.map_or(range.end, |extent| extent.start);
             if gap > at {
-                // An input: it counts as stored by who reads it first.
+                // An input: its first reader counts as its owner.
                 let what = (at..gap, piece.owner, Place::Filling(own));
                 self.put::<M>(piece.server, piece.object, what);
                 count::<M>(&mut self.contents.committed, piece.owner, gap - at);
                 let tier = self.params[piece.server as usize].tier;
-                if let Some(metrics) = self.ways.edit::<M>(tier, piece.owner) {
+                if let Some(metrics) = self.lower_tiers.edit::<M>(tier, piece.owner) {
                     metrics.inputs += gap - at;
                 }
                 filled += gap - at;
             }
             let Some(extent) = known else { break };
-            if extent.place == Place::Below {
+            if extent.place == Place::LowerTier {
                 let part = extent.start..extent.end;
                 self.shift::<M>(piece.server, piece.object, part, extent.owner, Place::Filling(own));
                 filled += extent.bytes();
@@ -295,16 +295,16 @@ impl Servers {
         self.became_clean::<M>(piece);
     }
 
-    /// The device has written a copy of what came from below.
+    /// The device has written a copy of what came from the lower tier.
     pub(crate) fn filled<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let piece = *self.pieces.get(slot);
         self.copy_is_clean::<M>(&piece);
         self.pieces.free::<M>(slot);
-        self.ways.reserves.edit::<M>(piece.server).filling -= 1;
+        self.lower_tiers.reserves.edit::<M>(piece.server).filling -= 1;
         self.settle_reserve::<M>(now, piece.server, piece.owner);
-        // Somebody may wait for space that is clean now.
+        // A request may wait for space that is clean now.
         self.settle_space::<M>(now, piece.device, piece.owner);
         self.reserve::<M>(now, piece.device, actions);
-        self.feed_below::<M>(now, piece.server, actions);
+        self.feed_lower_tier::<M>(now, piece.server, actions);
     }
 }

@@ -1,21 +1,22 @@
-//! The tier below: what a server hands down to it, and what it gets from there.
+//! The lower tier: what a server writes to it and reads from it.
 //!
 //! ```text
-//!   write = "back"     client -> memory -> device -> acknowledged;   device -> reserve -> below -> its space is free, or clean
-//!   write = "through"  client -> memory -> device and below -> acknowledged, clean
-//!   write = "around"   client -> memory -> below -> acknowledged
-//!   read, not here     below -> memory -> client (-> reserve -> device, clean)
+//!   write = "back"     client -> memory -> device -> acknowledged;   device -> reserve -> lower tier -> its space is free, or clean
+//!   write = "through"  client -> memory -> device and lower tier -> acknowledged, clean
+//!   write = "around"   client -> memory -> lower tier -> acknowledged
+//!   read, not here     lower tier -> memory -> client (-> reserve -> device, clean)
 //! ```
 //!
-//! A server is an ordinary client of the tier below: the caller carries [`Action::AskLowerTier`] there as a request of the server for the
-//! job whose data they are, and says when it has ended ([`Servers::lower_tier_answered`]).
+//! A server is an ordinary client of the lower tier. The caller carries [`Action::AskLowerTier`] there as a request of the server
+//! for the job that owns the data, and reports the answer with [`Servers::lower_tier_answered`].
 //!
-//! **Waits go downwards only.** What leaves a server, or is copied to its device, lies in a reserve of
-//! [`blocks_in_flight`](crate::settings::Policy::blocks_in_flight) blocks beside the memory pool, so that making room never waits for those
-//! who need room. A piece that waits for the tier below holds memory of its own server alone, and the tier below waits for
-//! nobody above: pulls are answered from memory that is taken already. The last tier waits for its devices only.
+//! **No deadlock.** A tier waits only for the tiers under it. Blocks that leave a server, or are copied to its device, use a
+//! reserve of [`blocks_in_flight`](crate::settings::Policy::blocks_in_flight) blocks beside the memory pool: freeing space never
+//! waits for a request that needs space. A piece that waits for the lower tier holds memory of its own server alone. The lower tier
+//! never waits for an upper tier: a server answers pulls from memory that the piece already holds. The last tier waits for its
+//! devices only.
 //!
-//! What stays as a clean copy, and what makes room, is in [`copies`].
+//! [`copies`] keeps and evicts clean copies.
 
 mod copies;
 
@@ -33,20 +34,20 @@ use crate::sync::Block;
 use crate::{Action, Actions, Origin, RequestHeader, ServerParams, Servers, StorageOperation};
 use copies::CleanRange;
 
-/// What of a server's reserve is taken.
+/// The reserve of a server, in blocks.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Reserve {
-    /// Blocks that a device reads in order to go down.
+    /// Blocks that a device reads for the lower tier.
     pub(crate) fetching: u32,
-    /// Blocks on their way down.
+    /// Blocks on their way to the lower tier.
     pub(crate) sending: u32,
-    /// Blocks that a device writes, from below.
+    /// Blocks from the lower tier that a device writes.
     pub(crate) filling: u32,
-    /// The device, counted within the server, that is asked first for the next block.
+    /// The first device to try for the next block, counted within the server.
     turn: u32,
-    /// Whether there may be something of jobs that have ended.
+    /// Whether the server may hold data of jobs that have ended.
     ended: bool,
-    /// Blocks that have been chosen to go down so far.
+    /// Blocks chosen so far to go to the lower tier.
     pub(crate) left: u64,
 }
 
@@ -56,32 +57,32 @@ impl Reserve {
     }
 }
 
-/// What the servers of a tier did for a job. Times are those of the first block that has begun to leave, and of the last that was
-/// safe below.
+/// What the servers of a tier did for a job, with the times of the first block that left and of the last block that became safe in
+/// the lower tier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TierMetrics {
     /// Bytes written to the tier: to its devices, or through it.
     pub received: u64,
-    /// Bytes that the tier below has acknowledged.
+    /// Bytes that the lower tier has acknowledged.
     pub sent: u64,
-    /// Bytes of inputs, which nobody has written, that were kept.
+    /// Bytes of inputs, which the run never wrote, that were kept.
     pub inputs: u64,
-    /// Bytes read from the tier below.
+    /// Bytes read from the lower tier.
     pub fetched: u64,
-    /// Bytes of reads that were here.
+    /// Bytes of reads served from the tier.
     pub hits: u64,
-    /// Bytes of those fetched that were kept as clean copies.
+    /// Fetched bytes that were kept as clean copies.
     pub filled: u64,
-    /// Bytes of clean copies that made room.
+    /// Bytes of clean copies that were evicted.
     pub evicted: u64,
     /// When the first block began to leave.
     pub first_left: Option<Time>,
-    /// When the last one was safe below.
+    /// When the last block became safe in the lower tier.
     pub last_safe: Option<Time>,
 }
 
 impl TierMetrics {
-    /// Adds what another part of the tier did.
+    /// Adds the metrics of another part of the tier.
     pub fn absorb(&mut self, other: &TierMetrics) {
         self.received += other.received;
         self.sent += other.sent;
@@ -96,23 +97,23 @@ impl TierMetrics {
     }
 }
 
-/// Where the bytes are that a tier has got for a job, each in one place. What was overwritten is nowhere.
+/// The bytes that a tier has received for a job, by place; each byte is in one place. Overwritten bytes count nowhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TierContents {
-    /// On no device yet.
+    /// Not on a device yet.
     pub arriving: u64,
-    /// On a device of the tier, and not below.
+    /// On a device of the tier, not in the lower tier.
     pub alone: u64,
-    /// The same, on their way down.
+    /// On a device of the tier, and on their way to the lower tier.
     pub leaving: u64,
-    /// On a device of the tier, and below.
+    /// On a device of the tier, and in the lower tier.
     pub clean: u64,
-    /// Below.
+    /// In the lower tier alone.
     pub below: u64,
 }
 
 impl TierContents {
-    /// Adds what another part of the tier has.
+    /// Adds the contents of another part of the tier.
     pub fn absorb(&mut self, other: &TierContents) {
         self.arriving += other.arriving;
         self.alone += other.alone;
@@ -121,35 +122,35 @@ impl TierContents {
         self.below += other.below;
     }
 
-    /// All of them.
+    /// The sum of all places.
     pub fn bytes(&self) -> u64 {
         self.arriving + self.alone + self.leaving + self.clean + self.below
     }
 }
 
-/// The ways down of a set of servers; empty where there are none.
+/// The state of a set of servers towards their lower tiers; empty without lower tiers.
 #[derive(Debug)]
-pub(crate) struct Ways {
+pub(crate) struct LowerTiers {
     pub(crate) reserves: Store<Reserve>,
     ranges: Pool<CleanRange>,
-    /// Jobs, and what each tier did for each.
+    /// Number of jobs. `metrics` has an element per tier and job.
     jobs: usize,
     metrics: Store<TierMetrics>,
-    /// Whether a job has ended, as each server knows; empty where it does not matter.
+    /// Whether each job has ended, per server; empty where no policy depends on it.
     ended: Store<bool>,
 }
-journalled!(Ways {
+journalled!(LowerTiers {
     reserves,
     ranges,
     metrics,
     ended
 });
 
-impl Ways {
-    /// For these servers, which nobody counts.
-    pub(crate) fn new(servers: &[ServerParams]) -> Ways {
+impl LowerTiers {
+    /// For `servers`, without metrics.
+    pub(crate) fn new(servers: &[ServerParams]) -> LowerTiers {
         let lead_down = servers.iter().any(|server| server.next.is_some());
-        Ways {
+        LowerTiers {
             reserves: Store::filled(if lead_down { servers.len() } else { 0 }, Reserve::default()),
             ranges: Pool::new(),
             jobs: 0,
@@ -166,67 +167,67 @@ impl Ways {
 }
 
 impl Servers {
-    /// For a chain of `tiers` tiers, object servers included, and `jobs` jobs. One tier: there is no way down.
+    /// Sets a chain of `tiers` tiers, object servers included, and `jobs` jobs. With one tier, no data leave it.
     pub fn in_tiers(mut self, tiers: usize, jobs: usize) -> Self {
         self.tiers = tiers.clamp(1, 255) as u8;
         if tiers > 1 {
             let to_job_end = |policy: Policy| policy.drain == DrainPolicy::JobEnd;
-            let told = self.params.iter().any(|server| server.next.is_some_and(to_job_end));
-            self.ways.jobs = jobs;
-            self.ways.metrics = Store::filled(tiers * jobs, TierMetrics::default());
+            let at_job_end = self.params.iter().any(|server| server.next.is_some_and(to_job_end));
+            self.lower_tiers.jobs = jobs;
+            self.lower_tiers.metrics = Store::filled(tiers * jobs, TierMetrics::default());
             let ahead = |server: &ServerParams| server.next.is_some_and(|policy| policy.read_ahead.0 > 0);
             let ahead = self.params.iter().any(ahead);
             self.stages = Stages::new(self.params.len(), ahead, jobs);
-            if told {
+            if at_job_end {
                 self.remember_ends(jobs);
             }
         }
         self
     }
 
-    /// Servers are told when one of `jobs` jobs ends.
+    /// Lets the servers record the ends of `jobs` jobs.
     pub(crate) fn remember_ends(&mut self, jobs: usize) {
-        self.ways.ended = Store::filled(self.params.len() * jobs, false);
+        self.lower_tiers.ended = Store::filled(self.params.len() * jobs, false);
     }
 
-    /// Whether `server` was told that `owner` has ended.
+    /// Whether the end of `owner` has been reported to `server`.
     fn has_ended(&self, server: u32, owner: u16) -> bool {
-        let cell = server as usize * self.ways.jobs + usize::from(owner);
-        cell < self.ways.ended.len() && *self.ways.ended.get(cell as u32)
+        let cell = server as usize * self.lower_tiers.jobs + usize::from(owner);
+        cell < self.lower_tiers.ended.len() && *self.lower_tiers.ended.get(cell as u32)
     }
 
-    /// A piece of a read is served from here.
+    /// Counts a piece of a read that is served from this tier.
     pub(crate) fn count_hit<M: Mode>(&mut self, slot: u32) {
         let Piece {
             server, owner, bytes, ..
         } = *self.pieces.get(slot);
         let params = &self.params[server as usize];
         if params.next.is_some()
-            && let Some(metrics) = self.ways.edit::<M>(params.tier, owner)
+            && let Some(metrics) = self.lower_tiers.edit::<M>(params.tier, owner)
         {
             metrics.hits += bytes;
         }
     }
 
-    /// So many bytes of `piece` come to a device as a clean copy.
+    /// Counts `bytes` of `piece` that come to a device as a clean copy.
     pub(crate) fn count_filled<M: Mode>(&mut self, piece: &Piece, bytes: u64) {
         let tier = self.params[piece.server as usize].tier;
-        if let Some(metrics) = self.ways.edit::<M>(tier, piece.owner) {
+        if let Some(metrics) = self.lower_tiers.edit::<M>(tier, piece.owner) {
             metrics.filled += bytes;
         }
     }
 
-    /// What each tier did here for each job: tier, job; nothing where there is one tier.
+    /// The metrics of each tier and job: tier, job, metrics; empty with one tier.
     pub fn tier_metrics(&self) -> impl Iterator<Item = (u8, u16, TierMetrics)> + '_ {
-        let jobs = self.ways.jobs.max(1);
-        let cells = self.ways.metrics.iter().enumerate();
+        let jobs = self.lower_tiers.jobs.max(1);
+        let cells = self.lower_tiers.metrics.iter().enumerate();
         cells.map(move |(cell, &metrics)| ((cell / jobs) as u8, (cell % jobs) as u16, metrics))
     }
 
-    /// Where the bytes are that each tier has got for each job, of the servers that keep an index.
+    /// The places of the bytes of each tier and job, at servers with an index.
     pub fn tier_contents(&self) -> BTreeMap<(u8, u16), TierContents> {
         let mut all = BTreeMap::new();
-        if self.ways.metrics.is_empty() {
+        if self.lower_tiers.metrics.is_empty() {
             return all;
         }
         for server in (0..self.len()).filter(|&server| self.is_indexed(server)) {
@@ -238,7 +239,7 @@ impl Servers {
                     Place::Device(_) => &mut of.alone,
                     Place::Leaving(_) => &mut of.leaving,
                     Place::Clean(_) | Place::Used(_) | Place::Filling(_) => &mut of.clean,
-                    Place::Below => &mut of.below,
+                    Place::LowerTier => &mut of.below,
                     Place::Lost => continue,
                 };
                 *sum += extent.bytes();
@@ -247,7 +248,7 @@ impl Servers {
         all
     }
 
-    /// Whether a write to `server` passes its devices by.
+    /// Whether writes to `server` bypass its devices.
     pub(crate) fn passes_by(&self, server: u32) -> bool {
         let next = self.params[server as usize].next;
         next.is_some_and(|policy| policy.write == WritePolicy::Around)
@@ -256,13 +257,13 @@ impl Servers {
     /// Counts bytes written to a tier.
     pub(crate) fn count_received<M: Mode>(&mut self, piece: &Piece) {
         let tier = self.params[piece.server as usize].tier;
-        if let Some(metrics) = self.ways.edit::<M>(tier, piece.owner) {
+        if let Some(metrics) = self.lower_tiers.edit::<M>(tier, piece.owner) {
             metrics.received += piece.bytes;
         }
     }
 
-    /// Asks the tier below for the piece in `slot`, or hands it down.
-    pub(crate) fn ask_below<M: Mode>(&mut self, now: Time, slot: u32, write: bool, actions: &mut Actions) {
+    /// Sends a request for the piece in `slot` to the lower tier: a write or a read.
+    pub(crate) fn ask_lower_tier<M: Mode>(&mut self, now: Time, slot: u32, write: bool, actions: &mut Actions) {
         let Piece {
             server,
             owner,
@@ -274,8 +275,8 @@ impl Servers {
         let tier = self.params[server as usize].tier;
         if write {
             self.pieces.edit::<M>(slot).down = true;
-            if let Some(metrics) = self.ways.edit::<M>(tier, owner) {
-                // Within a part of the machine, servers are not at the same time.
+            if let Some(metrics) = self.lower_tiers.edit::<M>(tier, owner) {
+                // Servers of one part of the machine may differ in time.
                 metrics.first_left = Some(metrics.first_left.map_or(now, |first| first.min(now)));
             }
         }
@@ -303,22 +304,22 @@ impl Servers {
         });
     }
 
-    /// A piece of a write is in memory: where it goes from there.
+    /// Sends a piece of a write, which is in memory, to its device, to the lower tier, or to both.
     pub(crate) fn go_on<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let server = self.pieces.get(slot).server;
         match self.params[server as usize].next.map(|policy| policy.write) {
             None | Some(WritePolicy::Back) => self.join_device::<M>(now, slot, actions),
-            Some(WritePolicy::Around) => self.ask_below::<M>(now, slot, true, actions),
+            Some(WritePolicy::Around) => self.ask_lower_tier::<M>(now, slot, true, actions),
             Some(WritePolicy::Through) => {
                 self.pieces.edit::<M>(slot).missing = 2;
                 self.join_device::<M>(now, slot, actions);
-                self.ask_below::<M>(now, slot, true, actions);
+                self.ask_lower_tier::<M>(now, slot, true, actions);
             }
         }
     }
 
-    /// The lower tier has answered what `origin` asked for with [`Action::AskLowerTier`]; `lost`: whether it has lost bytes of a read that
-    /// tolerates loss.
+    /// The lower tier has answered the request of `origin`, sent with [`Action::AskLowerTier`]. `lost`: whether it has lost bytes
+    /// of a read that tolerates loss.
     pub fn lower_tier_answered<M: Mode>(&mut self, now: Time, origin: Origin, lost: bool, actions: &mut Actions) {
         match origin {
             Origin::Piece(slot) => self.piece_answered::<M>(now, slot, lost, actions),
@@ -354,7 +355,7 @@ impl Servers {
             NIL => true,
             request => self.requests.get(request).what.operation.is_write(),
         };
-        if let Some(metrics) = self.ways.edit::<M>(tier, owner) {
+        if let Some(metrics) = self.lower_tiers.edit::<M>(tier, owner) {
             if write {
                 metrics.sent += bytes;
                 metrics.last_safe = metrics.last_safe.max(Some(now));
@@ -371,7 +372,7 @@ impl Servers {
             stage.out_until = stage.out_until.max(Some(now));
         }
         match (piece.request, write) {
-            (NIL, _) => self.drained_below::<M>(now, slot, actions),
+            (NIL, _) => self.drained_to_lower_tier::<M>(now, slot, actions),
             (_, write) if dead => {
                 if write {
                     self.metrics.edit::<M>(server).bytes_drained += bytes;
@@ -403,8 +404,8 @@ impl Servers {
         self.note_occupancy::<M>(now, server);
     }
 
-    /// A block of the reserve is safe below.
-    fn drained_below<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
+    /// A block of the reserve is safe in the lower tier.
+    fn drained_to_lower_tier<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let Piece {
             server,
             owner,
@@ -413,19 +414,19 @@ impl Servers {
             ..
         } = *self.pieces.get(slot);
         let piece = *self.pieces.get(slot);
-        self.block_moves::<M>(now, &piece, Some(Block::Below), None);
+        self.block_moves::<M>(now, &piece, Some(Block::LowerTier), None);
         self.settle_reserve::<M>(now, server, owner);
-        self.store_below::<M>(slot);
+        self.store_in_lower_tier::<M>(slot);
         self.pieces.free::<M>(slot);
-        self.ways.reserves.edit::<M>(server).sending -= 1;
+        self.lower_tiers.reserves.edit::<M>(server).sending -= 1;
         self.spaces.edit::<M>(device).drained += bytes;
         self.metrics.edit::<M>(server).bytes_drained += bytes;
         self.settle_space::<M>(now, device, owner);
         self.reserve::<M>(now, device, actions);
-        self.feed_below::<M>(now, server, actions);
+        self.feed_lower_tier::<M>(now, server, actions);
     }
 
-    /// A piece of a write-through has come to its device, or is safe below; ends it if it is both.
+    /// A piece of a write-through is on its device or safe in the lower tier. Ends it when both are true.
     pub(crate) fn end_write_through<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let piece = *self.pieces.get(slot);
         if piece.missing > 0 {
@@ -447,19 +448,19 @@ impl Servers {
         self.reserve::<M>(now, piece.device, actions);
     }
 
-    /// `piece` is stored here or below, of which `moved` bytes count: the rest was written anew meanwhile.
+    /// Counts `piece` as committed here or in the lower tier; `moved` of its bytes were not overwritten meanwhile.
     fn count_committed<M: Mode>(&mut self, piece: &Piece, moved: u64) {
         self.count_received::<M>(piece);
         count::<M>(&mut self.contents.committed, piece.owner, piece.bytes);
         count::<M>(&mut self.contents.overwritten, piece.owner, piece.bytes - moved);
     }
 
-    /// A piece that has passed the devices by is safe below.
+    /// A piece that has not come to a device is safe in the lower tier.
     pub(crate) fn store_around<M: Mode>(&mut self, piece: &Piece) {
         if self.is_indexed(piece.server) && piece.removed {
             self.removed_on_arrival::<M>(piece);
         } else if self.is_indexed(piece.server) {
-            let what = (piece.range(), piece.owner, Place::Below);
+            let what = (piece.range(), piece.owner, Place::LowerTier);
             self.put::<M>(piece.server, piece.object, what);
             self.count_committed::<M>(piece, piece.bytes);
         } else {
@@ -472,28 +473,28 @@ impl Servers {
         (piece.device - self.devices.of(piece.server).start) as u8
     }
 
-    /// `job` has ended, as `server` is told: what is its alone may go down (`drain = "job-end"`).
+    /// Records at `server` that `job` has ended; with `drain = "job-end"`, its data may leave now.
     pub fn job_ended<M: Mode>(&mut self, now: Time, server: u32, job: u16, actions: &mut Actions) {
-        let cell = server as usize * self.ways.jobs + usize::from(job);
-        if cell < self.ways.ended.len() {
-            // Kept for one that is away: what comes of the job when it is back shall go down, too.
+        let cell = server as usize * self.lower_tiers.jobs + usize::from(job);
+        if cell < self.lower_tiers.ended.len() {
+            // A server that is away keeps the record: data of the job that come after its return leave as well.
             self.is_up::<M>(now, server);
             self.notice_devices::<M>(now, server);
-            *self.ways.ended.edit::<M>(cell as u32) = true;
-            self.ways.reserves.edit::<M>(server).ended = true;
-            self.feed_below::<M>(now, server, actions);
+            *self.lower_tiers.ended.edit::<M>(cell as u32) = true;
+            self.lower_tiers.reserves.edit::<M>(server).ended = true;
+            self.feed_lower_tier::<M>(now, server, actions);
         }
     }
 
-    /// Something of `owner` has come to a device of `server`.
+    /// Data of `owner` have come to a device of `server`.
     pub(crate) fn note_ended<M: Mode>(&mut self, server: u32, owner: u16) {
         if self.has_ended(server, owner) {
-            self.ways.reserves.edit::<M>(server).ended = true;
+            self.lower_tiers.reserves.edit::<M>(server).ended = true;
         }
     }
 
-    /// Starts to read blocks that shall go down, if there is a reason to, as many as the reserve holds.
-    pub(crate) fn feed_below<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
+    /// Starts reads of blocks that should leave, as many as the reserve holds.
+    pub(crate) fn feed_lower_tier<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
         let Some(policy) = self.params[server as usize].next else {
             return;
         };
@@ -501,7 +502,7 @@ impl Servers {
             return;
         }
         self.advance_syncs::<M>(now, server, actions);
-        while self.ways.reserves.get(server).taken() < policy.blocks_in_flight {
+        while self.lower_tiers.reserves.get(server).taken() < policy.blocks_in_flight {
             let Some((device, chosen)) = self.leave_next::<M>(server, policy) else {
                 break;
             };
@@ -509,7 +510,7 @@ impl Servers {
             self.spaces.edit::<M>(device).fetched += bytes;
             let mut piece = Piece::new(now, (server, device), (NIL, owner), object, offset, bytes);
             let devices = self.devices.of(server);
-            let reserve = self.ways.reserves.edit::<M>(server);
+            let reserve = self.lower_tiers.reserves.edit::<M>(server);
             piece.number = reserve.left;
             reserve.left += 1;
             reserve.fetching += 1;
@@ -521,13 +522,13 @@ impl Servers {
         self.reconsider_syncs::<M>(now, server);
     }
 
-    /// Takes the next block that shall go down, first for who synchronises a file: device, and owner, object, offset, length. Devices take turns; one for whose
-    /// space a request waits comes first.
+    /// Chooses the next block to leave: device, and owner, object, offset, length. Blocks of synchronizations come first, then
+    /// those of a device for whose space a request waits; otherwise devices take turns.
     fn leave_next<M: Mode>(&mut self, server: u32, policy: Policy) -> Option<(u32, (u16, u64, u64, u64))> {
         if let Some(wanted) = self.leave_for_sync::<M>(server) {
             return Some(wanted);
         }
-        let (devices, turn) = (self.devices.of(server), self.ways.reserves.get(server).turn);
+        let (devices, turn) = (self.devices.of(server), self.lower_tiers.reserves.get(server).turn);
         let (block, count) = (self.params[server as usize].block(), devices.len() as u32);
         let in_turn = |n: u32| devices.start + (turn + n) % count;
         let (mut alone, mut first, mut urgent) = (0, None, None);
@@ -548,9 +549,9 @@ impl Servers {
             let chosen = self.choose_to_leave::<M>(device, block, |_| true)?;
             return Some((device, chosen));
         }
-        if self.ways.reserves.get(server).ended {
+        if self.lower_tiers.reserves.get(server).ended {
             let all = policy.drain == DrainPolicy::JobEnd;
-            let ended: Vec<bool> = (0..self.ways.jobs as u16)
+            let ended: Vec<bool> = (0..self.lower_tiers.jobs as u16)
                 .map(|job| self.has_ended(server, job) && (all || self.stages.takes_out(job)))
                 .collect();
             let has_ended = |owner: u16| ended.get(usize::from(owner)) == Some(&true);
@@ -561,12 +562,12 @@ impl Servers {
                     return Some((device, chosen));
                 }
             }
-            self.ways.reserves.edit::<M>(server).ended = false;
+            self.lower_tiers.reserves.edit::<M>(server).ended = false;
         }
         None
     }
 
-    /// Whether a request waits for more space on `device` than what leaves it, and its clean copies, will free.
+    /// Whether a request waits for more space on `device` than leaving blocks and clean copies will free.
     fn lacks_space(&self, device: u32) -> bool {
         let space = self.spaces.get(device);
         let stays = space.used - space.leaving - space.clean;
@@ -576,20 +577,20 @@ impl Servers {
         })
     }
 
-    /// The device has read a block that shall go down.
+    /// The device has read a block that leaves for the lower tier.
     pub(crate) fn fetched_to_leave<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let piece = *self.pieces.get(slot);
         let Piece { server, removed, .. } = piece;
-        self.ways.reserves.edit::<M>(server).fetching -= 1;
-        let to = (!removed).then_some(Block::Below);
+        self.lower_tiers.reserves.edit::<M>(server).fetching -= 1;
+        let to = (!removed).then_some(Block::LowerTier);
         self.block_moves::<M>(now, &piece, Some(Block::Served), to);
         if removed {
             self.settle_reserve::<M>(now, server, piece.owner);
             self.pieces.free::<M>(slot);
-            self.feed_below::<M>(now, server, actions);
+            self.feed_lower_tier::<M>(now, server, actions);
             return;
         }
-        self.ways.reserves.edit::<M>(server).sending += 1;
-        self.ask_below::<M>(now, slot, true, actions);
+        self.lower_tiers.reserves.edit::<M>(server).sending += 1;
+        self.ask_lower_tier::<M>(now, slot, true, actions);
     }
 }
