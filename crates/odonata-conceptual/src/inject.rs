@@ -318,7 +318,7 @@ mod tests {
         assert!(refuse("printf(\"x\");").contains("printf"));
         assert!(refuse("MPI_Barrier(my_comm);").contains("only the world"));
         assert!(refuse("MPI_Barrier(MPI_COMM_WORLD").contains("closing"));
-        assert!(refuse("MPI_Bcast(b, x, MPI_INT, 0, MPI_COMM_WORLD);").contains("is no number"));
+        assert!(refuse("MPI_Bcast(b, x, MPI_INT, 0, MPI_COMM_WORLD);").contains("is not a number"));
         assert!(refuse("MPI_Bcast(b);").contains("expected 5"));
         assert!(refuse(";").contains("no call"));
         assert!(calls(" \n ", &mut HashMap::new()).unwrap().is_empty());

@@ -394,7 +394,7 @@ fn folders_without_one_whole_trace_are_errors() {
     }
     assert_eq!(TraceFiles::find(&folder.0).unwrap().ranks.len(), 1);
     folder.write("t-0002.bin", &bytes);
-    assert!(error(&folder).contains("no file of rank 1"));
+    assert!(error(&folder).contains("rank 2 has a file, but rank 1 has none"));
     folder.write("t-0001.bin", &bytes);
     assert_eq!(TraceFiles::find(&folder.0).unwrap().ranks.len(), 3);
     folder.write("t-00001.bin", &bytes);

@@ -217,7 +217,7 @@ fn impossible_sizes_are_refused_with_the_bound() {
             bundle: 2,
             ..base()
         })
-        .contains("bundles of 2")
+        .contains("not a multiple of the bundle size 2")
     );
     assert!(new(Dragonfly2dShape { bundle: 0, ..base() }).contains("bundle"));
     assert!(new(Dragonfly2dShape { groups: 10, ..base() }).contains("enough for 0"));

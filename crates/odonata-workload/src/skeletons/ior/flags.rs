@@ -381,7 +381,7 @@ mod tests {
         assert!(error("--collective=1").contains("takes no argument"));
         assert!(error("-w --random-offset-seed").contains("the command line ends"));
         assert!(error("-O filePerProc=yes").contains("expected 0 or 1"));
-        assert!(error("-d 1.5").contains("whole seconds"));
+        assert!(error("-d 1.5").contains("whole number of seconds"));
         assert!(error(&"-w ".repeat(40_000)).contains("longer"));
     }
 
