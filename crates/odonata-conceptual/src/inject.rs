@@ -320,7 +320,7 @@ mod tests {
         assert!(refuse("MPI_Barrier(MPI_COMM_WORLD").contains("closing"));
         assert!(refuse("MPI_Bcast(b, x, MPI_INT, 0, MPI_COMM_WORLD);").contains("is not a number"));
         assert!(refuse("MPI_Bcast(b);").contains("expected 5"));
-        assert!(refuse(";").contains("no call"));
+        assert!(refuse(";").contains("is not a call"));
         assert!(calls(" \n ", &mut HashMap::new()).unwrap().is_empty());
         assert!(refuse("Compute(5);").contains("Compute"));
         assert_eq!(

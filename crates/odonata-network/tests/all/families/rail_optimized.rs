@@ -146,7 +146,10 @@ fn a_failed_cable_of_a_gpu_is_refused_by_name() {
     };
     cluster.impair(&[fault]).unwrap();
     let error = RailRouting::new(cluster, RailAlgorithm::Pxn, Up::Random, 1).unwrap_err();
-    assert!(error.contains("the only cable between routers 0 and") && error.contains("no path around it"), "{error}");
+    assert!(
+        error.contains("the only cable between routers 0 and") && error.contains("no path around it"),
+        "{error}"
+    );
 }
 
 /// One packet through an idle network: its head takes a flit time and the latency of every link, and the delay of every
