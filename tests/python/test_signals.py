@@ -194,7 +194,8 @@ def test_a_program_that_goes_on_for_ever_at_one_instant_ends_with_its_name(shell
     run = json.loads((shell.folder / "out" / "run.json").read_text())
     assert run["outcome"] == "program-error"
     assert re.search(
-        r'job "own" rank 1: .* \(operation 100001\), after 100000 consecutive operations .* own\.py:again', run["detail"]
+        r'job "own" rank 1: .* \(operation 100001\), after 100000 consecutive operations .* own\.py:again',
+        run["detail"],
     ), run["detail"]
 
 
