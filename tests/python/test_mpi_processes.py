@@ -12,7 +12,7 @@ pytestmark = pytest.mark.mpi
 #: What `odonata run` does around a run.
 FRAME = """\
 import sys, typer
-from odonata import mpi
+from odonata.running import mpi
 from odonata.cli.answer import reported
 from odonata.errors import InputError
 try:
