@@ -23,7 +23,9 @@ pytestmark = pytest.mark.mpi
 def test_results_are_those_of_one_process(mpi, shell, small, processes, options):
     shell.write(SMALL)
     done = run(mpi, shell, processes, "--json", *options)
-    assert (done.code, done.err) == (0, "")
+    # Of a run that takes seconds on a busy computer there is a line of progress.
+    said = [line for line in done.err.splitlines() if "| simulated " not in line]
+    assert (done.code, said) == (0, [])
     # One answer, that of the first process.
     answer = json.loads(done.out)
     alone = json.loads((small / "run.json").read_text())
