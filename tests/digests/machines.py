@@ -33,7 +33,7 @@ DRAGONFLY_PLUS = {
     "nodes_per_leaf": 3,
     "global_ports_per_spine": 3,
 }
-RING = ROOT / "crates/odonata-system/tests/machines/ring.txt"
+RING = ROOT / "crates/system/odonata-system/tests/machines/ring.txt"
 
 #: Name, table `machine`, nodes, routings.
 FAMILIES: list[tuple[str, Table, int, list[str]]] = [

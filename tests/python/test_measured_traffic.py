@@ -2,7 +2,7 @@
 
 The byte matrices and the DUMPI trace `df-amg-27` are reference traces (`tests/traces/reference.py`). A matrix
 is a comment with the bytes of all pairs that are not listed, then lines of source, destination and bytes.
-`crates/odonata-workload/tests/measured_traffic.rs` tests what is known without the files.
+`crates/workload/odonata-workload/tests/measured_traffic.rs` tests what is known without the files.
 """
 
 from __future__ import annotations

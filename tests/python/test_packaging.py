@@ -146,7 +146,7 @@ def test_the_spack_recipe_is_executed(monkeypatch, variants):
     # What Spack is told to build with is there.
     cargo = tomllib.loads((ROOT / "Cargo.toml").read_text())
     assert "wheel" in cargo["profile"]
-    assert "mpi" in tomllib.loads((ROOT / "crates/odonata-py/Cargo.toml").read_text())["features"]
+    assert "mpi" in tomllib.loads((ROOT / "crates/system/odonata-py/Cargo.toml").read_text())["features"]
 
 
 def test_no_page_says_that_pip_finds_odonata():

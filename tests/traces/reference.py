@@ -2,7 +2,7 @@
 
 `traces/KIND` in it holds a folder for each trace, with a `ground-truth.json`. Kinds are dumpi, darshan,
 chakra, otf2, goal, and matrices for byte matrices. Unset and empty mean that none are at hand. A relative
-path starts at the repository. `crates/odonata-trace-format/tests/reference` is the same for Rust.
+path starts at the repository. `crates/formats/odonata-trace-format/tests/reference` is the same for Rust.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """GOAL schedules whose ends are known: collectives and exchanges in the LogGOPS model, as closed forms.
 
-Of a message of s bytes, with m = s - 1 and a free receiver (`crates/odonata-goal/src/loggops.rs`):
+Of a message of s bytes, with m = s - 1 and a free receiver (`crates/formats/odonata-goal/src/loggops.rs`):
 
     S = o + mO                 the sender's processor
     A = max(g + mG, S)         from one send of a rank to its next
