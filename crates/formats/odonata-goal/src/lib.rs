@@ -7,9 +7,11 @@
 pub mod binary;
 pub mod error;
 mod format;
+mod lines;
 pub mod loggops;
 mod matching;
 pub mod program;
+mod queue;
 pub mod schedule;
 pub mod text;
 

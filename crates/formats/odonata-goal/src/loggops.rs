@@ -24,22 +24,34 @@
 //! Nothing else on the machine can delay such a schedule, and an acknowledgment takes no time. So one event queue
 //! simulates all ranks together.
 
+use crate::lines::{ItemKind, Lines, Needs};
 use crate::matching::Matching;
+use crate::queue::{Queue, Timed};
 use crate::schedule::{Schedule, Task, TaskKind};
 use odonata_units::Time;
 use odonata_workload::{LogGops, RankTimes};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
-/// A task of a rank, or its message in flight, waiting for its turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Waiting {
+/// A task of a rank, or its message in flight, that may begin.
+#[derive(Clone, Copy, Debug)]
+struct Event {
     time: Time,
     /// The order in which items began to wait.
     number: u64,
+    /// The item has waited in a line of its host.
+    waited: bool,
     message: bool,
     rank: u32,
     task: u32,
+}
+
+impl Timed for Event {
+    fn time(&self) -> Time {
+        self.time
+    }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
 }
 
 /// The result of a schedule.
@@ -67,6 +79,20 @@ struct Host {
     free: Vec<u32>,
     left: u32,
     matching: Matching,
+    /// Items that wait for a CPU or a NIC.
+    lines: Lines,
+}
+
+impl Host {
+    /// When the resources of an item are free.
+    fn free_at(&self, Needs { kind, cpu, nic }: Needs) -> Time {
+        let at = |times: &[Time], number: u8| times.get(usize::from(number)).copied().unwrap_or(Time::ZERO);
+        match kind {
+            ItemKind::Calc => at(&self.cpu, cpu),
+            ItemKind::Send => at(&self.cpu, cpu).max(at(&self.send, nic)),
+            ItemKind::Message => at(&self.cpu, cpu).max(at(&self.receive, nic)),
+        }
+    }
 }
 
 struct Simulation<'a> {
@@ -75,7 +101,7 @@ struct Simulation<'a> {
     /// Factor for calculation times.
     scale: f64,
     hosts: Vec<Host>,
-    queue: BinaryHeap<Reverse<Waiting>>,
+    queue: Queue<Event>,
     number: u64,
     times: Vec<RankTimes>,
     /// Hosts with tasks that this event made ready.
@@ -98,6 +124,7 @@ pub fn simulate(schedule: &Schedule, params: &LogGops, scale: f64, stop: &dyn Fn
             free: rank.roots().to_vec(),
             left: rank.tasks().len() as u32,
             matching: Matching::default(),
+            lines: Lines::default(),
         }
     };
     let mut simulation = Simulation {
@@ -105,23 +132,20 @@ pub fn simulate(schedule: &Schedule, params: &LogGops, scale: f64, stop: &dyn Fn
         params,
         scale,
         hosts: schedule.ranks().iter().map(host).collect(),
-        queue: BinaryHeap::new(),
+        queue: Queue::new(),
         number: 0,
         times: vec![RankTimes::default(); schedule.ranks().len()],
         changed: (0..schedule.ranks().len() as u32).collect(),
     };
     simulation.release(Time::ZERO);
     let mut events = 0_u32;
-    while let Some(Reverse(waiting)) = simulation.queue.pop() {
+    while let Some(event) = simulation.queue.pop() {
         events = events.wrapping_add(1);
         if events.is_multiple_of(4096) && stop() {
             return None;
         }
-        match waiting.message {
-            true => simulation.message(waiting),
-            false => simulation.task(waiting),
-        }
-        simulation.release(waiting.time);
+        simulation.step(event);
+        simulation.release(event.time);
     }
     Some(simulation.finish())
 }
@@ -133,13 +157,14 @@ impl Simulation<'_> {
 
     fn push(&mut self, time: Time, message: bool, rank: u32, task: u32) {
         self.number += 1;
-        self.queue.push(Reverse(Waiting {
+        self.queue.push(Event {
             time,
             number: self.number,
+            waited: false,
             message,
             rank,
             task,
-        }));
+        });
     }
 
     /// Queues the tasks that became ready by `now`.
@@ -182,74 +207,117 @@ impl Simulation<'_> {
         self.changed.push(rank);
     }
 
-    /// Runs a waiting task if its CPU is free.
-    fn task(&mut self, waiting: Waiting) {
-        let Waiting { time, rank, task, .. } = waiting;
+    /// Begins a task or handles a message if its CPU and its NIC are free; otherwise it waits in its line.
+    fn step(&mut self, event: Event) {
+        let Event {
+            time,
+            number,
+            rank,
+            task,
+            ..
+        } = event;
         let what = self.task_of(rank, task);
-        let params = self.params;
-        let (cpu, nic) = (usize::from(what.cpu), usize::from(what.nic));
-        let host = &mut self.hosts[rank as usize];
-        match what.kind {
-            TaskKind::Calc => {
-                if host.cpu[cpu] > time {
-                    let time = host.cpu[cpu];
-                    self.queue.push(Reverse(Waiting { time, ..waiting }));
-                    return;
+        let kind = match what.kind {
+            _ if event.message => ItemKind::Message,
+            TaskKind::Calc => ItemKind::Calc,
+            TaskKind::Send => ItemKind::Send,
+            // A receive needs nothing once it is ready.
+            TaskKind::Recv => return self.post(time, rank, task, &what),
+        };
+        let needs = Needs {
+            kind,
+            cpu: what.cpu,
+            nic: what.nic,
+        };
+        let at = if event.message { what.peer } else { rank };
+        let host = &mut self.hosts[at as usize];
+        if event.waited && !host.lines.is_due(needs, number, time) {
+            return;
+        }
+        let free = host.free_at(needs);
+        if free > time {
+            let has_event = match event.waited {
+                true => {
+                    host.lines.postpone(needs, free);
+                    true
                 }
-                let duration = calculation(&what, self.scale);
-                host.cpu[cpu] = time + duration;
-                self.times[rank as usize].compute += duration;
-                let end = host.cpu[cpu];
-                self.follow(rank, task, time, false);
-                self.follow(rank, task, end, true);
+                false => host.lines.join(needs, (number, rank, task), free),
+            };
+            if has_event {
+                self.queue.push(Event {
+                    time: free,
+                    waited: true,
+                    ..event
+                });
             }
-            TaskKind::Send => {
-                let turn = host.cpu[cpu].max(host.send[nic]);
-                if turn > time {
-                    self.queue.push(Reverse(Waiting { time: turn, ..waiting }));
-                    return;
-                }
-                host.cpu[cpu] = time + params.send_overhead + params.per_byte(what.size);
-                host.send[nic] = time + params.gap + params.gap_of(what.size);
-                let end = host.cpu[cpu];
-                let times = &mut self.times[rank as usize];
-                times.sends += 1;
-                times.bytes_sent += what.size;
-                self.follow(rank, task, time, false);
-                self.push(time + params.send_overhead + params.latency, true, rank, task);
-                if what.size <= params.eager_threshold {
-                    self.follow(rank, task, end, true);
-                }
-            }
-            TaskKind::Recv => {
-                self.follow(rank, task, time, false);
-                let matching = &mut self.hosts[rank as usize].matching;
-                if let Some((from, send)) = matching.post(task, what.peer, what.tag) {
-                    self.matched((from, send), (rank, task), time, time);
-                }
+            return;
+        }
+        match kind {
+            ItemKind::Calc => self.calculate(time, rank, task, &what),
+            ItemKind::Send => self.send(time, rank, task, &what),
+            ItemKind::Message => self.message(time, rank, task, &what),
+        }
+        if event.waited {
+            let host = &mut self.hosts[at as usize];
+            let free = host.free_at(needs);
+            if let Some((number, rank, task)) = host.lines.begin(needs, free) {
+                self.queue.push(Event {
+                    time: free,
+                    number,
+                    rank,
+                    task,
+                    ..event
+                });
             }
         }
     }
 
-    /// The message of a send has arrived; it is handled if the CPU and the NIC are free.
-    fn message(&mut self, waiting: Waiting) {
-        let Waiting { time, rank, task, .. } = waiting;
-        let what = self.task_of(rank, task);
+    fn calculate(&mut self, time: Time, rank: u32, task: u32, what: &Task) {
+        let duration = calculation(what, self.scale);
+        let end = time + duration;
+        self.hosts[rank as usize].cpu[usize::from(what.cpu)] = end;
+        self.times[rank as usize].compute += duration;
+        self.follow(rank, task, time, false);
+        self.follow(rank, task, end, true);
+    }
+
+    fn send(&mut self, time: Time, rank: u32, task: u32, what: &Task) {
+        let params = self.params;
+        let end = time + params.send_overhead + params.per_byte(what.size);
+        let host = &mut self.hosts[rank as usize];
+        host.cpu[usize::from(what.cpu)] = end;
+        host.send[usize::from(what.nic)] = time + params.gap + params.gap_of(what.size);
+        let times = &mut self.times[rank as usize];
+        times.sends += 1;
+        times.bytes_sent += what.size;
+        self.follow(rank, task, time, false);
+        self.push(time + params.send_overhead + params.latency, true, rank, task);
+        if what.size <= params.eager_threshold {
+            self.follow(rank, task, end, true);
+        }
+    }
+
+    /// Posts a receive.
+    fn post(&mut self, time: Time, rank: u32, task: u32, what: &Task) {
+        self.follow(rank, task, time, false);
+        let matching = &mut self.hosts[rank as usize].matching;
+        if let Some((from, send)) = matching.post(task, what.peer, what.tag) {
+            self.matched((from, send), (rank, task), time, time);
+        }
+    }
+
+    /// The receiver handles the message of send `task` of `rank`.
+    fn message(&mut self, time: Time, rank: u32, task: u32, what: &Task) {
         let params = self.params;
         let (cpu, nic) = (usize::from(what.cpu), usize::from(what.nic));
         let host = &mut self.hosts[what.peer as usize];
         // The receiver may have no task on this CPU.
         host.cpu.resize(host.cpu.len().max(cpu + 1), Time::ZERO);
         host.receive.resize(host.receive.len().max(nic + 1), Time::ZERO);
-        let turn = host.cpu[cpu].max(host.receive[nic]);
-        if turn > time {
-            self.queue.push(Reverse(Waiting { time: turn, ..waiting }));
-            return;
-        }
         let (per_byte, gap) = (params.per_byte(what.size), params.gap_of(what.size));
-        host.cpu[cpu] = time + params.recv_overhead + per_byte.max(gap);
+        let end = time + params.recv_overhead + per_byte.max(gap);
+        host.cpu[cpu] = end;
         host.receive[nic] = time + params.gap + gap;
-        let end = host.cpu[cpu];
         let times = &mut self.times[what.peer as usize];
         times.recvs += 1;
         times.bytes_received += what.size;
