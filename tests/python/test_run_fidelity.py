@@ -72,6 +72,18 @@ def test_the_summary_has_no_columns_of_what_was_not_modelled(runs, capsys):
     assert "Busiest links of routers" not in text(runs["analytic"], capsys)
 
 
+def test_a_goal_schedule_under_loggops_has_no_latencies_of_messages(tmp_path, capsys):
+    schedule = tmp_path / "pair.goal"
+    schedule.write_text("num_ranks 2 rank 0 { send 8b to 1 } rank 1 { recv 8b from 0 }")
+    job = {"name": "pair", "trace": str(schedule)}
+    results = odonata.run({"machine": MACHINE, "network": {"fidelity": "analytic"}, "jobs": [job]})
+    (row,) = results.table("jobs").to_pylist()
+    assert row["messages"] == 1
+    (found,) = summary.collect(results)["jobs"]
+    assert found["message_latency_p50_s"] is None
+    assert "Latency" not in text(results, capsys)
+
+
 @pytest.mark.parametrize("tier", TIERS)
 def test_the_report_leaves_out_what_was_not_modelled(runs, tier):
     page = runs[tier].report()

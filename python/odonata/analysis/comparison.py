@@ -29,9 +29,9 @@ _SERVER_SUMS = (
     "wait_device_s",
 )
 
-#: Column of `jobs` with the number of measurements -> columns that mean nothing when there are none.
+#: Column of `jobs` that is 0 without measurements -> columns that mean nothing then.
 _COUNTED = {
-    "messages": ("message_latency",),
+    "message_latency_max_s": ("message_latency",),
     "mpi_packets": ("mpi_packet_latency", "mpi_hops"),
     "io_packets": ("io_packet_latency", "io_hops"),
     "io_operations": ("io_bandwidth", "io_completion"),

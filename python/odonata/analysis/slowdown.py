@@ -104,7 +104,7 @@ _SOME = {"mean": "mean", "p99": "99th percentile", "max": "largest"}
 
 METRICS: list[Metric] = [
     *_times(),
-    *_latencies("message_latency", "MPI message latency", "messages", _ALL),
+    *_latencies("message_latency", "MPI message latency", "message_latency_max_s", _ALL),
     *_latencies(
         "io_message_latency", "Latency of I/O messages, control messages included", "io_messages", _ALL
     ),

@@ -145,7 +145,8 @@ def _latencies(jobs: list[dict[str, Any]]) -> Table:
         columns += [f"mpi_packet_latency_{measure}_s" for measure in ("p50", "p99")]
     columns += [f"io_call_{measure}_s" for measure in ("p50", "p99")]
     for job in jobs:
-        page.add_row(job["job"], *(duration(job[column]) for column in columns))
+        if any(job[column] is not None for column in columns):
+            page.add_row(job["job"], *(duration(job[column]) for column in columns))
     return page
 
 
