@@ -41,7 +41,9 @@ CRATES = (
 )
 
 #: Sources in these crates whose comments are not yet written by these rules.
-PENDING_SOURCES = tuple(f"crates/system/odonata-system/src/{name}" for name in ("estimate", "memory", "schedule"))
+PENDING_SOURCES = tuple(
+    f"crates/system/odonata-system/src/{name}" for name in ("estimate", "memory", "schedule")
+)
 
 #: Most words of a sentence, of a guide, of the changelog; most lines of the README.
 LONGEST = 35

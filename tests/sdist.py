@@ -41,7 +41,9 @@ def check_files(archive: Path) -> None:
         sys.exit(f"{archive.name}: no plain files of the repository: {', '.join(odd)}")
     if found := {name.split("/")[0] for name in sizes} ^ TOP:
         sys.exit(f"{archive.name}: unexpected or missing: {', '.join(sorted(found))}")
-    wanted = {name for name in known if re.match(r"(crates/[^/]+/[^/]+/(src|presets)/|python/|examples/)", name)}
+    wanted = {
+        name for name in known if re.match(r"(crates/[^/]+/[^/]+/(src|presets)/|python/|examples/)", name)
+    }
     if missing := wanted - set(sizes):
         sys.exit(f"{archive.name}: missing: {', '.join(sorted(missing))}")
     large = [name for name, size in sizes.items() if size > LARGEST_FILE]

@@ -84,7 +84,11 @@ def _common(runs: dict[str, Contents]) -> list[str]:
 def _value(contents: Contents, job: str, column: str) -> float | None:
     """A metric of a job; None where it does not apply, or the job did not end."""
     row = next(row for row in contents.jobs if row["job"] == job)
-    counted = {"message_latency": "message_latency_max_s", "io_bandwidth": "io_operations", "io_s": "io_operations"}
+    counted = {
+        "message_latency": "message_latency_max_s",
+        "io_bandwidth": "io_operations",
+        "io_s": "io_operations",
+    }
     for prefix, count in counted.items():
         if column.startswith(prefix) and not row[count]:
             return None
