@@ -1,7 +1,7 @@
 """Presets: named sets of keys that a scenario starts from, each number with its source.
 
-The files are part of the core (`crates/system/odonata-system/presets/`). A comment above a key, or above its table,
-is the key's source; the comment at the head says what the preset is.
+The files are part of the core (`crates/system/odonata-system/presets/`). A comment above a key, or above its
+table, is the key's source; the comment at the head says what the preset is.
 """
 
 from __future__ import annotations
