@@ -437,11 +437,20 @@ impl Machine {
     /// The impossible size and its bound, or the missing cable.
     pub fn build(&self) -> Result<Family, String> {
         let mut family = self.kind.build()?;
-        let faults = self.faults();
-        if !faults.is_empty() {
-            family.graph_mut().impair(&faults)?;
-        }
+        self.impair(&mut family)?;
         Ok(family)
+    }
+
+    /// Applies the faults to `family`, which was built of `kind`.
+    ///
+    /// # Errors
+    /// The missing cable.
+    pub fn impair(&self, family: &mut Family) -> Result<(), String> {
+        let faults = self.faults();
+        match faults.is_empty() {
+            true => Ok(()),
+            false => family.graph_mut().impair(&faults),
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Builds a machine, ready to run, from a resolved scenario.
 
-use crate::link_choice::links_named;
 use crate::placement::Placement;
 use crate::scenario::Scenario;
 use crate::scenario::resolved::{self, Resolved};
@@ -20,7 +19,6 @@ use odonata_storage::{FileLayout, Metadata, ServerParams, Servers};
 use odonata_topology::{LinkClass, Topology};
 use odonata_units::{Bandwidth, Bytes, SplitMix64, Time};
 use odonata_workload::LogGops;
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -144,7 +142,7 @@ impl Plan {
             .collect::<Result<Vec<_>, String>>()?;
         let topology = fabric.routing().topology();
         let link_period = link_period(scenario, topology);
-        let queues = queue_recording(scenario, topology)?;
+        let queues = queue_recording(scenario);
         let (params, servers_at) = (host_params(scenario, placement), placement.all_servers());
         let hosts =
             HostPlan::new(params, jobs, &servers_at, topology).with_metadata_servers(&placement.metadata, topology);
@@ -347,21 +345,11 @@ pub(crate) fn link_period(scenario: &Resolved, topology: &Topology) -> Option<Li
     })
 }
 
-/// The links of `topology` whose queues are recorded; `None` if there are none.
-///
-/// # Errors
-/// There is no such link.
-fn queue_recording(scenario: &Resolved, topology: &Topology) -> Result<Option<QueueRecording>, String> {
-    let run = &scenario.run;
-    let Some(interval) = run.series_interval.filter(|_| !run.queue_links.is_empty()) else {
-        return Ok(None);
-    };
-    let named: Result<Vec<_>, String> = (run.queue_links.iter())
-        .map(|pattern| links_named(topology, pattern))
-        .collect();
-    let links: BTreeSet<u32> = named?.into_iter().flatten().collect();
-    let links = links.into_iter().collect();
-    Ok(Some(QueueRecording { links, interval }))
+/// The links whose queues are recorded; `None` if there are none.
+fn queue_recording(scenario: &Resolved) -> Option<QueueRecording> {
+    let interval = scenario.run.series_interval?;
+    let links = scenario.queue_links.clone();
+    (!links.is_empty()).then_some(QueueRecording { links, interval })
 }
 
 fn servers(scenario: &Resolved, placement: &Placement) -> Vec<ServerParams> {

@@ -1,13 +1,27 @@
 //! Links chosen by name: `r3>r7` from router 3 to router 7, `n5>r1` from node 5, `r3>*` all links that leave router 3.
 
+use std::collections::BTreeSet;
+
 use crate::results::ends;
 use odonata_topology::Topology;
+
+/// The numbers of the links of `topology` that `patterns` name, in rising order, each once.
+///
+/// # Errors
+/// The index of the first pattern that names no link, and why.
+pub(crate) fn links_named(topology: &Topology, patterns: &[String]) -> Result<Vec<u32>, (usize, String)> {
+    let mut links = BTreeSet::new();
+    for (at, pattern) in patterns.iter().enumerate() {
+        links.extend(links_of_pattern(topology, pattern).map_err(|problem| (at, problem))?);
+    }
+    Ok(links.into_iter().collect())
+}
 
 /// The numbers of the links of `topology` that a pattern names, in rising order.
 ///
 /// # Errors
 /// Says that the pattern is none, or that it names no link.
-pub(crate) fn links_named(topology: &Topology, pattern: &str) -> Result<Vec<u32>, String> {
+fn links_of_pattern(topology: &Topology, pattern: &str) -> Result<Vec<u32>, String> {
     let ends_of_pattern = pattern.split_once('>');
     let Some((source, target)) = ends_of_pattern.filter(|&(source, target)| is_end(source) && is_end(target)) else {
         return Err(format!("\"{pattern}\" is no link"));
@@ -56,7 +70,7 @@ mod tests {
     #[test]
     fn a_link_is_named_by_its_ends_and_a_star_stands_for_all() {
         let topology = two_routers();
-        let named = |pattern| links_named(&topology, pattern);
+        let named = |pattern| links_of_pattern(&topology, pattern);
         assert_eq!(named("r0>r1"), Ok(vec![2, 3]));
         assert_eq!(named("r1>n3"), Ok(vec![5]));
         assert_eq!(named("n1>r0"), Ok(vec![9]));
@@ -69,5 +83,19 @@ mod tests {
         for pattern in ["r0>r0", "r0>n3", "n9>*"] {
             assert_eq!(named(pattern), Err(format!("the machine has no link \"{pattern}\"")));
         }
+    }
+
+    #[test]
+    fn several_patterns_name_each_link_once_and_an_error_has_the_index_of_its_pattern() {
+        let topology = two_routers();
+        let named = |patterns: &[&str]| {
+            let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
+            links_named(&topology, &patterns)
+        };
+        assert_eq!(named(&[]), Ok(vec![]));
+        assert_eq!(named(&["n1>r0", "r0>*", "r0>r1"]), Ok(vec![0, 1, 2, 3, 9]));
+        let refused = |at, problem: &str| Err((at, problem.to_owned()));
+        assert_eq!(named(&["r0>r1", "r0-r1", "r0"]), refused(1, "\"r0-r1\" is no link"));
+        assert_eq!(named(&["r0>r0"]), refused(0, "the machine has no link \"r0>r0\""));
     }
 }

@@ -15,6 +15,7 @@ mod traffic_classes;
 mod workload;
 mod worst_case;
 
+use odonata_network::routing::Routing;
 use odonata_network::settings::{Fidelity, Links, Network};
 use odonata_units::{Bytes, Time, check_name, within};
 
@@ -35,7 +36,8 @@ pub(super) fn resolve(
     folder: &std::path::Path,
 ) -> Result<r::Resolved, Problem> {
     let available = memory::available(written.run.memory_limit);
-    let (machine, layout) = machine::machine(written.machine, folder, &available)?;
+    let (machine, layout, family) = machine::machine(written.machine, folder, &available)?;
+    let queue_links = rules::queue_links(&written.run, family.topology())?;
     let mut network = written.network;
     self::network(&mut network, document, &machine.kind)?;
     if !machine.failed_links.is_empty() {
@@ -46,7 +48,7 @@ pub(super) fn resolve(
                 "failures that leave the routing a path",
             )
         };
-        crate::build::routing_on(&machine, &network.routing).map_err(refuse)?;
+        Routing::on(family, &network.routing).map_err(refuse)?;
     }
     written.nic.check()?;
     written.nic.check_send_queues(&network)?;
@@ -65,6 +67,7 @@ pub(super) fn resolve(
         },
         machine,
         layout,
+        queue_links,
         network,
         nic: written.nic,
         mpi: written.mpi,
@@ -81,7 +84,6 @@ pub(super) fn resolve(
     }
     storage::files(&resolved)?;
     resolved.run.blame.fill(resolved.jobs.len() > 1);
-    rules::queue_links(&resolved)?;
     rules::lost_time(&resolved)?;
     rules::blame_sampling(&resolved)?;
     Ok(resolved)
@@ -102,7 +104,7 @@ pub(super) fn hardware(
     folder: &std::path::Path,
 ) -> Result<r::Hardware, Problem> {
     let available = memory::available(written.run.memory_limit);
-    let (machine, layout) = machine::machine(written.machine, folder, &available)?;
+    let (machine, layout, _) = machine::machine(written.machine, folder, &available)?;
     let mut network = written.network;
     self::network(&mut network, document, &machine.kind)?;
     if network.fidelity == Fidelity::Analytic {

@@ -41,6 +41,9 @@ pub struct Resolved {
     /// The location of its nodes; derived from `machine`.
     #[serde(skip)]
     pub layout: Layout,
+    /// Numbers of the links whose queues are recorded, in rising order; derived from `machine` and `run`.
+    #[serde(skip)]
+    pub queue_links: Vec<u32>,
     /// Links, routers, routing.
     pub network: Network,
     /// The interface between a node and its router.

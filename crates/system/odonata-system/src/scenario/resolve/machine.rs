@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use odonata_topology::family::{FamilyName, Rest};
+use odonata_topology::family::{Family, FamilyName, Rest};
 use odonata_units::Number;
 
 use crate::memory::{Available, Need};
@@ -23,13 +23,13 @@ const MOST_FAULTS: usize = 1 << 20;
 /// Maximum size of a graph file, in bytes.
 const LONGEST: u64 = 256 << 20;
 
-/// Resolves the machine and locates its nodes. The path of a graph file is relative to `folder`. Refuses a machine
+/// Resolves the machine, locates its nodes, and builds its graph with all faults. The path of a graph file is relative to `folder`. Refuses a machine
 /// whose graph alone does not fit into `available` memory.
 pub(super) fn machine(
     machine: Option<w::Machine>,
     folder: &Path,
     available: &Available,
-) -> Result<(r::Machine, Layout), Problem> {
+) -> Result<(r::Machine, Layout, Family), Problem> {
     let (kinds, rest) = machine.unwrap_or_default().split();
     let kind = the_only(kinds)?;
     let mut machine = r::Machine::whole(kind);
@@ -50,12 +50,12 @@ pub(super) fn machine(
         Need::graph(table.clone(), size.routers, size.ports).refuse(available)?;
     }
     let refuse = |problem| in_table(machine.kind.refusal(problem));
-    let family = machine.build().map_err(refuse)?;
+    let mut family = machine.kind.build().map_err(refuse)?;
     let layout = Layout::new(family.topology()).map_err(refuse)?;
     let layout = service_routers(&mut machine, rest.service_routers.clone(), layout)?;
     faults(&mut machine, rest, layout.routers())?;
-    impaired(&machine)?;
-    Ok((machine, layout))
+    impair(&mut family, &machine)?;
+    Ok((machine, layout, family))
 }
 
 /// The kind of a machine, exactly one of which must be given.
@@ -113,8 +113,8 @@ pub(super) fn routers_of_a_group(key: &str, list: &[u32], layout: &Layout) -> Re
     Ok(())
 }
 
-/// Checks that the failed cables exist and that the remaining ones still connect all nodes.
-fn impaired(machine: &r::Machine) -> Result<(), Problem> {
+/// Applies the faults of `machine` to its graph: the failed cables exist, and the remaining ones connect all nodes.
+fn impair(family: &mut Family, machine: &r::Machine) -> Result<(), Problem> {
     const SHOWN: usize = 4;
     let key = match (machine.failed_links.is_empty(), machine.degraded_links.is_empty()) {
         (false, _) => "machine.failed_links".to_owned(),
@@ -125,7 +125,7 @@ fn impaired(machine: &r::Machine) -> Result<(), Problem> {
         },
     };
     let refuse = |problem| Problem::new(&key, problem, "cables of the machine");
-    let family = machine.build().map_err(refuse)?;
+    machine.impair(family).map_err(refuse)?;
     let apart = family.topology().cut_off(SHOWN);
     if apart.pairs == 0 {
         return Ok(());

@@ -1,15 +1,16 @@
 //! Rules between jobs: start dependencies, and jobs whose end stops the traffic of others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use odonata_network::settings::{Fidelity, RouterModel};
+use odonata_topology::Topology;
 use odonata_units::OneOrMany;
 
 use crate::link_choice::links_named;
 use crate::scenario::error::{Problem, nearest, quoted};
 use crate::scenario::job::{Job, OtherJobs};
-use crate::scenario::resolved::Resolved;
+use crate::scenario::resolved::{Resolved, Run};
 use crate::scenario::timeline::Timeline;
 
 /// Maximum number of dependencies between jobs: enough for two arrays of a thousand jobs.
@@ -53,17 +54,13 @@ pub(super) fn apply(entries: Vec<Entry>, resolved: &mut [Job]) -> Result<(), Pro
 /// Most links whose queues are recorded.
 const MOST_QUEUE_LINKS: usize = 1024;
 
-/// Checks the links whose queues are recorded.
+/// The numbers of the links of `topology` whose queues `run` records, in rising order.
 ///
 /// # Errors
 /// There is no interval, no such link, or there are too many.
-pub(super) fn queue_links(resolved: &Resolved) -> Result<(), Problem> {
+pub(super) fn queue_links(run: &Run, topology: &Topology) -> Result<Vec<u32>, Problem> {
     const KEY: &str = "run.queue_links";
-    let run = &resolved.run;
-    if run.queue_links.is_empty() {
-        return Ok(());
-    }
-    if run.series_interval.is_none() {
+    if !run.queue_links.is_empty() && run.series_interval.is_none() {
         let error = Problem::new(
             KEY,
             "queues of links without an interval",
@@ -71,22 +68,16 @@ pub(super) fn queue_links(resolved: &Resolved) -> Result<(), Problem> {
         );
         return Err(error.hint("for example series_interval = \"10 us\""));
     }
-    let refuse = |problem| Problem::new("machine", problem, "a machine that is possible");
-    let graph = resolved.machine.build().map_err(refuse)?;
-    let mut links = BTreeSet::new();
-    for (i, pattern) in run.queue_links.iter().enumerate() {
-        let named = links_named(graph.topology(), pattern).map_err(|problem| {
-            let expected = "the ends of a link, such as \"r3>r7\", \"n5>r1\" or \"r3>*\"";
-            let error = Problem::new(format!("{KEY}.{i}"), problem, expected);
-            error.hint("the table links of any run names all links of its machine")
-        })?;
-        links.extend(named);
-    }
+    let links = links_named(topology, &run.queue_links).map_err(|(at, problem)| {
+        let expected = "the ends of a link, such as \"r3>r7\", \"n5>r1\" or \"r3>*\"";
+        let error = Problem::new(format!("{KEY}.{at}"), problem, expected);
+        error.hint("the table links of any run names all links of its machine")
+    })?;
     if links.len() > MOST_QUEUE_LINKS {
         let problem = format!("{} links", links.len());
         return Err(Problem::new(KEY, problem, format!("at most {MOST_QUEUE_LINKS} links")));
     }
-    Ok(())
+    Ok(links)
 }
 
 /// Resolves the jobs that `timeline` names; all of `resolved` if it names none.
