@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 import odonata
-from odonata import collective_io, operations, plot
+from odonata import collective_io, nccl, operations, plot
 from odonata.cli import app
 
 DOCS = Path(__file__).parents[1]
@@ -98,11 +98,13 @@ def api_page() -> str:
 
 
 def operations_page() -> str:
-    """The page of operations, with collective file access."""
+    """The page of operations, with collective file access and the collectives of NCCL."""
     parts = [OPERATIONS_HEAD, described(inspect.getdoc(operations) or "")]
     parts += [entry(f"operations.{name}", getattr(operations, name)) for name in public(operations)]
     parts.append(f"## Collective file access\n\n{described(inspect.getdoc(collective_io) or '')}")
     parts += [entry(f"collective_io.{name}", found, "###") for name, found in members(collective_io)]
+    parts.append(f"## Collectives of NCCL\n\n{described(inspect.getdoc(nccl) or '')}")
+    parts += [entry(f"nccl.{name}", found, "###") for name, found in members(nccl)]
     return "\n".join(parts)
 
 

@@ -27,6 +27,7 @@ LAYERS = (
     "running",
     "operations",
     "collective_io",
+    "nccl",
     "traces",
     "sweeps",
     "load_curves",

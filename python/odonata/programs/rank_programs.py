@@ -44,7 +44,8 @@ class Operation:
     numbers: dict[str, int] = field(default_factory=dict)
     #: Operations of one stream run one after the other, those of different streams overlap.
     stream: int = 0
-    #: Numbers of earlier operations of the rank, at most four, that must be complete first.
+    #: Earlier operations of the rank, at most four, that must be complete first: their numbers from 0, or
+    #: negative numbers that count back from this operation.
     after: tuple[int, ...] = ()
     #: Sizes of a v-collective, by who gives.
     by_giver: list[int] | None = None

@@ -313,11 +313,16 @@ impl Generated {
             .ok()
             .filter(|&stream| stream < Op::STREAMS)
             .ok_or_else(|| format!("a stream is a number from 0 to {}", Op::STREAMS - 1))?;
-        let ids: Vec<u32> = get(intern!(py, "after"))?
+        let ids: Vec<i64> = get(intern!(py, "after"))?
             .extract()
             .map_err(|_| "after is a list of numbers of operations".to_owned())?;
-        let ids: Vec<OpId> = ids.into_iter().map(OpId).collect();
-        let after = After::from_slice(&ids).filter(|_| ids.iter().all(|op| op.0 < number));
+        let before = |&id: &i64| {
+            // Negative numbers count back from the operation.
+            let id = if id < 0 { i64::from(number) + id } else { id };
+            u32::try_from(id).ok().filter(|&id| id < number).map(OpId)
+        };
+        let earlier: Option<Vec<OpId>> = ids.iter().map(before).collect();
+        let after = earlier.and_then(|earlier| After::from_slice(&earlier));
         Ok(Made {
             op: Op {
                 id: OpId(number),

@@ -10,6 +10,7 @@ mod errors;
 mod generator;
 mod interrupt;
 mod load_sweep;
+mod nccl;
 mod processes;
 mod program;
 mod simulation;
@@ -150,6 +151,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::PySimulation>()?;
     module.add_class::<load_sweep::PyLoadSweep>()?;
     module.add_class::<load_sweep::PyLoadPoint>()?;
+    module.add_class::<nccl::PyNcclCall>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(describe, module)?)?;
