@@ -164,6 +164,8 @@ class TraceInfo(TypedDict):
     """From the first call of any rank to the last return, of DUMPI."""
     max_rank_span_ns: NotRequired[int]
     """The same of the rank that took longest, of DUMPI."""
+    damage: NotRequired[str]
+    """How many files are truncated, and the first of them, of DUMPI with --incomplete."""
     ranks: NotRequired[list[TraceRank]]
     """The file of each rank, of DUMPI:"""
     format: NotRequired[str]

@@ -456,12 +456,19 @@ def test_names_beyond_those_that_are_interned_stand_in_their_packets(monkeypatch
 
 def test_what_was_cut_while_it_was_recorded_is_said_and_not_compared(shell):
     folder = run(shell, RECORDED, "--set", "run.timeline.rows=100")
-    detail = json.loads((folder / "run.json").read_text())["detail"]
+    described = json.loads((folder / "run.json").read_text())
+    detail = described["detail"]
     assert detail.startswith("run.timeline.rows is too small: the timeline has 100 of "), detail
+    assert described["timeline_cut"] is True
     done = shell("timeline", "out", "--check")
     assert done.code == 0
     assert "nothing compared" in done.err
-    assert not Recorded(odonata.load(folder)).whole
+    cut = odonata.load(folder)
+    # A field says so, whatever the words of the detail.
+    cut.run["detail"] = None
+    assert not Recorded(cut).whole
+    cut.run["timeline_cut"] = False
+    assert Recorded(cut).whole
 
 
 def test_baselines_have_timelines_of_their_own(shell):

@@ -230,6 +230,8 @@ class Run(TypedDict):
     """How the run was carried out and how that went, on which no result depends:"""
     blame: bool
     """Whether waits were charged to jobs (tables blame and blame_series)."""
+    timeline_cut: NotRequired[bool]
+    """Only with `run.timeline`: whether `run.timeline.rows` was too small for all rows."""
     deadlock_cycle: list[str] | None
     """Where network.routing.deadlock_check is warn: channels that can wait for each other in a circle, hop by
     hop; empty if there are none. Else null: a run does not look for them, odonata check does."""

@@ -145,11 +145,10 @@ class Recorded:
     @property
     def whole(self) -> bool:
         """Whether nothing was left out of the run's ranks: no period, and no row."""
-        said = str(self.results.run.get("detail") or "")
         return (
             not self.settings.get("until")
             and not _seconds(self.settings.get("from"))
-            and "run.timeline.rows is too small" not in said
+            and not self.results.run.get("timeline_cut")
         )
 
 

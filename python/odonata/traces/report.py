@@ -418,11 +418,8 @@ def _lines_of_ranks(report: dict[str, Any]) -> list[str]:
     moved = sum(calls["bytes"] for rank in ranks for calls in rank["mpiio"].values())
     if moved:
         lines.append(f"{size(moved)} to and from files")
-    damaged = [rank["incomplete"] for rank in ranks if "incomplete" in rank]
-    if damaged:
-        lines.append(
-            f"{len(damaged)} of {len(ranks)} files are not whole, and there may be more: {damaged[0]}"
-        )
+    if "damage" in report:
+        lines.append(report["damage"])
     return lines
 
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use odonata_trace_format::{Finding, FormatError, Opened, ReadOptions, TraceFormat};
+use odonata_trace_format::{Finding, FormatError, Opened, ReadOptions, TraceFormat, truncation};
 
 use super::error::TraceError;
 use super::lint::lint;
@@ -55,7 +55,7 @@ impl TraceFormat for Dumpi {
         let trace = Trace::of(files(path, options)?, options.compute_scale)?;
         Ok(Opened {
             does_io: trace.does_io(),
-            damages: trace.damages().iter().map(ToString::to_string).collect(),
+            damage: truncation(trace.damages(), odonata_workload::Program::ranks(&trace) as usize),
             program: Arc::new(trace),
         })
     }

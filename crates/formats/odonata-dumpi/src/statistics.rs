@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
+use odonata_trace_format::truncation;
 use serde::Serialize;
 
 use super::error::TraceError;
@@ -151,6 +152,9 @@ pub struct Statistics {
     pub wall_span_ns: i64,
     /// The longest span of one rank.
     pub max_rank_span_ns: i64,
+    /// The damage of truncated files that were read anyway.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damage: Option<String>,
     /// The ranks.
     pub ranks: Vec<RankStatistics>,
 }
@@ -178,6 +182,8 @@ impl Statistics {
         }
         let first = ranks.iter().filter_map(|rank| rank.wall_first_enter_ns).min();
         let last = ranks.iter().filter_map(|rank| rank.wall_last_return_ns).max();
+        let damages: Vec<&String> = ranks.iter().filter_map(|rank| rank.incomplete.as_ref()).collect();
+        let damage = truncation(&damages, ranks.len());
         let span = |first: Option<i64>, last: Option<i64>| last.unwrap_or(0).saturating_sub(first.unwrap_or(0));
         Ok(Statistics {
             name: folder
@@ -201,6 +207,7 @@ impl Statistics {
                 .map(|rank| span(rank.wall_first_enter_ns, rank.wall_last_return_ns))
                 .max()
                 .unwrap_or(0),
+            damage,
             ranks,
         })
     }

@@ -209,7 +209,7 @@ impl TraceFormat for Goal {
         Ok(Opened {
             program: Arc::new(program),
             does_io: false,
-            damages: Vec::new(),
+            damage: None,
         })
     }
 

@@ -89,7 +89,7 @@ impl TraceFormat for ProgramFolder {
         let file = open(path, options)?;
         Ok(Opened {
             does_io: file.does_io(),
-            damages: Vec::new(),
+            damage: None,
             program: Arc::new(file),
         })
     }

@@ -68,8 +68,17 @@ pub struct Opened {
     pub program: Arc<dyn Program>,
     /// Whether it accesses files.
     pub does_io: bool,
-    /// The damage of truncated files that were read anyway.
-    pub damages: Vec<String>,
+    /// The damage of truncated files that were read anyway, in the words of [`truncation`].
+    pub damage: Option<String>,
+}
+
+/// A sentence on truncated files, of which `damages` names one each, among the `files` of a trace; `None` if there are
+/// none.
+pub fn truncation<D: fmt::Display>(damages: &[D], files: usize) -> Option<String> {
+    let (count, first) = (damages.len(), damages.first()?);
+    Some(format!(
+        "{count} of {files} files are truncated and read up to their last whole record: {first}"
+    ))
 }
 
 impl fmt::Debug for Opened {

@@ -60,7 +60,7 @@ impl TraceFormat for Writes {
         }
         Ok(Opened {
             does_io: !writes.is_empty(),
-            damages: Vec::new(),
+            damage: None,
             program: Arc::new(Written(writes)),
         })
     }
@@ -124,7 +124,7 @@ fn a_known_format_opens_and_checks_its_traces() {
     let format = FORMATS.at(&path).map_err(|error| error.to_string()).unwrap();
     assert_eq!(format.name(), "writes");
     let opened = format.open(&path, &options).unwrap();
-    assert!(opened.does_io && opened.damages.is_empty());
+    assert!(opened.does_io && opened.damage.is_none());
     assert_eq!(opened.program.ranks(), 3);
     assert_eq!(traffic_matrix(&opened.program, &options.cancellation), []);
     // By default.

@@ -73,14 +73,9 @@ fn incomplete(job: &Job) -> Option<Warning> {
     let Workload::Trace(trace) = &*job.workload else {
         return None;
     };
-    let first = trace.damages().first()?;
     Some(Warning {
         key: format!("jobs.{}.trace", job.entry),
-        message: format!(
-            "{} of {} files are truncated and replayed up to their last whole record: {first}",
-            trace.damages().len(),
-            trace.ranks()
-        ),
+        message: trace.damage()?.to_owned(),
         expected: "a complete trace".into(),
     })
 }

@@ -146,6 +146,7 @@ impl Simulation {
                 (None, None) => (Outcome::Completed, together(unsent)),
             }
         });
+        let cut_timeline = cut_timeline(&measured.hosts.timeline);
         let mut digest = Digest::new();
         measured.results(&mut digest);
         let rows = results::collect(
@@ -158,11 +159,12 @@ impl Simulation {
         );
         Ok(Some(Results {
             outcome,
+            timeline_cut: cut_timeline.is_some(),
             detail: together(
                 (detail.into_iter())
                     .chain(cut)
                     .chain(cut_links)
-                    .chain(cut_timeline(&measured.hosts.timeline))
+                    .chain(cut_timeline)
                     .collect(),
             ),
             digest: digest.hex(),

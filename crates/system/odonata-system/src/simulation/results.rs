@@ -14,6 +14,8 @@ use odonata_engine::{Figures, Time};
 pub struct Results {
     pub(super) outcome: Outcome,
     pub(super) detail: Option<String>,
+    /// Whether rows of a timeline were not kept.
+    pub(super) timeline_cut: bool,
     pub(super) digest: String,
     pub(super) progress: Progress,
     pub(super) bytes_delivered: u64,
@@ -132,7 +134,7 @@ impl Results {
 
     /// The content of `run.json`.
     pub fn run_json(&self) -> serde_json::Value {
-        serde_json::json!({
+        let mut json = serde_json::json!({
             "outcome": self.outcome.name(),
             "detail": self.detail,
             "digest": self.digest,
@@ -156,6 +158,10 @@ impl Results {
             "deadlock_cycle": proof::tolerated_cycle(&self.scenario.machine, &self.scenario.network.routing),
             "version": env!("CARGO_PKG_VERSION"),
             "scenario": self.scenario,
-        })
+        });
+        if self.scenario.run.timeline.is_some() {
+            json["timeline_cut"] = self.timeline_cut.into();
+        }
+        json
     }
 }

@@ -54,8 +54,8 @@ impl Trace {
     }
 
     /// What is wrong with incomplete files that are replayed nevertheless.
-    pub fn damages(&self) -> &[String] {
-        &self.opened.damages
+    pub fn damage(&self) -> Option<&str> {
+        self.opened.damage.as_deref()
     }
 
     /// The program; all clones share it.
