@@ -121,6 +121,11 @@ def test_columns_say_what_they_are(shell):
         )
 
 
+def test_no_two_measures_have_one_name():
+    names = table.measure_names()
+    assert len({table.words(name) for name in names}) == len(names)
+
+
 def test_a_second_sweep_runs_only_what_is_new(shell):
     sweep_file(
         shell, "seeds = 2\nbaselines = true\n[grid]\njobs.noise.workload.uniform.messages = [10, 20]\n"
@@ -587,8 +592,8 @@ def test_the_page_and_the_picture(shell):
     assert done.code == 0, done.err
     assert "tiny" not in done.out.splitlines()[0]
     assert "2 points with 3 seeds each" in done.out
-    assert re.search(r"random +halo +1\.\d+x ±0\.\d+", done.out)
-    assert "halo slows down most at jobs.halo.placement = random" in " ".join(done.out.split())
+    assert re.search(r"random +halo +[\d.]+ us ±[\d.]+ us +1\.\d+x ±0\.\d+", done.out)
+    assert "slowdown, message p99: together / alone." in " ".join(done.out.split())
     assert (shell.folder / "slowdown.svg").read_text().startswith("<?xml")
     again = shell("sweep", "scenario.toml", "--plot", "slowdown.svg", "-o", "out")
     assert again.code == 2

@@ -3,10 +3,11 @@
 import json
 import re
 
+import pyarrow as pa
 import pytest
 
 import odonata
-from odonata.sweeps import labels, report
+from odonata.sweeps import extremes, labels, report
 
 BASE = """\
 name = "base"
@@ -92,3 +93,69 @@ def test_the_report_without_baselines_opens_with_a_metric_that_there_is(swept):
     first = re.search(r'name="y"[^>]*>\s*<option value="([^"]*)"', page)[1]
     assert first == "elapsed_s"
     assert all(value is not None for value in chart["rows"][first])
+
+
+def _measured(times, ratios=None, width=None, seeds=5, results=5):
+    """A sweep over the placement of `halo`: its mean times, in ms, and its slowdowns."""
+    rows = []
+    for measure, values in (("elapsed_s", [time * 1e-3 for time in times]), ("elapsed_ratio", ratios or [])):
+        for point, mean in enumerate(values):
+            half = None if width is None else width * mean
+            rows.append(
+                {
+                    "jobs.halo.placement": ("random", "contiguous", "spread")[point],
+                    "point": point, "job": "halo", "measure": measure, "unit": "", "mean": mean,
+                    "seeds": seeds, "results": results, "half_width": half,
+                    "low": None if half is None else mean - half,
+                    "high": None if half is None else mean + half,
+                }
+            )  # fmt: skip
+    keys = ("point", "jobs.halo.placement")
+    points = [{key: row[key] for key in keys} | {"elapsed_s": None, "elapsed_ratio": None} for row in rows]
+    description = {"swept": [{"key": "jobs.halo.placement", "unit": ""}], "points": len(times)}
+    return odonata.Sweep(description, pa.Table.from_pylist(points), pa.Table.from_pylist(rows))
+
+
+RANDOM, CONTIGUOUS = "jobs.halo.placement = random", "jobs.halo.placement = contiguous"
+
+
+@pytest.mark.parametrize(
+    ("sweep", "said"),
+    [
+        # The point of the larger slowdown is the faster one.
+        (
+            _measured([3.0, 4.5], [1.5, 1.0], width=0.01),
+            f"halo takes longest at {CONTIGUOUS} (4.5 ms, 1.00x as long as alone), "
+            f"shortest at {RANDOM} (3 ms, 1.50x as long as alone).",
+        ),
+        (
+            _measured([3.0, 4.5], [1.004, 0.999], width=0.01),
+            f"halo takes longest at {CONTIGUOUS} (4.5 ms), shortest at {RANDOM} (3 ms); "
+            "nothing slows it down.",
+        ),
+        (
+            _measured([3.0, 3.001], [1.0, 0.999], width=1e-5),
+            "halo takes 3 ms at every point; nothing slows it down.",
+        ),
+        (
+            _measured([3.0, 3.001], [1.2, 1.5], width=1e-5),
+            "halo takes 3 ms at every point, 1.20x to 1.50x as long as alone.",
+        ),
+        (
+            _measured([3.0, 3.3], width=0.1),
+            "halo takes 3 ms to 3.3 ms; the intervals overlap, so no point is known to be faster.",
+        ),
+        (
+            _measured([3.0, 4.5], seeds=1, results=1),
+            f"halo takes longest at {CONTIGUOUS} (4.5 ms), shortest at {RANDOM} (3 ms); "
+            "more seeds would show whether this is chance.",
+        ),
+        (
+            _measured([3.0, 4.5], seeds=3, results=1),
+            f"halo takes longest at {CONTIGUOUS} (4.5 ms), shortest at {RANDOM} (3 ms).",
+        ),
+        (_measured([3.0], [1.25], seeds=1), "halo takes 3 ms, 1.25x as long as alone."),
+    ],
+)
+def test_points_are_compared_by_time_and_only_where_they_differ(sweep, said):
+    assert extremes.sentences(sweep) == [f"- {said}"]

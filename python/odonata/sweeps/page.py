@@ -13,22 +13,23 @@ from rich.table import Table
 
 from odonata.base import notebook
 from odonata.base.terminal import console, explain, say, show_table, table
-from odonata.base.wording import duration, quantity, setting_size
+from odonata.base.wording import duration, quantity
 from odonata.running.progress import LOG_EVERY_S, LiveLine
-from odonata.sweeps import labels
+from odonata.sweeps import extremes, labels
 from odonata.sweeps.labels import leading
 from odonata.sweeps.scheduler import Progress
+from odonata.sweeps.values import shown as shown_value
 from odonata.sweeps.values import text as value_text
 
 if TYPE_CHECKING:
     from odonata.sweeps.result import Sweep
 
 #: What is shown of each job: with baselines, and without.
-WITH_BASELINES = ("elapsed_ratio", "message_latency_p99_ratio", "io_ratio")
+WITH_BASELINES = ("elapsed_s", "elapsed_ratio", "message_latency_p99_ratio", "io_ratio")
 WITHOUT = ("elapsed_s", "mpi_s", "io_s")
 
 _HEADINGS = {
-    "elapsed_ratio": "time",
+    "elapsed_ratio": "slowdown",
     "message_latency_p99_ratio": "message p99",
     "io_ratio": "in I/O",
     "elapsed_s": "time",
@@ -73,13 +74,14 @@ def show(sweep: Sweep, stream: TextIO | None = None) -> None:
         if len(rows) > MOST_ROWS:
             say(out, f"... {len(rows) - MOST_ROWS} more rows in intervals.parquet")
         say(out, "")
-        explain(out, *sentences(sweep), *seeds_alike(sweep))
+        explain(out, *extremes.sentences(sweep), *seeds_alike(sweep))
         explain(out, *(f"{', '.join(others)}: vary with {key}." for key, others in same.items()))
-        kind = "together / alone" if names[0].endswith("_ratio") else "as measured"
+        compared = [_HEADINGS[name] for name in names if name.endswith("_ratio")]
         explain(
             out,
-            f"{', '.join(_HEADINGS[name] for name in names)}: {kind}; mean over seeds ± half-width of the "
-            f"{100 * about['confidence']:g}% confidence interval.",
+            *([f"{', '.join(compared)}: together / alone."] if compared else []),
+            f"Values are means over seeds ± half-width of the {100 * about['confidence']:g}% "
+            "confidence interval.",
         )
     if sweep.path is not None:
         say(out, f"Tables: {sweep.path}/points.parquet, {sweep.path}/intervals.parquet")
@@ -99,7 +101,7 @@ def _rows(sweep: Sweep) -> tuple[list[list[str]], tuple[str, ...]]:
     _, measured_rows = labels.collapsed(sweep.swept, sweep.intervals(*WITH_BASELINES, *WITHOUT).to_pylist())
     for row in measured_rows:
         found.setdefault((row["point"], row["job"]), {})[row["measure"]] = row
-    with_baselines = any(name in measured for measured in found.values() for name in WITH_BASELINES)
+    with_baselines = any("elapsed_ratio" in measured for measured in found.values())
     names: tuple[str, ...] = WITH_BASELINES if with_baselines else WITHOUT
     names = tuple(name for name in names if any(name in measured for measured in found.values()))
     units = {one["key"]: one["unit"] for one in sweep.description["swept"]}
@@ -107,7 +109,7 @@ def _rows(sweep: Sweep) -> tuple[list[list[str]], tuple[str, ...]]:
     shown, _ = leading(sweep)
     for (_, job), measured in found.items():
         first = next(iter(measured.values()))
-        keys = [_swept(first[key], units.get(key, "")) for key in shown]
+        keys = [shown_value(first[key], units.get(key, "")) for key in shown]
         cells = [_mean(measured.get(name)) for name in names]
         rows.append([*keys, job, *cells, _seeds(measured)])
     return rows, names
@@ -120,17 +122,13 @@ def _seeds(measured: dict[str, dict[str, Any]]) -> str:
     ('5', '5, equal')
     """
     seeds = max(row["seeds"] for row in measured.values())
-    return f"{seeds}, equal" if seeds > 1 and _is_certain(next(iter(measured.values()))) else str(seeds)
-
-
-def _is_certain(row: dict[str, Any]) -> bool:
-    """Whether several seeds gave one result."""
-    return bool(row["seeds"] > 1 and row.get("results") == 1)
+    equal = seeds > 1 and extremes.is_certain(next(iter(measured.values())))
+    return f"{seeds}, equal" if equal else str(seeds)
 
 
 def seeds_alike(sweep: Sweep) -> list[str]:
     """That seeds change nothing, where it is so, and what they change."""
-    certain = {row["point"] for row in sweep.intervals().to_pylist() if _is_certain(row)}
+    certain = {row["point"] for row in sweep.intervals().to_pylist() if extremes.is_certain(row)}
     if not certain:
         return []
     count = sweep.description["points"]
@@ -139,21 +137,6 @@ def seeds_alike(sweep: Sweep) -> list[str]:
         f"At {where} all seeds gave equal results: nothing in these runs is random, so there "
         f"is no interval. {VARIES}"
     ]
-
-
-def _swept(value: Any, unit: str) -> str:
-    """A value of a swept key.
-
-    >>> _swept(4e8, "bytes"), _swept(2e9, "bytes/s"), _swept(None, ""), _swept(0.25, "")
-    ('400 MB', '2 GB/s', '-', '0.25')
-    """
-    if value is None:
-        return "-"
-    if unit and isinstance(value, int | float):
-        if unit.startswith("bytes"):
-            return setting_size(value) + unit.removeprefix("bytes")
-        return quantity(value, unit)
-    return f"{value:g}" if isinstance(value, float) else value_text(value)
 
 
 def _mean(row: dict[str, Any] | None) -> str:
@@ -175,35 +158,6 @@ def _mean(row: dict[str, Any] | None) -> str:
     if width and width < 0.5 * 10**-places:
         places = min(4, math.ceil(-math.log10(width)))
     return f"{row['mean']:.{places}f}x" + ("" if width is None else f" ±{width:.{places}f}")
-
-
-def sentences(sweep: Sweep) -> list[str]:
-    """Which point slows each job most, and whether the seeds tell it from the one that slows it least."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in labels.collapsed(sweep.swept, sweep.intervals("elapsed_ratio").to_pylist())[1]:
-        found.setdefault(row["job"], []).append(row)
-    said = []
-    shown, _ = leading(sweep)
-    units = {one["key"]: one["unit"] for one in sweep.description["swept"]}
-    for job, rows in found.items():
-        most, least = max(rows, key=lambda row: row["mean"]), min(rows, key=lambda row: row["mean"])
-        if most["mean"] == least["mean"] or not sweep.swept:
-            said.append(f"- {job}: {_mean(most)} as long as alone.")
-            continue
-        where = [
-            ", ".join(f"{key} = {_swept(row[key], units.get(key, ''))}" for key in shown)
-            for row in (most, least)
-        ]
-        text = f"- {job} slows down most at {where[0]} ({_mean(most)}), least at {where[1]} ({_mean(least)})"
-        if _is_certain(most) and _is_certain(least):
-            said.append(f"{text}.")
-            continue
-        if most["half_width"] is None or least["half_width"] is None:
-            text += "; more seeds would show whether this is chance"
-        elif most["low"] <= least["high"]:
-            text += "; their intervals overlap"
-        said.append(f"{text}.")
-    return said
 
 
 def failures(sweep: Sweep) -> list[str]:

@@ -130,6 +130,8 @@ _WORDS = {
     "io": "time in I/O",
     "compute": "computation",
     "io_bandwidth": "I/O rate",
+    # Their number is a measure too.
+    "metadata_calls_s": "time in metadata calls",
 }
 
 
@@ -141,6 +143,8 @@ def words(measure: str) -> str:
     >>> words("message_latency_p99_s"), words("io_bandwidth_bytes_per_s"), words("mpi_alone_s")
     ('message latency p99', 'I/O rate', 'time in MPI, alone')
     """
+    if measure in _WORDS:
+        return _WORDS[measure]
     name = measure
     for suffix in ("_bytes_per_s", "_s", "_bytes"):
         if name.endswith(suffix):

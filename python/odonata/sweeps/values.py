@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from odonata.base import quantities, toml_text
+from odonata.base.wording import quantity, setting_size
 
 #: What a unit is in base units, and which one that is.
 UNITS: dict[str, tuple[float, str]] = (
@@ -62,3 +63,18 @@ def _base(value: str) -> float:
 def text(value: Any) -> str:
     """A value as people read it: what is no text, in TOML."""
     return value if isinstance(value, str) else toml_text.value_text(value)
+
+
+def shown(value: Any, unit: str) -> str:
+    """A value of a swept key whose column has this unit, as people read it.
+
+    >>> shown(4e8, "bytes"), shown(2e9, "bytes/s"), shown(None, ""), shown(0.25, "")
+    ('400 MB', '2 GB/s', '-', '0.25')
+    """
+    if value is None:
+        return "-"
+    if unit and isinstance(value, int | float):
+        if unit.startswith("bytes"):
+            return setting_size(value) + unit.removeprefix("bytes")
+        return quantity(value, unit)
+    return f"{value:g}" if isinstance(value, float) else text(value)
