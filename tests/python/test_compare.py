@@ -29,8 +29,9 @@ def test_a_comparison_says_what_changed_in_the_scenario_and_in_the_metrics(pair)
     assert ["Digests:", "different."] in lines
     assert ["network.routing.algorithm", "progressive-adaptive", "minimal"] in lines
     assert ["storage.device.capacity", "1", "GB", "2", "GB"] in lines
-    assert ["jobs.saver", "a", "job", "of", "4", "ranks", "-"] in lines
-    assert ["jobs.keeper", "-", "a", "job", "of", "4", "ranks"] in lines
+    assert "Only in A, so not compared: saver." in done.out
+    assert "Only in B, so not compared: keeper." in done.out
+    assert "jobs.saver" not in done.out
     assert "Jobs (changes of 1% and more)" in done.out
     # Minimal paths have no packets that are not minimal.
     assert any(line[:3] == ["mpi", "packets", "nonminimal"] and line[-1] == "0.00x" for line in lines)
@@ -114,6 +115,11 @@ def test_a_result_against_its_baseline(pair):
     changes = {change["key"]: change["change"] for change in found["scenario"]}
     assert changes["jobs.training"] == changes["jobs.saver"] == "removed"
     assert changes["jobs.halo.placement"] == "changed"
+    # The other jobs did not run: their waits have not vanished.
+    assert {row["victim"] for row in found["blame"]} <= {"halo"}
+    page = pair("compare", "whole", "whole/baselines/halo").out
+    assert "Only in A, so not compared: training, saver." in page
+    assert "a job of" not in page
 
 
 @pytest.mark.parametrize("bad", ["missing", ".", "scenario.toml", "damaged"])

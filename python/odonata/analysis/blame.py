@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from odonata.analysis.measured import needed, offers
-from odonata.base.wording import sentence_case, share
+from odonata.base.wording import duration, sentence_case, share
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,6 +117,11 @@ class Finding:
         return min(1.0, self.waited_s / self.whole_s) if self.at_most else self.waited_s / self.whole_s
 
     @property
+    def is_unknown(self) -> bool:
+        """Whether nothing is known of the share: its upper bound is all of the time."""
+        return is_unknown(self.share, at_most=self.at_most)
+
+    @property
     def own(self) -> bool:
         """Whether traffic held itself up."""
         return (self.culprit, self.culprit_class) == (self.victim, self.victim_class)
@@ -144,6 +149,10 @@ class Finding:
         behind = f"behind {own if self.own else culprit}"
         if self.culprit == FAULT:
             behind = f"because of {FAULT}"
+        if self.is_unknown:
+            parts = {"network": "packets", "metadata": "calls"}.get(self.where, "requests")
+            waited = f"{duration(self.waited_s)}, summed over {parts}"
+            return f"When the run ended, {subject} had waited {waited}, {behind}, {self._place()}"
         part = ("at most " if self.at_most else "") + share(self.share, 1.0)
         return sentence_case(f"{subject} spent {part} of {whole} {behind}, {self._place()}")
 
@@ -262,11 +271,12 @@ def _servers_used(results: Results, lower: frozenset[int]) -> dict[str, int]:
         return {}
     ranks = needed(results, "ranks", ["job", "server"])
     every = needed(results, "servers", ["server"]).num_rows - len(lower)
-    used = dict.fromkeys(ranks["job"].to_pylist(), every)
-    ranks = ranks.filter(pc.greater_equal(ranks["server"], 0))
-    counts = ranks.group_by("job").aggregate([("server", "count_distinct")])
-    distinct = zip(counts["job"].to_pylist(), counts["server_count_distinct"].to_pylist(), strict=True)
-    return used | dict(distinct)
+    own: dict[str, set[int]] = {}
+    for job, server in zip(ranks["job"].to_pylist(), ranks["server"].to_pylist(), strict=True):
+        servers = own.setdefault(job, set())
+        if server >= 0:
+            servers.add(server)
+    return {job: len(servers) or every for job, servers in own.items()}
 
 
 def _metadata_servers(results: Results) -> int:
@@ -315,14 +325,30 @@ def own_words(own: Sequence[Mapping[str, Any]]) -> str:
         ("metadata", True, "of its metadata time"),
     ):
         shares = [
-            f"{found['victim']}'s {_traffic(found['victim_class'])} "
-            f"{'at most ' if found.get('at_most') else ''}{share(found['share'], 1.0)}"
+            f"{found['victim']}'s {_traffic(found['victim_class'])} {_part(found)}"
             for found in own
             if found["where"] == where and found.get("in_calls", True) == in_calls
         ]
         if shares:
             parts.append(f"{', '.join(shares)} {whole}")
     return "Waits behind own traffic: " + "; ".join(parts)
+
+
+def is_unknown(part: float, *, at_most: bool) -> bool:
+    """Whether a share tells nothing: it is at most all, to a per cent.
+
+    >>> is_unknown(1.0, at_most=True), is_unknown(1.0, at_most=False), is_unknown(0.9, at_most=True)
+    (True, False, False)
+    """
+    return at_most and part >= 0.995
+
+
+def _part(found: Mapping[str, Any]) -> str:
+    """The share of a finding in words."""
+    bound = bool(found.get("at_most"))
+    if is_unknown(found["share"], at_most=bound):
+        return "an unknown part"
+    return f"{'at most ' if bound else ''}{share(found['share'], 1.0)}"
 
 
 def _finding(

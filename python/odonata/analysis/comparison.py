@@ -2,7 +2,7 @@
 
 Keys of the scenario are dotted, and jobs are matched by name, not by position, so that a job that was added
 does not make all others look changed. Ratios are B / A. `comparison_page.py` shows it to people; `odonata
-compare --json` prints it as it is. Its keys are declared in `answers.py`.
+compare --json` prints it as it is. Its keys are declared in `answers/compare.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from odonata.analysis.measured import needed, offers
 
 if TYPE_CHECKING:
-    from odonata.answers import BlameChange, Change, Comparison, JobChange, Pair, Setting, Side
+    from odonata.answers.compare import BlameChange, Change, Comparison, JobChange, Pair, Setting, Side
     from odonata.results.results import Results
 
 #: Columns of a link or server that are added up.
@@ -189,8 +189,14 @@ def _blame(a: Results, b: Results, least: float) -> list[BlameChange] | None:
         return None
 
     names = ("victim", "victim_class", "culprit", "culprit_class", "where")
+    # A job that did not run has no waits to compare.
+    victims = set(_in_both(a, b))
     left, right = (
-        {tuple(getattr(found, name) for name in names): found.waited_s for found in blame.totals(results)}
+        {
+            tuple(getattr(found, name) for name in names): found.waited_s
+            for found in blame.totals(results)
+            if found.victim in victims
+        }
         for results in (a, b)
     )
     rows: list[BlameChange] = [

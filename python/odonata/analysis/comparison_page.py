@@ -25,7 +25,9 @@ def show(found: Mapping[str, Any], least: float, stream: TextIO | None = None) -
     explain(out, f"Digests: {same}.")
     if found["a"]["version"] != found["b"]["version"]:
         explain(out, f"Versions of odonata: A {found['a']['version']}, B {found['b']['version']}.")
-    _section(out, "Scenario", _scenario(found["scenario"]), "no change")
+    absent, changes = _split(found["scenario"])
+    _section(out, "Scenario", _scenario(changes), "no change")
+    explain(out, *_absent(absent))
     which = f"changes of {digits(100 * least)}% and more" if least > 0 else "all metrics"
     none = "no change" if found["jobs_in_both"] else "no common job, so none is compared"
     _section(out, f"Jobs ({which})", _metrics(found["jobs"], "job"), none)
@@ -39,6 +41,27 @@ def _identity(side: dict[str, Any]) -> str:
     name = side["name"] or "run"
     what = name if side["results"] is None else f"{side['results']} ({name})"
     return f"{what}: {side['outcome']}, seed {side['seed']}, digest {side['digest']}"
+
+
+def _split(changes: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The jobs that one side lacks, and the settings that differ."""
+
+    def is_job(change: dict[str, Any]) -> bool:
+        job = change["a"] or change["b"]
+        return isinstance(job, dict) and change["key"] == f"jobs.{job.get('name')}"
+
+    jobs = [change for change in changes if is_job(change)]
+    return jobs, [change for change in changes if not is_job(change)]
+
+
+def _absent(jobs: list[dict[str, Any]]) -> list[str]:
+    """Sentences on the jobs that one side lacks."""
+    said = []
+    for change, side in (("removed", "A"), ("added", "B")):
+        names = [job["key"].removeprefix("jobs.") for job in jobs if job["change"] == change]
+        if names:
+            said.append(f"Only in {side}, so not compared: {', '.join(names)}.")
+    return [*said, "Links and servers count the traffic of all jobs."] if said else []
 
 
 def _scenario(changes: list[dict[str, Any]]) -> Table:
@@ -56,8 +79,6 @@ def _setting(value: Any) -> str:
     >>> _setting("5.25 GiB/s"), _setting(list(range(40))), _setting({"nodes": list(range(40))})
     ('5.25 GiB/s', '[0, 1, 2, 3, 4, 5, ... 40 in all]', '{"nodes": [0, 1, 2, 3, 4, 5, 6,...')
     """
-    if isinstance(value, dict) and "ranks" in value and "workload" in value:
-        return f"a job of {value['ranks']} ranks"
     if isinstance(value, list) and len(json.dumps(value)) > LONGEST:
         tail = f" ... {len(value)} in all]"
         return json.dumps(value)[: LONGEST - len(tail)].rstrip(" ") + tail

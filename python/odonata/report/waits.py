@@ -217,6 +217,8 @@ def _table(contents: Contents) -> Table:
 
 def _row(found: Finding) -> list[Cell]:
     part = found.share if found.whole_s > 0 else None
+    # Without a share, or with one that may be anything.
+    part = None if found.is_unknown else part
     said = "-" if part is None else ("≤ " if found.at_most else "") + share(part, 1.0)
     at = f"server {found.most}" if found.where != "network" else f"{found.most} ({found.most_place})"
     return [
