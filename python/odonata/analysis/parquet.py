@@ -27,8 +27,12 @@ def read(file: Path) -> pa.Table:
     try:
         foreign.check(file)
         # Not a file of Python's: threads of the reader would ask for the interpreter when it is about to end.
-        with pa.OSFile(str(file)) as content:
-            table = pq.read_table(content, page_checksum_verification=True)
+        # Not by `read_table`: it imports the package for data sets, and with it pandas.
+        with (
+            pa.OSFile(str(file)) as content,
+            pq.ParquetFile(content, page_checksum_verification=True) as parts,
+        ):
+            table = parts.read()
         table.validate(full=True)
     except MemoryError:
         raise MemoryError(f"not enough memory for the table in {file}") from None

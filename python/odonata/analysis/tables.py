@@ -40,8 +40,8 @@ def from_core(simulation: _core.Simulation, name: str) -> pa.Table:
     return pa.Table.from_batches([simulation.table(name)])
 
 
-def write(table: pa.Table, folder: Path, name: str) -> None:
-    """Writes `table` as `folder/NAME.parquet`."""
-    with whole_file(file_of(folder, name)) as file:
+def write(table: pa.Table, folder: Path, name: str, *, synced: bool = True) -> None:
+    """Writes `table` as `folder/NAME.parquet`; `synced` as of `whole_file`."""
+    with whole_file(file_of(folder, name), synced=synced) as file:
         # With checksums, what is altered later is noticed when it is read.
         pq.write_table(table, file, compression="zstd", write_page_checksum=True)

@@ -14,6 +14,7 @@ import os
 import stat
 import tomllib
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,13 +25,16 @@ from odonata.errors import InputError, check_text, given, is_mistake
 #: Keys of a scenario whose values are files or folders.
 FILE_KEYS = ("file", "program", "python", "trace")
 
+#: Files that are brought to the disk at a time.
+_SYNCS = 8
+
 
 @contextlib.contextmanager
-def whole_file(place: Path, *, replace: bool = True) -> Iterator[BinaryIO]:
+def whole_file(place: Path, *, replace: bool = True, synced: bool = True) -> Iterator[BinaryIO]:
     """A file to write to, which is at `place`, and on the disk, when the block has ended; or nothing is.
 
-    Without `replace` it raises `FileExistsError` if there is something by then. A file that is replaced hands
-    on its permissions.
+    Without `synced` it reaches the disk with `sync_files`. Without `replace` it raises `FileExistsError` if
+    there is something by then. A file that is replaced hands on its permissions.
     """
     partial = make_file(place)
     try:
@@ -40,7 +44,8 @@ def whole_file(place: Path, *, replace: bool = True) -> Iterator[BinaryIO]:
             # Nothing may be there; and not every file system has permissions.
             with contextlib.suppress(OSError):
                 os.fchmod(partial.lock, stat.S_IMODE(os.stat(place).st_mode))
-        _sync(partial.lock)
+        if synced:
+            _sync(partial.lock)
         _name(partial.path, place, replace=replace)
     except BaseException as error:
         partial.remove()
@@ -48,6 +53,25 @@ def whole_file(place: Path, *, replace: bool = True) -> Iterator[BinaryIO]:
             error.filename = str(place)
         raise
     partial.release()
+
+
+def sync_files(files: Iterable[Path]) -> None:
+    """Brings files to the disk, several at a time: the file system then commits them together."""
+    with ThreadPoolExecutor(_SYNCS) as pool:
+        for _ in pool.map(_sync_file, files):
+            pass
+
+
+def _sync_file(path: Path) -> None:
+    try:
+        file = os.open(path, os.O_RDONLY)
+        try:
+            _sync(file)
+        finally:
+            os.close(file)
+    except OSError as error:
+        error.filename = str(path)
+        raise
 
 
 def sync_folder(folder: Path) -> None:

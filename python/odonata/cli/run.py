@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from odonata import _core
+from odonata.base.arrow import import_alone
 from odonata.base.folder import ResultFolder
 from odonata.base.messages import print_json, say
 from odonata.cli.answer import open_pipe, reported, warn
@@ -19,6 +21,19 @@ from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED
 from odonata.running import mpi, runner
 from odonata.running.unfinished import prepare, standing
 from odonata.scenario import reading
+
+if TYPE_CHECKING:
+    from odonata.results.results import Results
+
+#: The help below its first line.
+DETAILS = """
+Its results go to a folder, a summary of them to the terminal. Ctrl-C ends the run early and keeps what was
+measured, under the outcome "interrupted". A run with snapshots (run.checkpoint_interval) can be resumed after
+it was killed; SIGTERM saves and stops it, Ctrl-C ends it like any other.
+"""
+
+#: The module that the core imports where a job is a program in Python, which may import anything itself.
+PROGRAMS = "odonata.programs.rank_programs"
 
 
 def run(
@@ -70,12 +85,7 @@ def run(
         ),
     ] = False,
 ) -> None:
-    """Run a scenario.
-
-    Its results go to a folder, a summary of them to the terminal. Ctrl-C ends the run early and keeps what
-    was measured, under the outcome "interrupted". A run with snapshots (run.checkpoint_interval) can be
-    resumed after it was killed; SIGTERM saves and stops it, Ctrl-C ends it like any other.
-    """
+    """`odonata run`; its help is in `DETAILS`."""
     settings = list(settings or [])
     if baselines is not None:
         settings.append(f"run.baselines={'true' if baselines else 'false'}")
@@ -113,11 +123,13 @@ def run(
         with folder:
             _tell_cleared(folder, quiet=quiet)
             # Imported late: what is wrong with the input should be said at once.
+            if PROGRAMS not in sys.modules:
+                import_alone("pyarrow.parquet", *([] if quiet else ["pyarrow.compute"]))
+            from odonata.results.results import Results
             from odonata.running.execute import execute
-            from odonata.running.progress import ProgressLine
 
-            with contextlib.nullcontext() if quiet else ProgressLine() as progress:
-                execute(
+            with _progress(silent=quiet) as progress:
+                run = execute(
                     task,
                     simulation,
                     folder.path,
@@ -125,9 +137,18 @@ def run(
                     report=progress,
                     stop=stop,
                     checkpoints=folder.checkpoints,
-                )
+                ).run
             path = folder.publish()
-    _tell(path, as_json=as_json, quiet=quiet)
+    _tell(Results(run, path=path), path, as_json=as_json, quiet=quiet)
+
+
+def _progress(*, silent: bool) -> contextlib.AbstractContextManager[runner.Report | None]:
+    """What shows the progress of a run."""
+    if silent:
+        return contextlib.nullcontext()
+    from odonata.running.progress import ProgressLine
+
+    return ProgressLine()
 
 
 def _run_shared(
@@ -140,14 +161,14 @@ def _run_shared(
     as_json: bool,
 ) -> None:
     """`run` in one of several processes; all end with the same exit code."""
+    from odonata.results.results import Results
     from odonata.running import shared_run
-    from odonata.running.progress import ProgressLine
 
     silent = quiet or not group.first
-    with contextlib.nullcontext() if silent else ProgressLine() as progress:
+    with _progress(silent=silent) as progress:
         path = shared_run.run(group, simulation, folder, report=progress, stop=stop)
     _tell_cleared(folder, quiet=silent)
-    group.settle(lambda: _tell(path, as_json=as_json, quiet=quiet) if path else None)
+    group.settle(lambda: _tell(Results.load(path), path, as_json=as_json, quiet=quiet) if path else None)
 
 
 def _tell_cleared(folder: ResultFolder, *, quiet: bool) -> None:
@@ -157,11 +178,8 @@ def _tell_cleared(folder: ResultFolder, *, quiet: bool) -> None:
             say(text)
 
 
-def _tell(path: Path, *, as_json: bool, quiet: bool) -> None:
+def _tell(results: Results, path: Path, *, as_json: bool, quiet: bool) -> None:
     """Says what a run's results at `path` are, and ends with the exit code of its outcome."""
-    from odonata.results.results import Results
-
-    results = Results.load(path)
     with open_pipe(path):
         if as_json:
             print_json(results.run | {"results": str(path)})

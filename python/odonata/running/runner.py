@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odonata import _core
+from odonata.analysis.measured import file_of
 from odonata.analysis.run_record import Run
 from odonata.base.folder import RUN_FILE
-from odonata.base.output_file import inputs_of, whole_file
+from odonata.base.output_file import inputs_of, sync_files, whole_file
 from odonata.errors import RunSuspended, input_errors
 from odonata.running.mpi import ALONE, Processes
 from odonata.running.stopping import StopRequest as StopRequest
@@ -196,8 +197,10 @@ def write_tables(simulation: _core.Simulation, folder: Path) -> None:
     # Imported here and in `collect`: an error of the input need not wait for pyarrow.
     from odonata.analysis import tables
 
-    for name in simulation.table_names():
-        tables.write(tables.from_core(simulation, name), folder, name)
+    names = simulation.table_names()
+    for name in names:
+        tables.write(tables.from_core(simulation, name), folder, name, synced=False)
+    sync_files(file_of(folder, name) for name in names)
 
 
 def run_text(run: Mapping[str, Any]) -> str:
@@ -219,4 +222,4 @@ def description(simulation: _core.Simulation, task: Task | None = None) -> dict[
     """
     written = None if task is None else task.written()
     run: dict[str, Any] = json.loads(simulation.run_json()) | {"baselines": {}, "written": written}
-    return {key: run[key] for key in Run.__annotations__}
+    return {key: run[key] for key in Run.__annotations__ if key in run}
