@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 
 import pytest
 from conftest import ROOT, SMALL
@@ -9,6 +10,7 @@ from conftest import ROOT, SMALL
 import odonata
 from odonata import cli
 from odonata.commands import declared
+from odonata.commands.listed import LISTED
 
 #: Detours over a router whose two local hops share a channel.
 DEADLOCK = """
@@ -306,17 +308,20 @@ def test_help_lists_the_commands(shell):
     assert done.code == 0
     for command in ("run", "check", "summary", "compare", "bench", "schema"):
         assert f"\n  {command} " in done.out
+    # No line is cut.
+    groups = [done.out, *(shell(name, "--help").out for name in cli.GROUPS)]
+    assert not [line for text in groups for line in text.splitlines() if re.search(r"\w\.\.\.$", line)]
 
 
-def test_the_list_of_commands_has_the_first_line_of_the_help_of_each():
-    """The list imports no command, so that it is there at once."""
-    for name, (place, line) in cli.COMMANDS.items():
-        module = importlib.import_module(f"odonata.{place}")
-        if name in cli.GROUPS:
-            continue
-        command = declared.COMMANDS.get(name)
-        text = command.help if command else getattr(module, name).__doc__
-        assert text.strip().split("\n\n")[0] == line, name
+def test_the_help_of_a_command_begins_with_its_line_in_the_list(shell):
+    for name, (place, line) in LISTED.items():
+        importlib.import_module(f"odonata.{place}")
+        if command := declared.COMMANDS.get(name):
+            assert command.help.split("\n\n")[0] == line, name
+            assert line not in command.help.split("\n\n")[1:], name
+    for name in ("run", "check", "trace"):
+        text = " ".join(shell(name, "--help").out.split())
+        assert LISTED[name][1] in text, name
 
 
 def test_a_name_that_no_file_can_have_is_neither_a_file_nor_a_preset(shell):

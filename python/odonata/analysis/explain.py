@@ -22,7 +22,7 @@ from odonata.base.wording import duration
 from odonata.errors import InputError, Said, Words, option
 
 if TYPE_CHECKING:
-    from odonata.answers import Chain, ExplainAnswer
+    from odonata.answers.explain import Chain, ExplainAnswer
     from odonata.results.results import Results
 
 #: Name of the table.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from odonata.base import quantities
 
 if TYPE_CHECKING:
-    from odonata.answers import NcclSummary
+    from odonata.answers.workloads import NcclSummary
     from odonata.results.results import Results
 
 

@@ -1,7 +1,7 @@
 """The summary of a run as data: times of jobs, busiest links and servers, and interference between jobs.
 
 It reads only the results, so it works on old ones too. `summary_page.py` shows it to people;
-`odonata summary --json` prints it as it is. Its keys are declared in `answers.py`.
+`odonata summary --json` prints it as it is. Its keys are declared in `answers/summary.py`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,17 @@ from odonata.analysis.measured import needed, offers
 from odonata.scenario import run_fidelity
 
 if TYPE_CHECKING:
-    from odonata.answers import (
-        Finding,
+    from odonata.answers.summary import (
         JobSummary,
         LinkSummary,
         LossSummary,
-        LostTime,
         Ratio,
         ServerSkew,
         ServerSummary,
         StageSummary,
         Summary,
     )
+    from odonata.answers.waits import Finding, LostTime
     from odonata.results.results import Results
 
 #: Links and servers that are listed.

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from odonata.answers import CheckpointRestartSummary, IorSummary, MdtestSummary, TrainingSummary
+    from odonata.answers.workloads import CheckpointRestartSummary, IorSummary, MdtestSummary, TrainingSummary
     from odonata.results.results import Results
 
 

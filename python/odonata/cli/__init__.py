@@ -6,8 +6,8 @@ failure, which `run.json` holds; 130 it was interrupted, and what was measured u
 be resumed; 1 the computer failed (disk full, ...), and nothing was left behind but snapshots, or a
 checked trace has errors. A reader that closes the pipe (`| head`) changes none of that.
 
-`COMMANDS` is the table of all commands; the module of a command is imported when it is called. What all
-need is in `arguments` and `answer`.
+`commands/listed.py` is the table of all commands; the module of a command is imported when it is called. What
+all need is in `arguments` and `answer`.
 
 Nothing imports this package but `odonata.__main__`.
 """
@@ -28,40 +28,8 @@ from odonata._core import __version__
 from odonata.cli import streams
 from odonata.cli.answer import open_pipe, reported
 from odonata.cli.declared import callback, group
+from odonata.commands.listed import LISTED, help_of
 from odonata.errors import check_text
-
-#: Each command or group, in the order of the help: the module that declares it, or holds a function of its
-#: name; and the first line of its help, so that the list of all commands imports none of them.
-COMMANDS: dict[str, tuple[str, str]] = {
-    "init": ("commands.scenario", "Write a commented scenario to start from."),
-    "presets": ("commands.scenario", "List presets, or show one with its sources."),
-    "import": ("commands.scenario", "Turn a file of CODES, MFNetSim or BookSim into a scenario."),
-    "run": ("cli.run", "Run a scenario."),
-    "sweep": ("commands.sweeps", "Run a scenario with many values of its keys and many seeds."),
-    "load-sweep": ("commands.sweeps", "Measure latency and accepted load over offered load."),
-    "check": ("commands.known", "Say what can be known before a run."),
-    "describe": ("commands.known", "Describe a machine, whatever runs on it."),
-    "fidelity": (
-        "commands.tiers",
-        "Run a scenario in packets, as flows and by the analytic model, and compare; "
-        "mixed, if its jobs say so.",
-    ),
-    "extrapolate": (
-        "commands.tiers",
-        "Run few iterations of the jobs, and say what all would take and how far that may be off.",
-    ),
-    "summary": ("commands.results", "Show the summary of a run."),
-    "explain": ("commands.results", "Show the waits that determined the end of a job."),
-    "report": ("commands.report", "Write a report of results as an HTML page."),
-    "timeline": ("commands.timeline", "Write the timeline of a run, call by call, for ui.perfetto.dev."),
-    "compare": ("commands.results", "Compare two results."),
-    "bench": ("commands.measurements", "Measure the simulator on this machine."),
-    "schema": ("commands.schema", "Print the reference of scenarios or results."),
-    "calibrate": ("commands.measurements", "Fit a machine to measured ping-pongs."),
-    "device": ("commands.device", "Storage devices alone: measure, fit, show."),
-    "trace": ("commands.trace", "Recorded programs: inspect, check, repeat, convert."),
-    "workload": ("commands.workload", "Check and list coNCePTuaL programs."),
-}
 
 #: What the groups of commands are, below that line.
 GROUPS = {
@@ -92,7 +60,7 @@ def _options(
         raise typer.Exit
 
 
-def application(names: Iterable[str] = COMMANDS, listed: Iterable[str] = ()) -> typer.Typer:
+def application(names: Iterable[str] = LISTED, listed: Iterable[str] = ()) -> typer.Typer:
     """Builds the application with the commands of `names`; those in `listed` have a line of help alone."""
     made = typer.Typer(
         name="odonata",
@@ -106,15 +74,17 @@ def application(names: Iterable[str] = COMMANDS, listed: Iterable[str] = ()) -> 
     )
     made.callback(invoke_without_command=True)(_options)
     for name in names:
-        place, line = COMMANDS[name]
+        place, line = LISTED[name]
         module = importlib.import_module(f"odonata.{place}")
         if name in GROUPS:
             made.add_typer(group(name, line + GROUPS[name]), name=name)
         else:
-            own = getattr(module, name.replace("-", "_"), None) if place.startswith("cli.") else None
-            made.command(name)(own or callback(name))
+            own = place.startswith("cli.")
+            made.command(name, help=help_of(name, module.DETAILS) if own else None)(
+                getattr(module, name) if own else callback(name)
+            )
     for name in listed:
-        made.command(name, help=COMMANDS[name][1])(_listed)
+        made.command(name, help=LISTED[name][1])(_listed)
     return made
 
 
@@ -133,12 +103,12 @@ def _application_for(arguments: list[str]) -> typer.Typer:
     """Builds the application with what a call needs: the named command, or the list of all."""
     if arguments == ["--version"]:
         return application(())
-    if arguments and arguments[0] in COMMANDS:
+    if arguments and arguments[0] in LISTED:
         return application(arguments[:1])
     # A shell that completes a command asks by an environment variable.
     if any(name.endswith("_COMPLETE") for name in os.environ):
         return application()
-    return application((), COMMANDS)
+    return application((), LISTED)
 
 
 def call(arguments: list[str]) -> str | int | None:

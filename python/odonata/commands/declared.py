@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from odonata.commands.listed import help_of
 from odonata.errors import InputError
 from odonata.errors import option as named
 from odonata.scenario.reading import LARGEST_SEED
@@ -121,7 +122,7 @@ COMMANDS: dict[str, Command] = {}
 
 def command(
     name: str,
-    help: str,
+    details: str = "",
     /,
     *,
     shown: Callable[[Any], None] = print,
@@ -130,10 +131,16 @@ def command(
     has_json: bool = True,
     **parameters: Declared,
 ) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
-    """Declares the command `name` at the function that it calls; `parameters` in the order of the help."""
+    """Declares the command `name` at the function that it calls; `parameters` in the order of the help.
+
+    `details` are the help below the line that `listed.py` has of the command; of a command of a group, which
+    has none there, they are all of the help.
+    """
 
     def declare(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-        COMMANDS[name] = Command(name, help, function, shown, terminal, writes, has_json, parameters)
+        COMMANDS[name] = Command(
+            name, help_of(name, details), function, shown, terminal, writes, has_json, parameters
+        )
         return function
 
     return declare

@@ -43,8 +43,7 @@ def _check(
 
 @command(
     "check",
-    """Say what can be known before a run.
-
+    """
     Whether the scenario's keys and values are right, what runs where, what it will cost in time and memory,
     baselines included, and what is probably not meant; --verbose and --json: all of it. A preset and a
     scenario without jobs have no run of which anything could be known.
@@ -125,8 +124,7 @@ def _describe(
 
 @command(
     "describe",
-    """Describe a machine, whatever runs on it.
-
+    """
     Routers, nodes and groups, cables of each class, free ports, the longest of the shortest paths, and the
     cables between two halves. The scenario needs no jobs. What `--export` writes can be a machine of kind
     "graph".

@@ -18,7 +18,7 @@ from odonata.errors import RUN_FAILED, InputError, given
 from odonata.errors import option as named
 
 if TYPE_CHECKING:
-    from odonata.answers import Bench, ParallelBench
+    from odonata.answers.bench import Bench, ParallelBench
     from odonata.commands.declared import PathLike
     from odonata.tool_answers import Calibration
 
@@ -48,8 +48,7 @@ def _bench(
 
 @command(
     "bench",
-    """Measure the simulator on this machine.
-
+    """
     The figure of merit is packet-hops (routers visited by packets) per second of CPU time. With --parallel it
     is elapsed time: every scheduler with every number of threads, each run in its own process, in turn.
     """,
@@ -151,8 +150,7 @@ def _show_calibration(answer: Calibration) -> None:
 
 @command(
     "calibrate",
-    """Fit a machine to measured ping-pongs.
-
+    """
     Parameters: software overhead, link rate, eager threshold and others. Prints the keys for the scenario and
     the residuals between measured and simulated times, by size.
     Parameters that the measurements do not determine are refused (docs/calibrate.md).

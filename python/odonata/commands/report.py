@@ -92,8 +92,7 @@ def _report(folders: list[Path], out: Path | None, *, force: bool, show: bool, a
 
 @command(
     "report",
-    """Write a report of results as an HTML page.
-
+    """
     One file with the verdict in words, charts and tables. It needs no network: keep it or send it to others.
     """,
     terminal=_report,

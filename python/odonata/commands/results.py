@@ -1,4 +1,7 @@
-"""Commands that read results: `odonata summary`, `odonata explain`, `odonata compare`."""
+"""Commands that read results: `odonata summary`, `odonata explain`, `odonata compare`.
+
+Each imports what it shows when it is called, so that a command does not wait for the libraries of the others.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from odonata.analysis import comparison, comparison_page, explain_page, summary, summary_page
-from odonata.analysis import explain as chains
-from odonata.base.html_page import Answer
+from odonata.base.arrow import import_alone
 from odonata.commands.declared import Shown, argument, command, option, switch
 from odonata.errors import InputError
 from odonata.errors import option as named
 from odonata.results.results import Results
 
 if TYPE_CHECKING:
-    from odonata.answers import Comparison
+    from odonata.answers.compare import Comparison
 
 
 def load(folder: str | os.PathLike[str]) -> Results:
@@ -33,13 +34,15 @@ def load(folder: str | os.PathLike[str]) -> Results:
 
 
 def _summary(folder: Path, *, as_json: bool) -> Shown:
+    import_alone("pyarrow.compute", "pyarrow.parquet")
+    from odonata.analysis import summary, summary_page
+
     page = summary.collect(Results.load(folder))
     return Shown(page, lambda: summary_page.show(page))
 
 
 command(
     "summary",
-    "Show the summary of a run.",
     terminal=_summary,
     folder=argument("DIR", "Result folder of `odonata run`."),
 )(Results.summary)
@@ -48,15 +51,17 @@ command(
 def _explain(
     folder: Path, *, job: str | None, rank: int | None, iteration: int | None, most: int, as_json: bool
 ) -> Shown:
-    found = chains.of_jobs(Results.load(folder), job=job, rank=rank, iteration=iteration)
+    import_alone("pyarrow.compute", "pyarrow.parquet")
+    from odonata.analysis import explain, explain_page
+
+    found = explain.of_jobs(Results.load(folder), job=job, rank=rank, iteration=iteration)
     answer = {"chains": [chain.as_dict() for chain in found]}
     return Shown(answer, lambda: explain_page.show(found, most))
 
 
 command(
     "explain",
-    """Show the waits that determined the end of a job.
-
+    """
     Each wait has its rank, place, time, length and culprit, followed backwards from the end. The
     run must record the waits (run.lost_time, run.lost_time_path).
     """,
@@ -74,6 +79,9 @@ command(
 
 
 def _compare(a: Path, b: Path, *, least: float, everything: bool, as_json: bool) -> Shown:
+    import_alone("pyarrow.compute", "pyarrow.parquet")
+    from odonata.analysis import comparison, comparison_page
+
     threshold = 0.0 if everything else least / 100
     if not math.isfinite(least):
         raise InputError(
@@ -85,8 +93,7 @@ def _compare(a: Path, b: Path, *, least: float, everything: bool, as_json: bool)
 
 @command(
     "compare",
-    """Compare two results.
-
+    """
     Different settings, then the metrics of common jobs, sums over links and
     servers, and interference between jobs. Ratios are B / A.
     """,
@@ -124,6 +131,9 @@ def compare(
     Raises:
         FileNotFoundError: A folder holds no run.json.
     """
+    from odonata.analysis import comparison, comparison_page
+    from odonata.base.html_page import Answer
+
     results = [given if isinstance(given, Results) else load(given) for given in (a, b)]
     found = comparison.collect(results[0], results[1], least)
 

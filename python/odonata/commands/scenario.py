@@ -22,7 +22,7 @@ from odonata.scenario import preset_list, starter
 from odonata.scenario.starter import Starter
 
 if TYPE_CHECKING:
-    from odonata.answers import Preset, PresetSummary
+    from odonata.answers.presets import Preset, PresetSummary
     from odonata.commands.declared import PathLike
     from odonata.imports.draft import Draft
     from odonata.tool_answers import Imported
@@ -51,8 +51,7 @@ def _presets(name: str | None, *, as_json: bool) -> Shown:
 
 @command(
     "presets",
-    """List presets, or show one with its sources.
-
+    """
     Each number of a preset has its source. Most presets are machines without jobs. The key `preset` of a
     scenario names one; keys of the scenario replace its keys one by one.
     """,
@@ -152,8 +151,7 @@ def _until_right(question: str, default: str, read: Callable[[str], Answer]) -> 
 
 @command(
     "init",
-    """Write a commented scenario to start from.
-
+    """
     On a terminal, without options, it asks for machine, jobs and storage. The file is valid, and runs in
     seconds on machines other than presets. Existing files are never replaced.
     """,
@@ -254,8 +252,7 @@ def _imported(draft: Draft, name: str) -> Imported:
 
 @command(
     "import",
-    """Turn a file of CODES, MFNetSim or BookSim into a scenario.
-
+    """
     docs/imports.md lists the supported settings. Every key states its source. Settings without a counterpart
     are listed in the scenario and on standard error.
     """,

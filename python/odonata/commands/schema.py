@@ -78,8 +78,7 @@ def _text(page: str) -> Shown:
 
 command(
     "schema",
-    """Print the reference of scenarios or results.
-
+    """
     For scenarios, a JSON Schema for completion and checks in editors.
     """,
     terminal=_schema,

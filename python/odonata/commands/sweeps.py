@@ -130,8 +130,7 @@ def _sweep(
 
 command(
     "sweep",
-    """Run a scenario with many values of its keys and many seeds.
-
+    """
     Repeat the command to continue a stopped sweep; finished runs are not repeated. A failed run is a row of
     the results; the others continue.
     """,
@@ -225,8 +224,7 @@ def _load_sweep(
 
 command(
     "load-sweep",
-    """Measure latency and accepted load over offered load.
-
+    """
     The scenario's synthetic job is simulated at every load, each time from an empty network, and measured in
     its steady state. Ctrl-C ends the sweep and keeps the loads that had ended. Loads are fractions of the
     terminal link's bandwidth.

@@ -18,7 +18,8 @@ from odonata.scenario import reading
 from odonata.scenario.given import override_list, text_and_path
 
 if TYPE_CHECKING:
-    from odonata.answers import ExtrapolationAnswer, FidelityAnswer
+    from odonata.answers.extrapolate import ExtrapolationAnswer
+    from odonata.answers.fidelity import FidelityAnswer
     from odonata.scenario.given import ScenarioLike
 
 
@@ -57,7 +58,8 @@ def _fidelity(
 
 @command(
     "fidelity",
-    """Run a scenario in packets, as flows and by the analytic model, and compare; mixed, if its jobs say so.
+    """
+    Fidelities are packets, flows and the analytic model; mixed, if its jobs say so.
 
     Per job: time, MPI time, I/O time, latency, slowdown (with run.baselines), how far each tier is off that
     in packets, and the CPU seconds of each. What a tier cannot do is said by name; run.lost_time is left out
@@ -128,10 +130,9 @@ def _extrapolate(
 
 @command(
     "extrapolate",
-    """Run few iterations of the jobs, and say what all would take and how far that may be off.
-
-    Runs have ever more iterations until those of all jobs are steady, to the end of the run; if they never
-    are, the scenario is run in full. Nothing is written.
+    """
+    The estimate comes with its error. Runs have ever more iterations until those of all jobs are steady, to
+    the end of the run; if they never are, the scenario is run in full. Nothing is written.
     """,
     terminal=_extrapolate,
     scenario=SCENARIO,

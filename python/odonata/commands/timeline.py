@@ -20,7 +20,7 @@ from odonata.timeline.totals import compare
 from odonata.timeline.write import write
 
 if TYPE_CHECKING:
-    from odonata.answers import TimelineAnswer
+    from odonata.answers.timeline import TimelineAnswer
 
 #: Where the trace goes if nothing else is said, in the folder of the results.
 NAME = "timeline.pftrace"
@@ -95,8 +95,7 @@ def _differences(different: list[str], compared: int) -> Iterator[str]:
 
 command(
     "timeline",
-    """Write the timeline of a run, call by call, for ui.perfetto.dev.
-
+    """
     Record it first: `odonata run SCENARIO --set run.timeline={}`.
     """,
     terminal=_timeline,

@@ -44,7 +44,10 @@ def _info(trace: Path, matrix: Path | None, *, incomplete: bool, force: bool, as
 
 @command(
     "trace info",
-    "Show the contents of a trace: ranks, calls, messages, bytes and times.",
+    """Show the contents of a trace.
+
+    Ranks, calls, messages, bytes and times.
+    """,
     terminal=_info,
     writes="matrix",
     trace=TRACE,

@@ -81,7 +81,9 @@ def _format(program: Path, *, write: bool, check: bool, as_json: bool) -> Shown:
 
 @command(
     "workload format",
-    """Print a program in one layout: indentation, spaces, keywords in lower case.
+    """Print a program in one layout.
+
+    That is indentation, spaces, keywords in lower case.
 
     Line breaks and comments stay in place. The meaning does not change: words, numbers, strings and signs
     stay the same.
@@ -120,7 +122,7 @@ def _compile(program: Path, tasks: int, args: list[str] | None, *, as_json: bool
 
 @command(
     "workload compile",
-    """List every operation of every task, and report whether all tasks finish.
+    """List all operations, and report whether all tasks finish.
 
     Without a clock, timed loops have three passes and one warm-up pass.
     """,

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from odonata.analysis.slowdown import Slowdown
-    from odonata.answers import ExplainAnswer, Summary, TimelineAnswer
+    from odonata.answers.explain import ExplainAnswer
+    from odonata.answers.summary import Summary
+    from odonata.answers.timeline import TimelineAnswer
 
 
 def _results_near(path: Path) -> str | None:

@@ -23,7 +23,7 @@ from odonata.running.execute import execute
 from odonata.running.tiers import time_text
 
 if TYPE_CHECKING:
-    from odonata.answers import ExtrapolatedJob, ExtrapolationAnswer
+    from odonata.answers.extrapolate import ExtrapolatedJob, ExtrapolationAnswer
     from odonata.results.results import Results
 
 #: Iterations of the shortest job in the first run: four quarters of three.

@@ -19,7 +19,7 @@ from odonata.running import runner
 from odonata.running.execute import execute
 
 if TYPE_CHECKING:
-    from odonata.answers import FidelityAnswer, Tier, TierJob
+    from odonata.answers.fidelity import FidelityAnswer, Tier, TierJob
     from odonata.results.results import Results
 
 #: The tiers, the one that the others are held against first.

@@ -18,7 +18,7 @@ from odonata.base.terminal import console, explain, say, show_table, table
 from odonata.errors import InputError, input_errors, option
 
 if TYPE_CHECKING:
-    from odonata.answers import Preset, PresetKey, PresetMachine, PresetSummary
+    from odonata.answers.presets import Preset, PresetKey, PresetMachine, PresetSummary
 
 
 def presets() -> list[PresetSummary]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odonata.answers import TimelineAnswer
+from odonata.answers.timeline import TimelineAnswer
 from odonata.errors import InputError
 from odonata.timeline import links, ranks, sampling, servers
 from odonata.timeline.recorded import Rank, Recorded, within

@@ -1,0 +1,59 @@
+"""What commands answer with `--json`, declared as types: a module per command.
+
+Of what the core makes, the core says what it is (`core`). Only the reference page, `odonata schema` and type
+checkers ask for these declarations.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from odonata.answers.bench import Bench, ParallelBench
+from odonata.answers.compare import Comparison
+from odonata.answers.core import Core, WithRouting
+from odonata.answers.explain import ExplainAnswer
+from odonata.answers.extrapolate import ExtrapolationAnswer
+from odonata.answers.fidelity import FidelityAnswer
+from odonata.answers.load_sweep import LoadSweep
+from odonata.answers.presets import Preset, PresetSummary
+from odonata.answers.summary import Summary
+from odonata.answers.timeline import TimelineAnswer
+from odonata.tool_answers import TOOL_ANSWERS, TOOL_COMMANDS
+
+__all__ = [
+    "ANSWERS",
+    "COMMANDS",
+    "Bench",
+    "Comparison",
+    "ExplainAnswer",
+    "ExtrapolationAnswer",
+    "FidelityAnswer",
+    "LoadSweep",
+    "ParallelBench",
+    "Preset",
+    "PresetSummary",
+    "Summary",
+    "TimelineAnswer",
+]
+
+#: The commands whose answers go by another name than theirs.
+COMMANDS = {"preset": "presets PRESET", "bench-parallel": "bench --parallel", **TOOL_COMMANDS}
+
+
+#: What commands answer, by their names.
+ANSWERS: dict[str, Any] = {
+    "summary": Summary,
+    "explain": ExplainAnswer,
+    "compare": Comparison,
+    "check": Annotated[dict[str, Any], Core("check")],
+    "describe": Annotated[dict[str, Any], WithRouting("describe")],
+    "presets": list[PresetSummary],
+    "preset": Preset,
+    "bench": Bench,
+    "bench-parallel": ParallelBench,
+    "load-sweep": LoadSweep,
+    "extrapolate": ExtrapolationAnswer,
+    "fidelity": FidelityAnswer,
+    "timeline": TimelineAnswer,
+    **TOOL_ANSWERS,
+}
