@@ -19,7 +19,7 @@ from conftest import ROOT, SMALL, Shell
 import odonata
 from odonata import InputError, Results
 from odonata.base.wording import duration
-from odonata.report import jobs, latency, network, page, several, single, verdict, waits
+from odonata.report import jobs, latency, limits, network, page, several, single, verdict, waits
 from odonata.report.contents import Contents
 from odonata.sweeps import report as sweep
 
@@ -341,6 +341,35 @@ def test_traffic_over_time_adds_up(report, results):
             (pc.field("kind") == "traffic") & (pc.field("job") == job) & (pc.field("class") == name)
         )
         assert sum(trace["y"]) * 50e-6 == pytest.approx(pc.sum(rows["bytes"]).as_py(), rel=1e-6)
+
+
+def test_no_line_is_drawn_across_intervals_in_which_nothing_happened(results):
+    contents = Contents(results)
+    assert contents.intervals_of([{"start_s": number * 50e-6} for number in (0, 1, 6)]) == [0, 1, 2, 5, 6]
+    tables = {name: results.table(name) for name in results.tables}
+    for name in ("series", "blame_series"):
+        quiet = (pc.field("start_s") > 120e-6) & (pc.field("start_s") < 380e-6)
+        tables[name] = tables[name].filter(~quiet)
+    silent = Contents(odonata.Results(results.run, tables))
+    for chart in (network._over_time(silent), jobs._traffic(silent)):
+        for trace in chart.traces:
+            if trace.get("when", {}).get("show") != "latency":
+                drawn = dict(zip([round(x / 50e-6 - 0.5) for x in trace["x"]], trace["y"], strict=True))
+                assert (drawn[3], drawn[7]) == (0.0, 0.0)
+    (trace,) = [
+        one for one in waits._over_time(silent).traces if one["when"] == {"where": "network", "who": "all"}
+    ]
+    column = [round(x / 50e-6 - 0.5) for x in trace["x"]].index(3)
+    assert not any(line[column] for line in trace["z"])
+
+
+def test_single_messages_are_missing_only_where_they_were_not_recorded(shell, results):
+    said = "\n".join(limits.limits(Contents(results)))
+    assert "Single messages" not in said
+    assert "it is in the table server_series, not on this page" in said
+    done = shell("run", "scenario.toml", "-o", "few", "-q", "--set", "run.message_rows=10")
+    assert done.code == 0
+    assert "Single messages" in "\n".join(limits.limits(Contents(odonata.load(shell.folder / "few"))))
 
 
 def test_the_command_gives_the_same_results_again(report, results, tmp_path, server):

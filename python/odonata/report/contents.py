@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
@@ -115,6 +115,20 @@ class Contents:
     def groups(self) -> list[int]:
         """The group of every router."""
         return [row["group"] for row in self.rows("routers", ["group"])]
+
+    def interval_of(self, row: Mapping[str, Any]) -> int:
+        """The number of the interval of a row of a time series."""
+        return round(row["start_s"] / (self.interval_s or 1.0))
+
+    def intervals_of(self, rows: Iterable[Mapping[str, Any]]) -> list[int]:
+        """The intervals of `rows`, and those before and after each, up to the last.
+
+        A time series has no row for an interval in which nothing happened. Such a neighbor keeps a chart from
+        drawing a line, or a cell, across the time in which there was nothing.
+        """
+        found = {self.interval_of(row) for row in rows}
+        near = {one + step for one in found for step in (-1, 0, 1)}
+        return sorted(one for one in near if 0 <= one <= max(found))
 
     @functools.cached_property
     def interval_s(self) -> float | None:

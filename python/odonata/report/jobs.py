@@ -214,12 +214,12 @@ def _traffic(contents: Contents) -> Chart | None:
     )
     if interval_s is None or not rows:
         return None
-    starts = sorted({row["start_s"] for row in rows})
-    cells = {(row["job"], row["class"], row["start_s"]): row for row in rows}
+    numbers = contents.intervals_of(rows)
+    cells = {(row["job"], row["class"], contents.interval_of(row)): row for row in rows}
     units = {"bytes": "B/s", "latency": "s"}
     traces = []
     for job, (name, words) in itertools.product(contents.shown, (("mpi", "messages"), ("io", "I/O"))):
-        mine = [cells.get((job, name, start)) for start in starts]
+        mine = [cells.get((job, name, number)) for number in numbers]
         if not any(mine):
             continue
         # There is no row where nothing was delivered.
@@ -234,7 +234,7 @@ def _traffic(contents: Contents) -> Chart | None:
                     "type": "scatter",
                     "mode": "lines",
                     "name": f"{job}, {words}",
-                    "x": [start + interval_s / 2 for start in starts],
+                    "x": [(number + 0.5) * interval_s for number in numbers],
                     "y": values,
                     "color": contents.color(job),
                     "line": {"dash": "solid" if name == "mpi" else "dot", "width": 1.6},

@@ -68,18 +68,23 @@ def limits(contents: Contents) -> list[str]:
         "Queues of single links over time: name links in run.queue_links, beside run.series_interval."
         if "queue_series" not in contents.results.tables
         else "Single routers over time: time series cover jobs, classes of links, places, and chosen links.",
-        "Fill level of a server's devices and memory over time: the table server_series has "
-        "it if run.series_interval is set.",
+        "Fill level of a server's devices and memory over time: "
+        + (
+            "it is in the table server_series, not on this page."
+            if contents.rows("server_series", ["server"])
+            else "run with run.series_interval, which adds the table server_series."
+        ),
         "Dependence on the seed: this is one run. A sweep over several seeds shows it.",
     ]
     return lines
 
 
 def _histogram(contents: Contents) -> bool:
+    """Whether the table messages has buckets of a histogram: a message has one latency, a bucket a range."""
     if "messages" not in contents.results.tables:
         return False
     table = contents.results.table("messages")
-    return bool(table.num_rows and pc.min(table["source_rank"]).as_py() < 0)
+    return pc.any(pc.not_equal(table["latency_low_s"], table["latency_high_s"])).as_py() is True
 
 
 def _calls_missing(contents: Contents) -> str | None:

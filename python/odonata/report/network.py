@@ -226,17 +226,18 @@ def _over_time(contents: Contents) -> Chart | None:
     if interval_s is None or not rows:
         return None
     counts = {name: len(links) for name, links in by_class(contents).items()}
+    numbers = contents.intervals_of(rows)
     traces = []
     for name in CLASSES:
-        mine = [row for row in rows if row["class"] == name]
-        if mine:
+        busy = {contents.interval_of(row): row["busy_s"] for row in rows if row["class"] == name}
+        if busy:
             traces.append(
                 {
                     "type": "scatter",
                     "mode": "lines",
                     "name": CLASSES[name],
-                    "x": [row["start_s"] + interval_s / 2 for row in mine],
-                    "y": [row["busy_s"] / interval_s / counts[name] for row in mine],
+                    "x": [(number + 0.5) * interval_s for number in numbers],
+                    "y": [busy.get(number, 0.0) / interval_s / counts[name] for number in numbers],
                     "color": _color(name, 0),
                     "hovertemplate": f"at %{{x:.4~s}}s: %{{y:.1%}} busy<extra>{CLASSES[name]}</extra>",
                 }

@@ -150,22 +150,23 @@ def _over_time(contents: Contents) -> Chart | None:
     if interval_s is None or not series:
         return None
     traces: list[dict[str, Any]] = []
-    starts = sorted({row["start_s"] for row in series})
+    numbers = contents.intervals_of(series)
     for where, (_, places, _) in WHERE.items():
-        pairs: dict[tuple[str, str], dict[float, float]] = {}
+        pairs: dict[tuple[str, str], dict[int, float]] = {}
         for row in series:
             if row["place"] in places:
                 cell = pairs.setdefault((row["victim"], row["culprit"]), {})
-                cell[row["start_s"]] = cell.get(row["start_s"], 0.0) + row["waited_s"]
+                number = contents.interval_of(row)
+                cell[number] = cell.get(number, 0.0) + row["waited_s"]
         for who in ("others", "all"):
             mine = [pair for pair in pairs if who == "all" or pair[0] != pair[1]]
             most = sorted(mine, key=lambda pair: -sum(pairs[pair].values()))[:MOST_PAIRS]
             traces.append(
                 {
                     "type": "heatmap",
-                    "x": [start + interval_s / 2 for start in starts],
+                    "x": [(number + 0.5) * interval_s for number in numbers],
                     "y": [f"{victim} ← {culprit or UNKNOWN}" for victim, culprit in most],
-                    "z": [[pairs[pair].get(start, 0.0) / interval_s for start in starts] for pair in most],
+                    "z": [[pairs[pair].get(one, 0.0) / interval_s for one in numbers] for pair in most],
                     "hovertemplate": "%{y}<br>at %{x:.4~s}s: %{z:.3~s} waiting<extra></extra>",
                     "ygap": 1,
                     "scale": "heat",

@@ -72,12 +72,14 @@ def html(file: Path) -> str:
     # Of keys that change together one is an axis: to hold another still would leave a single point.
     alike = together({name: columns[name] for name in axes})
     drawn = list(alike)
+    compared = " A slowdown compares runs of one point; to compare points, choose time."
+    ratios = compared if "elapsed_ratio" in metrics and "elapsed_s" in metrics else ""
     sections = [
         Section(
             "sweep",
             "Sweep",
             "Choose the axes. Points are means over replications, bars their 95% confidence "
-            f"intervals (Student's t); a single run has no bar.{_said_together(alike)}",
+            f"intervals (Student's t); a single run has no bar.{ratios}{_said_together(alike)}",
             [
                 Facts(_facts(table.num_rows, drawn, columns, repeats, count)),
                 _drawing(columns, drawn, metrics, units),
