@@ -128,7 +128,8 @@ def test_every_key_of_networks_has_a_default_or_is_required():
 
 def test_run_json_has_the_declared_keys_in_their_order(small):
     run = json.loads((small / "run.json").read_text())
-    assert list(run_record.Run.__annotations__) == list(run)
+    # The run has recorded no timeline.
+    assert [key for key in run_record.Run.__annotations__ if key != "timeline_cut"] == list(run)
     schema = json_types.schema_of(run_record.Run)
     assert set(run) <= set(json_reference.meanings(schema))
     inner = [("schedule", key) for key in run["schedule"]]

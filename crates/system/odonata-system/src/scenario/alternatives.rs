@@ -24,7 +24,7 @@ fn is_workload(candidates: &[&str]) -> bool {
 
 /// Keys and values with another place or name here: foreign names, an existing name that identifies the context, and
 /// the suggestion.
-const ALTERNATIVES: [(&[&str], &str, &str); 5] = [
+const ALTERNATIVES: [(&[&str], &str, &str); 6] = [
     (
         &["arbitration"],
         "vc_allocation",
@@ -39,6 +39,11 @@ const ALTERNATIVES: [(&[&str], &str, &str); 5] = [
         &["dor", "xy", "dim_order", "dimension_order"],
         "dimension-order",
         "it is called \"dimension-order\"",
+    ),
+    (
+        &["servers", "server", "count"],
+        "assignment",
+        "storage servers are nodes, for example nodes = { per_group = 1 }",
     ),
     (
         &["size", "message", "message_size", "count"],

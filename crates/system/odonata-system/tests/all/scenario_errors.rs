@@ -753,6 +753,17 @@ fn arbitration_outside_the_pipeline_gets_a_hint() {
 }
 
 #[test]
+fn a_number_of_storage_servers_gets_the_hint_that_they_are_nodes() {
+    let error = error(&with("[storage]\nservers = 2\n"));
+    assert_eq!(error.key, "storage.servers");
+    says(
+        &error,
+        "one of nodes, assignment",
+        "storage servers are nodes, for example nodes = { per_group = 1 }",
+    );
+}
+
+#[test]
 fn a_mistake_below_in_a_preset_is_reported_where_the_user_made_it() {
     // The packet is the user's, the buffer the preset's.
     let error = error(&format!("preset = \"mfnetsim\"\n[network]\npacket = \"32 KiB\"\n{JOB}"));
