@@ -118,7 +118,8 @@ class Contents:
 
     def interval_of(self, row: Mapping[str, Any]) -> int:
         """The number of the interval of a row of a time series."""
-        return round(row["start_s"] / (self.interval_s or 1.0))
+        number: int = round(row["start_s"] / (self.interval_s or 1.0))
+        return number
 
     def intervals_of(self, rows: Iterable[Mapping[str, Any]]) -> list[int]:
         """The intervals of `rows`, and those before and after each, up to the last.
