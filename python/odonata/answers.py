@@ -1,7 +1,7 @@
-"""What commands answer with `--json`, declared as types.
+"""Types of the answers of commands with `--json`.
 
-Of what the core makes, the core says what it is (`Core`). Only the reference page, `odonata schema` and type
-checkers ask for these declarations.
+For objects that the core makes, the core provides the schema (`Core`). Only the reference page, `odonata
+schema` and type checkers use these declarations.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _core_schemas() -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Core:
-    """That an object is what the core answers to this command."""
+    """Marks an object as the core's answer to this command."""
 
     command: str
 
@@ -37,10 +37,10 @@ class Core:
 
 
 class WithRouting(Core):
-    """That the routing is described too, if it was asked for, as `check` does."""
+    """Marks an answer that contains the description of the routing on request, as that of `check`."""
 
     def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
-        """The core's own schema, and that of the routing."""
+        """The core's own schema, with that of the routing."""
         schema = super().__get_pydantic_json_schema__(core_schema, handler)
         routing = _core_schemas()["check"]["properties"]["routing"]
         text = f"With --routing: {routing['description'][0].lower()}{routing['description'][1:]}"
@@ -49,47 +49,47 @@ class WithRouting(Core):
 
 @declared
 class JobSummary(TypedDict):
-    """What a job did."""
+    """Activity of a job."""
 
     job: str
     """Name of the job."""
     fidelity: str
-    """How its messages went: packet, flow or analytic."""
+    """Fidelity of its messages: packet, flow or analytic."""
     ranks: Count
-    """Its ranks."""
+    """Number of ranks."""
     ranks_finished: Count
-    """Those that have ended."""
+    """Ranks that have ended."""
     elapsed_s: Number
     """From the job's start to the end of its last rank (or of the run)."""
     compute_share: Number | None
     """Share of a rank's time in computation, mean over ranks."""
     mpi_share: Number | None
-    """The same in MPI calls; of ranks with several streams, waiting for messages of any of them."""
+    """Share in MPI calls; for ranks with several streams, in waiting for messages of any stream."""
     io_share: Number | None
-    """The same in I/O."""
+    """Share in I/O."""
     bytes_written: Count
     """Bytes written to storage servers."""
     bytes_read: Count
-    """Bytes read from them."""
+    """Bytes read from storage servers."""
     io_bandwidth_bytes_per_s: Number | None
-    """Bytes over the time that I/O took; null where it does not apply."""
+    """Bytes over the time in I/O; null if the job has none."""
     message_latency_p50_s: Number | None
-    """MPI message latency, median; null where it does not apply."""
+    """MPI message latency, median; null if the job has none."""
     message_latency_p99_s: Number | None
-    """The same, 99th percentile."""
+    """MPI message latency, 99th percentile."""
     message_latency_max_s: Number | None
-    """The same, largest."""
+    """MPI message latency, largest."""
     mpi_packet_latency_p50_s: Number | None
-    """Latency of packets of MPI messages, median; null unless it goes as packets."""
+    """Latency of packets of MPI messages, median; null without packets."""
     mpi_packet_latency_p99_s: Number | None
-    """The same, 99th percentile."""
+    """Latency of packets of MPI messages, 99th percentile."""
     io_call_p50_s: Number | None
-    """Reads and writes, request to acknowledgement, median; null where it does not apply."""
+    """Reads and writes, request to acknowledgement, median; null if the job has none."""
     io_call_p99_s: Number | None
-    """The same, 99th percentile."""
+    """Reads and writes, request to acknowledgement, 99th percentile."""
 
 
-#: A link of a router; `class` is no name in Python.
+#: A link of a router; a `TypedDict` call, since `class` is no name in Python.
 LinkSummary = TypedDict(
     "LinkSummary",
     {
@@ -126,7 +126,7 @@ class ServerSummary(TypedDict):
     bytes_written: Count
     """Bytes written to the device."""
     bytes_read: Count
-    """Bytes read from it for clients."""
+    """Bytes read from the device for clients."""
     requests: Count
     """Requests completed."""
     request_mean_s: Number | None
@@ -136,7 +136,7 @@ class ServerSummary(TypedDict):
 
 
 class LostPart(TypedDict):
-    """What a job lost to another, or to itself."""
+    """The loss of a job to another, or to itself."""
 
     culprit: Annotated[str, Field(description="The job that held the resource.")]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
@@ -146,33 +146,34 @@ class LostPart(TypedDict):
 
 @declared
 class LostTime(TypedDict):
-    """How much later a job ended because of what it waited for."""
+    """The delay of a job's end because of its waits."""
 
     job: str
     """The job."""
     lost_s: Number
-    """How much later it ended."""
+    """Delay of its end."""
     others_s: Number
-    """Of that, what others did."""
+    """The part of lost_s that other jobs caused."""
     elapsed_s: Number
-    """How long it took."""
+    """Duration."""
     predicted_s: Number
-    """How long it would, about, take alone: elapsed_s - others_s."""
+    """Estimated duration alone: elapsed_s - others_s."""
     alone_s: Number | None
-    """How long it took alone; null unless the run has that baseline."""
+    """Duration alone; null unless the run has that baseline."""
     parts: list[LostPart]
     """By culprit and kind, the largest first; they add up to lost_s."""
     before: list[LostPart]
     """By culprit, the loss before its start, because of earlier jobs or its stage-in; they add up to
-    started_later_s."""
+    started_later_s.
+    """
     started_later_s: Number
-    """How much later it started for that; no part of lost_s."""
+    """Delay of its start because of them; not part of lost_s."""
     words: str
-    """The same as a sentence."""
+    """The loss as a sentence."""
 
 
 class ChainShare(TypedDict):
-    """What was lost by one job's fault at one place."""
+    """The loss to one job at one place."""
 
     culprit: Annotated[str, Field(description="The job that held the resource; empty: several.")]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
@@ -206,7 +207,7 @@ class ChainWait(TypedDict):
 
 
 class Chain(TypedDict):
-    """Why a job, a rank or an iteration ended when it did."""
+    """The reasons for the end of a job, a rank or an iteration."""
 
     job: Annotated[str, Field(description="The job.")]
     rank: Annotated[Count, Field(description="The rank that is followed.")]
@@ -233,19 +234,19 @@ class ExplainAnswer(TypedDict):
     """The chains of waits that end jobs."""
 
     chains: list[Chain]
-    """The chain of waits that ends each job, or the one that was asked for."""
+    """The chain of waits that ends each job, or the requested one."""
 
 
 @declared
 class ServerSkew(TypedDict):
-    """How unevenly storage servers were used."""
+    """Imbalance of the storage servers."""
 
     servers: Count
     """Storage servers."""
     used: Count
-    """Those that served requests."""
+    """Servers that served requests."""
     most_over_mean: Number
-    """Bytes written to and read from the busiest, over the mean of all."""
+    """Bytes written to and read from the busiest server, over the mean of all."""
 
 
 class Waiting(TypedDict):
@@ -261,35 +262,36 @@ class Waiting(TypedDict):
 
 @declared
 class Finding(Waiting):
-    """What one kind of traffic cost another."""
+    """The waits of one class of traffic behind another."""
 
     where: str
     """network (waits in routers), servers (that ranks use), below (lower tiers) or metadata."""
     waited_s: Number
     """Packet-seconds (network) or request-seconds (servers) waited."""
     whole_s: Number
-    """The whole of the share: mpi_network_s, io_network_s, io_calls_s or metadata_calls_s of the victim, or
-    all that it waited below."""
+    """The total for the share: mpi_network_s, io_network_s, io_calls_s or metadata_calls_s of the victim, or
+    its waiting time below.
+    """
     share: Number
     """waited_s / whole_s; 1 at most."""
     at_most: bool
-    """Whether it is an upper bound, as the run ended before the job."""
+    """Whether the share is an upper bound, because the run ended before the job."""
     in_calls: bool
-    """Whether messages or calls waited; if not, data on their way down, for which no call waits any more."""
+    """Whether messages or calls waited; otherwise data moved to a lower tier after its call."""
     own: bool
-    """Whether traffic held itself up: victim and culprit are the same."""
+    """Whether victim and culprit are the same."""
     places: Count
-    """Links or servers at which it waited."""
+    """Number of links or servers at which it waited."""
     most: str
-    """The link or server at which it waited most."""
+    """The link or server with the longest wait."""
     most_place: str
-    """terminal, local, column, global, server, file-system or metadata."""
+    """Place of that wait: terminal, local, column, global, server, file-system or metadata."""
     resource: str
-    """What it waited for most: link, credit, input, space, memory or device."""
+    """The resource with the longest wait: link, credit, input, space, memory or device."""
     servers: Count
-    """Storage servers that the victim uses."""
+    """Number of storage servers that the victim uses."""
     words: str
-    """All that as a sentence."""
+    """The finding as a sentence."""
 
 
 @declared
@@ -299,47 +301,47 @@ class Ratio(TypedDict):
     alone: Number | None
     """The metric, alone."""
     together: Number | None
-    """The same, together with the other jobs."""
+    """The metric, together with the other jobs."""
     ratio: Number | None
-    """together / alone; null where it cannot be told."""
+    """together / alone; null if undefined."""
 
 
 @declared
 class IorRepetition(TypedDict):
-    """A repetition of IOR: times from the first task's start to the last one's end."""
+    """A repetition of IOR: from the start of the first task to the end of the last one."""
 
     repetition: Count
-    """Its number, from 0."""
+    """Number of the repetition, from 0."""
     bytes: Count
-    """What was moved in all."""
+    """Bytes moved."""
     bandwidth_bytes_per_s: Number
     """Bytes over the total time."""
     operations_per_s: Number
     """Transfers over the time of access."""
     latency_s: Number
-    """Mean time of a transfer, of the task for which it is the least."""
+    """Mean time of a transfer, of the task with the smallest mean."""
     open_s: Number
-    """Opening the file."""
+    """Time to open the file."""
     access_s: Number
-    """Writing or reading."""
+    """Time to write or read."""
     close_s: Number
-    """Closing the file."""
+    """Time to close the file."""
     total_s: Number
-    """From the first open to the last close."""
+    """Time from the first open to the last close."""
 
 
 @declared
 class IorSummary(TypedDict):
-    """What IOR reports of writing or reading."""
+    """IOR's results of writing or reading."""
 
     job: str
     """Name of the job."""
     test: Count
-    """Place in the job's list of workloads."""
+    """Position in the job's list of workloads."""
     access: str
     """write or read."""
     tasks: Count
-    """Tasks."""
+    """Number of tasks."""
     block_bytes: Count
     """blockSize."""
     transfer_bytes: Count
@@ -347,11 +349,11 @@ class IorSummary(TypedDict):
     bandwidth_max_bytes_per_s: Number
     """Largest bandwidth of a repetition."""
     bandwidth_min_bytes_per_s: Number
-    """Smallest."""
+    """Smallest bandwidth of a repetition."""
     bandwidth_mean_bytes_per_s: Number
-    """Mean over repetitions."""
+    """Mean bandwidth of the repetitions."""
     bandwidth_deviation_bytes_per_s: Number
-    """Standard deviation, of the repetitions as all that there is."""
+    """Population standard deviation of the bandwidth."""
     total_mean_s: Number
     """Total time, mean over repetitions."""
     repetitions: list[IorRepetition]
@@ -359,98 +361,98 @@ class IorSummary(TypedDict):
 
 @declared
 class MdtestSummary(TypedDict):
-    """What mdtest reports of a phase."""
+    """mdtest's results of a phase."""
 
     job: str
     """Name of the job."""
     test: Count
-    """Place in the job's list of workloads."""
+    """Position in the job's list of workloads."""
     phase: str
-    """What was done: file creation, file stat, ..., as in the table mdtest."""
+    """Phase, as in the table mdtest: file creation, file stat, ..."""
     tasks: Count
-    """Tasks."""
+    """Number of tasks."""
     items: Count
     """Files or directories of all tasks, in an iteration."""
     iterations: Count
-    """How often."""
+    """Number of iterations."""
     rate_max_per_s: Number
-    """Most items a second of an iteration."""
+    """Largest rate of an iteration, in items per second."""
     rate_min_per_s: Number
-    """Fewest."""
+    """Smallest rate of an iteration."""
     rate_mean_per_s: Number
-    """Mean over iterations."""
+    """Mean rate of the iterations."""
     rate_deviation_per_s: Number
-    """Standard deviation, of the iterations as all that there is."""
+    """Population standard deviation of the rate."""
 
 
 @declared
 class CheckpointRestartSummary(TypedDict):
-    """What checkpoints and failures made of a job's time to solution."""
+    """The effect of checkpoints and failures on a job's time to solution."""
 
     job: str
     """Name of the job."""
     solved: bool
-    """Whether all its work was done."""
+    """Whether all its work was completed."""
     time_to_solution_s: Number
     """From its start to its solution, or to the end of the run."""
     expected_s: Number | None
-    """The same by Daly's formula; null without a checkpoint."""
+    """Expected time to solution by Daly's formula; null without a checkpoint."""
     work_s: Number
-    """Computation that had to be done."""
+    """Required computation."""
     failures: Count
-    """Failures."""
+    """Number of failures."""
     lost_work_s: Number
-    """Computation that was done again."""
+    """Repeated computation."""
     checkpoints: Count
-    """Complete checkpoints."""
+    """Number of complete checkpoints."""
     checkpoint_mean_s: Number | None
-    """Mean time of one of them; null without."""
+    """Mean time of a checkpoint; null without any."""
     restarts_s: Number
     """Time of restarts."""
     interval_s: Number | None
-    """Computation between two checkpoints; null before it is known."""
+    """Computation between two checkpoints; null until it is known."""
     optimum_first_order_s: Number | None
-    """Daly's first order of the optimum for the mean checkpoint; null without one."""
+    """Daly's first-order optimum of the interval for the mean checkpoint; null without one."""
     optimum_higher_order_s: Number | None
-    """Daly's higher order of it."""
+    """Daly's higher-order optimum."""
 
 
 @declared
 class TrainingSummary(TypedDict):
-    """What the steps of training with a data loader took."""
+    """Duration of the steps of training with a data loader."""
 
     job: str
     """Name of the job."""
     steps: Count
-    """Steps that all ranks have ended."""
+    """Steps that all ranks have completed."""
     step_mean_s: Number
-    """Time of a step, from the first rank's begin to the last one's end, mean over steps."""
+    """Duration of a step, from the first rank's start to the last one's end, mean over steps."""
     step_max_s: Number
-    """The longest."""
+    """Longest step."""
     stall_mean_s: Number
-    """Time in which a rank waited for its batch, mean over ranks and steps."""
+    """Wait of a rank for its batch, mean over ranks and steps."""
     stall_max_s: Number
-    """The longest of a rank."""
+    """Longest wait of a rank."""
     stall_share: Number | None
-    """Waits over steps, both means."""
+    """Mean wait over mean step."""
 
 
 @declared
 class NcclSummary(TypedDict):
-    """What nccl-tests would print of a job's collectives (docs/training.md)."""
+    """The results of nccl-tests for a job's collectives (docs/training.md)."""
 
     job: str
     """Name of the job."""
     test: Count
-    """Place in the job's list of workloads."""
+    """Position in the job's list of workloads."""
     collective: str
     """all-reduce, all-gather, reduce-scatter or broadcast."""
     ranks: Count
-    """Ranks."""
+    """Number of ranks."""
     bytes: Count
-    """Size: of an all-reduce and a broadcast the vector, of the others all blocks together."""
+    """Size: the vector of an all-reduce or a broadcast, all blocks together of the others."""
     calls: Count
-    """Calls that all ranks have ended."""
+    """Calls that all ranks have completed."""
     time_mean_s: Number
     """Time of a call without the computation before it, mean over ranks and calls."""
     time_max_s: Number
@@ -458,83 +460,84 @@ class NcclSummary(TypedDict):
     algorithm_bandwidth_bytes_per_s: Number
     """Size over mean time."""
     bus_bandwidth_bytes_per_s: Number
-    """The same times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for an all-gather or a
-    reduce-scatter, 1 for a broadcast."""
+    """Algorithm bandwidth times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for an all-gather or
+    a reduce-scatter, 1 for a broadcast.
+    """
 
 
 @declared
 class StageSummary(TypedDict):
-    """What was brought into the buffers for a job, and taken out at its end."""
+    """Data staged into the buffers for a job, and out at its end."""
 
     job: str
     """Name of the job."""
     asked_bytes: Count
-    """Bytes of its input files that it asks for."""
+    """Requested bytes of its input files."""
     brought_bytes: Count
-    """Bytes of them that were brought."""
+    """Bytes of them that were staged in."""
     in_s: Number | None
-    """From the first request to when the last rank had its files; null without."""
+    """From the first request to the arrival of the last rank's files; null without stage-in."""
     out_bytes: Count
-    """Bytes that went down after its end."""
+    """Bytes that were staged out after its end."""
     out_s: Number | None
-    """From its end to when the last of them was safe; null without."""
+    """From its end to the completion of the stage-out; null without stage-out."""
 
 
 @declared
 class LossSummary(TypedDict):
-    """What storage servers that failed, or did not answer in time, cost a job."""
+    """The cost of failed or slow storage servers for a job."""
 
     job: str
     """Name of the job."""
     timeouts: Count
-    """Tries of its requests that were not answered in time."""
+    """Attempts of its requests that timed out."""
     retries: Count
     """Requests that were sent again to the same server."""
     rerouted_bytes: Count
-    """Bytes of requests that went to another server."""
+    """Bytes of requests that were sent to another server."""
     lost_bytes: Count
-    """Bytes of its acknowledged writes that were lost."""
+    """Lost bytes of its acknowledged writes."""
     dropped_bytes: Count
-    """Bytes on devices of writes that were not acknowledged, and written again."""
+    """Bytes of unacknowledged writes that a device lost and that were written again."""
     lost_reads_bytes: Count
-    """Lost bytes that it read as if never written: lost, or on a server that did not answer."""
+    """Bytes read as zeros: lost, or on a server that did not answer."""
 
 
 @declared
 class Summary(TypedDict):
-    """What `odonata summary` answers."""
+    """The answer of `odonata summary`."""
 
     name: str | None
     """Name of the scenario."""
     outcome: str
-    """How the run ended."""
+    """Outcome of the run."""
     detail: str | None
-    """The same in words where there is more to say, else null."""
+    """Details of the outcome in words; null if there are none."""
     fidelity: str
-    """How messages went: packet, flow or analytic, or mixed where jobs differ."""
+    """Fidelity of messages: packet, flow or analytic; mixed if jobs differ."""
     not_modelled: list[str]
-    """What these tiers cannot tell of the run, as sentences."""
+    """Effects that this fidelity does not model, as sentences."""
     can_deadlock: bool
-    """Whether the run was made although its routing can deadlock."""
+    """Whether the routing of the run can deadlock."""
     deadlock_cycle: list[str]
-    """Then: channels that can wait for each other in a circle, hop by hop."""
+    """If so, a cycle of channels that can wait for each other, hop by hop."""
     simulated_s: Number
     """Simulated time at the end, in seconds."""
     wall_s: Number
-    """Time that the run took, in seconds."""
+    """Wall time of the run, in seconds."""
     threads: str | None
-    """Which number of threads the run took, and why; null if it did not measure that."""
+    """The number of threads that the run chose by measurement, and the reason; null without a measurement."""
     packet_hops_per_cpu_s: Number | None
-    """Speed of the simulator; null if no job goes as packets."""
+    """Speed of the simulator; null without packets."""
     digest: str
-    """Hash over everything that was measured."""
+    """Hash over all results."""
     results: str | None
-    """The folder."""
+    """The result folder."""
     jobs: list[JobSummary]
     links: list[LinkSummary]
     servers: list[ServerSummary]
     server_skew: ServerSkew | None
-    """null if nothing was read or written, else how unevenly storage servers were used:"""
+    """Imbalance of the storage servers; null if nothing was read or written:"""
     after_jobs_s: Number
     """How long the run went on after its last job, while servers drained."""
     losses: list[LossSummary]
@@ -545,18 +548,19 @@ class Summary(TypedDict):
     training: list[TrainingSummary]
     nccl: list[NcclSummary]
     blame: list[Finding] | None
-    """null if the run did not measure blame; else what is worth saying, the largest share first, what
-    traffic did to itself last:"""
+    """The findings about waits, the largest share first, own traffic last; null if the run did not measure
+    blame:
+    """
     blame_estimate: str | None
-    """null if all waits were charged; else of what they are an estimate:"""
+    """The source of estimated waits; null if all waits were charged:"""
     lost_time: list[LostTime] | None
-    """null unless run.lost_time:"""
+    """Lost time of each job; null unless run.lost_time:"""
     slowdown: dict[str, dict[str, Ratio]] | None
-    """null if the run had no baselines; else the metrics of the table slowdown:"""
+    """The metrics of the table slowdown; null without baselines:"""
     failed_baselines: dict[str, Annotated[str, Field(description="How it ended.")]]
-    """Baselines that failed or are missing:"""
+    """Baselines that failed or are missing, with their outcomes:"""
     single_job: bool
-    """true if baselines were asked for and there is one job only, which is its own baseline."""
+    """true if baselines were requested and the only job is its own baseline."""
 
 
 @declared
@@ -564,17 +568,17 @@ class Side(TypedDict):
     """One of two results."""
 
     results: str | None
-    """Its folder."""
+    """Result folder."""
     name: str | None
-    """Name of its scenario."""
+    """Name of the scenario."""
     outcome: str
-    """How it ended."""
+    """Outcome."""
     seed: Count
-    """Its seed."""
+    """Seed."""
     version: str
-    """The version of odonata that ran it."""
+    """Version of odonata."""
     digest: str
-    """Hash over everything that it measured."""
+    """Hash over all results."""
 
 
 @declared
@@ -582,7 +586,7 @@ class Setting(TypedDict):
     """A setting that differs."""
 
     key: str
-    """A setting that differs, by dotted key; jobs go by name."""
+    """Dotted key; jobs by name."""
     change: str
     """changed, added (only B has it) or removed (only A has it)."""
     a: Any
@@ -612,7 +616,7 @@ class Change(Metric, Pair):
 
 
 class JobName(TypedDict):
-    """Which job it is."""
+    """The name of the job."""
 
     job: Annotated[str, Field(description="A job that both have; columns of the table jobs that differ:")]
 
@@ -622,7 +626,7 @@ class JobChange(JobName, Change):
     """A column of a job that differs."""
 
 
-#: Which class of links it is.
+#: The class of the links.
 ClassName = TypedDict(
     "ClassName",
     {
@@ -643,7 +647,7 @@ class LinkChange(ClassName, Change):
 
 
 class WaitingPlace(TypedDict):
-    """Where it waited."""
+    """The place of a wait."""
 
     where: Annotated[
         str, Field(description="network (packet-seconds in routers) or servers (request-seconds).")
@@ -657,23 +661,23 @@ class BlameChange(Waiting, WaitingPlace, Pair):
 
 @declared
 class Comparison(TypedDict):
-    """What `odonata compare` answers."""
+    """The answer of `odonata compare`."""
 
     a: Side
     """The first result:"""
     b: Side
     """The second result:"""
     equal_digests: bool
-    """Whether both measured the same."""
+    """Whether the results are equal."""
     scenario: list[Setting]
     jobs_in_both: list[str]
-    """Jobs of one name, which alone are compared."""
+    """Jobs of the same name, which are compared."""
     jobs: list[JobChange]
     links: list[LinkChange]
     servers: list[Change]
     """Sums of columns of the table servers that differ:"""
     blame: list[BlameChange] | None
-    """null unless both measured blame; else waits that differ, the largest difference first:"""
+    """Differences of waits, the largest first; null unless both runs measured blame:"""
 
 
 @declared
@@ -681,13 +685,13 @@ class PresetMachine(TypedDict):
     """The machine of a preset."""
 
     kind: str
-    """Family of its network."""
+    """Family of the network."""
     nodes: Count
-    """Its nodes, storage servers and service nodes among them."""
+    """Number of nodes, including storage servers and service nodes."""
     routers: Count
-    """Its routers."""
+    """Number of routers."""
     groups: Count
-    """Its groups."""
+    """Number of groups."""
 
 
 class _PresetName(TypedDict):
@@ -698,7 +702,7 @@ class _PresetName(TypedDict):
 
 @declared
 class PresetSummary(_PresetName):
-    """A preset in the list of all."""
+    """A preset in the list of all presets."""
 
 
 @declared
@@ -706,33 +710,33 @@ class PresetKey(TypedDict):
     """A key of a preset."""
 
     key: str
-    """Key, with dots."""
+    """Dotted key."""
     value: Any
     """Its value."""
     source: str | None
-    """Where the value is from: what stands above the key, or else above its table; null if nothing does."""
+    """The source of the value: the comment above the key, or above its table; null without a comment."""
 
 
 @declared
 class Preset(_PresetName):
-    """What `odonata presets PRESET` answers."""
+    """The answer of `odonata presets PRESET`."""
 
     description: str
-    """What it is, with what it is from."""
+    """The description, with its sources."""
     keys: list[PresetKey]
-    """Its keys, in the order of the file:"""
+    """The keys, in the order of the file:"""
     toml: str
     """The whole file."""
 
 
 @declared
 class Computer(TypedDict):
-    """What figures were measured on."""
+    """The computer of a measurement."""
 
     cpu: str
     """Name of the processor."""
     cores: int | None
-    """Its cores."""
+    """Number of cores."""
     memory_bytes: Count
     """Memory, in bytes."""
     system: str
@@ -743,7 +747,7 @@ class Computer(TypedDict):
 
 @declared
 class Bench(TypedDict):
-    """What `odonata bench` answers."""
+    """The answer of `odonata bench`."""
 
     cases: list[Annotated[dict[str, Any], Core("bench")]]
     quick: bool
@@ -755,19 +759,19 @@ class Bench(TypedDict):
 
 @declared
 class ComputerShare(Computer):
-    """The same, and how much of it the process may use."""
+    """The computer, and the share of it that the process may use."""
 
     cores_allowed: Annotated[Count, Field(description="Cores that the process may use.")]
 
 
 @declared
 class RanBy(TypedDict):
-    """What handled the events."""
+    """The scheduler that handled the events."""
 
     scheduler: str
-    """The scheduler that ran; another one than asked for, if that has nothing to gain."""
+    """The scheduler that ran; it may differ from the requested one if that has no advantage."""
     threads: Count
-    """Its threads."""
+    """Number of threads."""
 
 
 @declared
@@ -777,45 +781,45 @@ class ParallelRow(TypedDict):
     case: str
     """The case."""
     scheduler: str
-    """The scheduler that was asked for."""
+    """The requested scheduler."""
     threads: Count
-    """Threads that were asked for."""
+    """The requested number of threads."""
     failure: str | None
-    """Why there are no figures; null if there are."""
+    """The reason for missing figures; null if there are figures."""
     ran: NotRequired[RanBy]
-    """What ran:"""
+    """The actual scheduler:"""
     wall_s: NotRequired[Number]
-    """Time on the clock, median of the rounds."""
+    """Wall time, median of the rounds."""
     cpu_s: NotRequired[Number]
     """CPU time, median of the rounds."""
     speed_up: NotRequired[Number | None]
-    """Over the fastest run on one thread; null if there is none."""
+    """Speedup over the fastest run on one thread; null without one."""
     efficiency: NotRequired[Number | None]
-    """The same per thread."""
+    """Speedup per thread."""
     peak_rss_bytes: NotRequired[Count]
-    """Most memory that the process took."""
+    """Largest memory of the process."""
     events: NotRequired[Count]
     """Events handled."""
     packet_hops: NotRequired[Count]
-    """Routers visited by packets."""
+    """Packet-hops."""
     digest: NotRequired[str]
     """Hash over the results."""
     digest_equal: NotRequired[bool | None]
-    """Whether it is that of the sequential scheduler; null if that failed."""
+    """Whether the digest equals that of the sequential scheduler; null if that failed."""
     walls_s: NotRequired[list[Number]]
-    """Time on the clock of each round."""
+    """Wall time of each round."""
 
 
 @declared
 class ParallelBench(TypedDict):
-    """What `odonata bench --parallel` answers."""
+    """The answer of `odonata bench --parallel`."""
 
     rows: list[ParallelRow]
     """A row for each scheduler and number of threads:"""
     quick: bool
     """Whether the cases were shortened."""
     rounds: Count
-    """Runs of each, of which the median counts."""
+    """Number of rounds in the median."""
     machine: ComputerShare
     version: str
     """Version of odonata."""
@@ -823,42 +827,42 @@ class ParallelBench(TypedDict):
 
 @declared
 class Saturation(TypedDict):
-    """Where saturation begins."""
+    """The start of saturation."""
 
     last_stable: Number | None
-    """The largest load that the network takes; null if none was found."""
+    """The largest load that the network accepts; null if none was found."""
     first_saturated: Number | None
-    """The smallest load that it does not take; null if none was found."""
+    """The smallest load that the network does not accept; null if none was found."""
     tolerance: Number | None
-    """How far apart they may be, if the point was searched for; else null."""
+    """Tolerance of the search; null without a search."""
 
 
 @declared
 class LoadSweep(TypedDict):
-    """What `odonata load-sweep` answers, and sweep.json."""
+    """The answer of `odonata load-sweep`, and sweep.json."""
 
     kind: str
-    """What it is: load-sweep."""
+    """The kind of file: load-sweep."""
     outcome: str
-    """completed, interrupted, or failed: something else than saturation ended a point."""
+    """completed, interrupted, or failed if a point failed for another reason than saturation."""
     version: str
     """Version of odonata."""
     name: str | None
     """Name of the scenario."""
     seed: Count
-    """Its seed."""
+    """Seed."""
     job: str
-    """The job whose load is varied."""
+    """The job whose load varies."""
     senders: Count
-    """Its ranks that send."""
+    """Number of ranks that send."""
     method: dict[str, Any]
-    """How a point is measured, with all parameters."""
+    """The measurement method, with all parameters."""
     cycle_ns: Number | None
-    """Length of a clock cycle, in nanoseconds; null if there is no clock."""
+    """Length of a clock cycle, in nanoseconds; null without a clock."""
     zero_load_ns: Number | None
     """Latency of the idle network, in nanoseconds."""
     warnings: list[Any]
-    """What is probably not meant, as of check."""
+    """Warnings, as in check."""
     points: list[Annotated[dict[str, Any], Core("load-sweep")]]
     """The points, by load:"""
     saturation: Saturation
@@ -866,41 +870,41 @@ class LoadSweep(TypedDict):
     cpu_s: Number
     """CPU time of all points, in seconds."""
     wall_s: Number
-    """Time that all took, in seconds."""
+    """Wall time, in seconds."""
     scenario: dict[str, Any]
-    """The scenario as resolved."""
+    """The resolved scenario."""
 
 
 @declared
 class TimelineAnswer(TypedDict):
-    """What `odonata timeline` answers: what is in the trace that it has written."""
+    """The answer of `odonata timeline`: the content of the trace that it has written."""
 
     file: str | None
-    """The trace; null if it was not written to a file by its name."""
+    """The trace; null if it was not written to a named file."""
     bytes: Count | None
-    """Its size; null if it was written to a pipe."""
+    """Its size; null for a pipe."""
     events: Count
     """Begins and ends of slices, and values of counters."""
     ranks: Count
-    """Ranks that are shown."""
+    """Shown ranks."""
     ranks_recorded: Count
-    """Ranks of which calls were recorded."""
+    """Ranks with recorded calls."""
     messages: Count
-    """Messages that are shown as arrows, as the calls that sent and took them are both in the trace."""
+    """Messages shown as arrows: the trace has both their sending and their receiving call."""
     servers: Count
-    """Storage servers that are shown."""
+    """Shown storage servers."""
     links: Count
-    """Links that are shown."""
+    """Shown links."""
     from_s: Number
-    """Beginning of the period, simulated time."""
+    """Start of the period in simulated time."""
     until_s: Number | None
-    """End of the period; null: of the run."""
+    """End of the period; null: end of the run."""
     left_out: list[str]
-    """What was recorded and wanted and did not fit, in words."""
+    """Recorded and selected parts that did not fit, in words."""
 
 
 class ExtrapolatedJob(TypedDict):
-    """A job, from a part of its iterations."""
+    """A job, estimated from a part of its iterations."""
 
     job: Annotated[str, Field(description="The job.")]
     iterations: Annotated[
@@ -943,22 +947,22 @@ class ExtrapolatedJob(TypedDict):
 
 @declared
 class ExtrapolationAnswer(TypedDict):
-    """What all iterations of a scenario's jobs would take, from some of them."""
+    """The estimated time of all iterations of a scenario's jobs, from some of them."""
 
     scenario: str
-    """Its name."""
+    """Name of the scenario."""
     seed: Count
     """The seed of all runs."""
     tolerance: Number
-    """How far quarters of a run may be apart, as a part."""
+    """Largest accepted relative difference between quarters of a run."""
     steady: bool
-    """Whether all jobs are within that, the iterations at their end included."""
+    """Whether all jobs meet the tolerance, including the iterations at their end."""
     skipped: Number
-    """Part of the iterations that were not simulated; 0: the scenario was run in full."""
+    """Share of the iterations that were not simulated; 0: the scenario was run in full."""
     outcome: str
-    """How the last run ended."""
+    """Outcome of the last run."""
     runs: list[Number]
-    """Part of the iterations that each run had, in their order."""
+    """Share of the iterations in each run, in order."""
     cpu_s: Number
     """CPU seconds of all runs."""
     jobs: list[ExtrapolatedJob]
@@ -1004,17 +1008,17 @@ class FidelityAnswer(TypedDict):
     """One scenario under several tiers of fidelity."""
 
     scenario: str
-    """Its name."""
+    """Name of the scenario."""
     tiers: list[Tier]
-    """In the order in which they were run."""
+    """The tiers, in the order of their runs."""
     seed: Count
-    """The seed of all of them."""
+    """The seed of all runs."""
 
 
-#: The commands whose answers go by another name than theirs.
+#: Commands whose answers have another name than the command.
 COMMANDS = {"preset": "presets PRESET", "bench-parallel": "bench --parallel", **TOOL_COMMANDS}
 
-#: What commands answer, by their names.
+#: Answers by command.
 ANSWERS: dict[str, Any] = {
     "summary": Summary,
     "explain": ExplainAnswer,
