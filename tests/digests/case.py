@@ -10,7 +10,7 @@ from typing import Any
 #: The repository.
 ROOT = Path(__file__).parents[2]
 
-#: Who handles the events: arguments of `odonata.run`. All give the same digest.
+#: Schedulers: arguments of `odonata.run`. All give the same digest.
 SCHEDULERS: dict[str, dict[str, Any]] = {
     "sequential": {"scheduler": "sequential", "threads": 1},
     "conservative": {"scheduler": "conservative", "threads": 2},
@@ -29,7 +29,7 @@ class Case:
     overrides: Mapping[str, Any] = field(default_factory=dict)
     #: Into how many parts the machine is divided where there are several.
     parts: int = 4
-    #: Who handles the events: names in `SCHEDULERS`.
+    #: Schedulers to run with: names in `SCHEDULERS`.
     schedulers: tuple[str, ...] = tuple(SCHEDULERS)
     #: Takes seconds: left out of the quick check.
     long: bool = False

@@ -1,6 +1,6 @@
-"""Scenarios drawn at random, always the same ones: settings that nobody thought of together.
+"""Random scenarios, always the same ones: unplanned combinations of settings.
 
-What is drawn is possible by construction. Rounded times and sizes make events tie.
+All are possible by construction. Rounded times and sizes make events tie.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def point_to_point(rank: int, ranks: int, *, size: int = 9_000) -> Iterator[Oper
     yield ops.irecv(left, size, request=30, tag=11)
     yield ops.issend(right, size, request=31, tag=11)
     yield ops.wait_all(30, 2)
-    # To nobody, to oneself, and without a wait.
+    # To no rank, to itself, and without a wait.
     yield ops.send(ops.NOBODY, size)
     yield ops.irecv(rank, 500, request=33, tag=12)
     yield ops.send(rank, 500, tag=12)
@@ -115,7 +115,7 @@ def point_to_point(rank: int, ranks: int, *, size: int = 9_000) -> Iterator[Oper
 
 
 def anybody(rank: int, ranks: int, *, size: int = 2_000) -> Iterator[Operation]:
-    """Rank 0 receives from whoever comes first, and answers."""
+    """Rank 0 receives from the first sender, and answers."""
     if rank == 0:
         for _ in range(ranks - 1):
             yield ops.probe()
@@ -224,7 +224,7 @@ def files(rank: int, ranks: int, *, size: int = 50_000) -> Iterator[Operation]:
 
 
 def stuck(rank: int, ranks: int) -> Iterator[Operation]:
-    """Everybody receives before sending: nobody ever goes on."""
+    """All ranks receive before sending: a deadlock."""
     yield ops.recv((rank - 1) % ranks, 8)
     yield ops.send((rank + 1) % ranks, 8)
 

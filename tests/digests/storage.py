@@ -1,4 +1,4 @@
-"""Storage servers: which nodes they are, who uses which, what they do with a request, what is behind them."""
+"""Storage servers: their nodes, their clients, their handling of requests, and the tiers below them."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ DEVICES: dict[str, Table] = {
 
 
 def _files() -> Iterator[Case]:
-    """Who writes to which file, and where in it."""
+    """The file and the offset that each rank writes to."""
     storage = merged(BASE, {"layout": {"striped": {"stripe": "16 KiB"}}, "locks": {"granularity": "4 KiB"}})
     kinds: dict[str, Table] = {
         "per-rank": {"file": "per-rank", "record": "15 kB"},
@@ -131,7 +131,7 @@ def _metadata() -> Iterator[Case]:
         yield Case(f"storage/metadata-{name}", on_dragonfly([*JOBS, mdtest], storage=merged(BASE, keys)))
 
 
-#: What a synchronisation of files waits for.
+#: Settings of file synchronization.
 SYNC: dict[str, Table] = {
     "device": {"manager": {"acknowledge": "memory"}},
     "disk-cache": {"device": {"hdd": {}}},

@@ -107,7 +107,7 @@ def all_of(names: Sequence[str], options: argparse.Namespace, scratch: Path) -> 
 def main(given: Sequence[str] | None = None) -> int:
     """Runs the campaigns; the exit code."""
     options = arguments(given)
-    # Who ends it gets the count until then, however he does it.
+    # Any signal that ends it prints the count up to then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     scratch = Path(tempfile.mkdtemp(prefix="hostile-"))
     began = time.monotonic()

@@ -1,8 +1,8 @@
-"""Campaign: command lines, and the conditions that they meet.
+"""Campaign: command lines, and their conditions.
 
-Names, settings and options that nobody means; targets that are there already, cannot be, or are the input
-itself; a standard output that is closed or full, and a disk that takes no more. Exit codes are those of
-README.md, and what is there is not touched unless `--force` says so.
+Unusual names, settings and options; targets that exist, are impossible, or are the input itself; a standard
+output that is closed or full, and a full disk. Exit codes are those of README.md, and existing files are
+unchanged without `--force`.
 """
 
 from __future__ import annotations
@@ -270,7 +270,7 @@ class Commands(Campaign):
             )
         else:
             done = _elsewhere(folder, words, around)
-            # What cannot be written is the computer's fault; what nobody wants to read is nobody's.
+            # A failed write is an error of the computer; an unread pipe is no error.
             codes = (0, 1) if around == "full disk" or "output" in around or "all" in around else (0,)
         after = calls.contents(folder)
         # What could be written, but not told of, stays.
@@ -313,7 +313,7 @@ def _plain(name: str) -> str | None:
 
 
 def _touched(before: dict[str, bytes], after: dict[str, bytes], words: list[str]) -> list[Finding]:
-    """What was there and is not any more, or is another: nobody has said `--force`."""
+    """Files that were removed or changed without `--force`."""
     lost = [name for name in before if after.get(name) != before[name]]
     if not lost or "--write" in words:
         return []

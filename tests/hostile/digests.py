@@ -1,11 +1,10 @@
-"""Campaign: what comes out does not depend on who runs the events, on how many threads, over which parts, or
-how often.
+"""Campaign: results do not depend on the scheduler, the number of threads, the parts, or repetitions.
 
-Random runs on small machines: everything of `networks`, loads that are published at small intervals and
-after multiples of delays, failed and slow cables, storage, several ranks on a node, MPI programs,
-skeletons, traffic, jobs that wait for jobs. Each is run under one queue, which is the reference, and
-eight more times: in clusters, on threads, twice so, ahead of time, and saved and gone on with. Digests
-and all tables have to be equal to the last bit.
+Random runs on small machines combine everything of `networks`. They have loads published at small intervals
+and after multiples of delays, failed and slow cables, storage, and several ranks on a node. Their jobs are
+MPI programs, skeletons and traffic, and may wait for each other. Each runs on one queue, the reference, and
+eight more times: in clusters, on threads, twice so, optimistically, and saved and resumed. Digests and all
+tables must be equal to the last bit.
 """
 
 from __future__ import annotations

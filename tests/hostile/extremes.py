@@ -1,9 +1,8 @@
-"""Campaign: sizes a thousand to a trillion times too large, and sources that offer more than a machine
-takes.
+"""Campaign: sizes a thousand to a trillion times too large, and sources that overload a machine.
 
-A zero too many is refused before anything of that size is made, or it runs as far as the budget goes;
-both in seconds and in the memory that a worker has, which is little. A source that nobody keeps up with
-ends its run as a failure with a name.
+A size with too many zeros is refused before anything of that size is made, or it runs up to the budget; both
+within seconds and within the small memory of a worker. A source that the machine cannot serve ends its run as
+a named failure.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def replace(tree: Any, path: Path, value: Any) -> None:
 
 
 def hostile_value(lot: random.Random) -> Any:
-    """A value that nobody asked for."""
+    """An unusual value."""
     kinds: list[list[Any]] = [INTEGERS, FLOATS, STRINGS, OTHERS, [Raw(raw) for raw in RAW]]
     return copy.deepcopy(lot.choice(lot.choice(kinds)))
 

@@ -75,7 +75,7 @@ def attempt(what: str, call: Callable[[], T]) -> Attempt[T]:
 
 
 def failure(what: str, error: BaseException) -> Finding:
-    """The finding that an exception is which nobody should ever see."""
+    """The finding for an exception that must never reach a user."""
     name = type(error).__name__
     rule = {"PanicException": "panic", "MemoryError": "out of memory"}.get(name, "traceback")
     frames = traceback.extract_tb(error.__traceback__)

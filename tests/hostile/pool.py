@@ -1,9 +1,9 @@
-"""Worker processes, and what becomes of those that crash or hang.
+"""Worker processes, and the handling of crashes and hangs.
 
-A trial counts as hung when its worker has used more CPU time than the campaign has patience, unless it says
-that it has code of a user that comes to no end, which the limit is there for. Time on the wall counts where
-next to no CPU time was used meanwhile, and after ten times as much: threads that wait for each other are a
-fault. Time in which a thread was ready to run and had no core does not count: a busy computer is no fault.
+A trial counts as hung when its worker has used more CPU time than the campaign allows, unless it announces
+endless user code, which the limit is meant for. Wall time counts only if almost no CPU time was used
+meanwhile, and after ten times as much: threads that wait for each other are an error. Time in which a thread
+was ready and had no core does not count: a busy computer is no error.
 """
 
 from __future__ import annotations

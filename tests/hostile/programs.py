@@ -1,9 +1,9 @@
-"""Campaign: rank programs that are wrong.
+"""Campaign: invalid rank programs.
 
-A program of random rounds (`rank_program.py`) of which some operations are lost, repeated, swapped or
-changed, are none, raise, or come to no end. A run of it ends with a name that says whose fault it is, which
-is never Odonata's, and the same on every scheduler; of one that loops in Python without an operation the
-campaign's limit of CPU time is the end.
+A program of random rounds (`rank_program.py`) with operations that are lost, repeated, swapped, changed or
+invalid, or that raises, or never ends. Its run ends with a named outcome, which is never an internal error,
+and is the same on every scheduler. The campaign's limit of CPU time ends a program that loops in Python
+without an operation.
 """
 
 from __future__ import annotations

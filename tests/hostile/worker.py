@@ -61,7 +61,7 @@ def serve(which: Campaign, name: str, seed: int, scratch: Path, answer: Callable
         sys.stderr.flush()
         content = Path(os.environ["HOSTILE_STDERR"]).read_bytes()
         written, read = content[read:].decode(errors="replace"), len(content)
-        # A panic that somebody has caught is one.
+        # A caught panic is still a panic.
         if not any(finding.rule == "panic" for finding in verdict.findings):
             verdict.findings += text_rules("native code", written)
         answer(

@@ -1,4 +1,4 @@
-"""One digest, whoever runs it: schedulers, threads, processes and MPI libraries, over four scenarios.
+"""One digest for all schedulers, threads, processes and MPI libraries, over four scenarios.
 
     make setup && tests/mpi/setup.sh && .venv/bin/python tests/mpi/digests.py
 

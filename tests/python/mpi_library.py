@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: The repository.
 ROOT = Path(__file__).parents[2]
 
-#: More processes than cores, and root as who starts them, are errors for Open MPI 4 unless it is told so.
+#: By default Open MPI 4 refuses more processes than cores, and root.
 OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if not quick_enough or (only and not kinds & only):
             others.append(item)
             items.remove(item)
-        # Who asks for a kind gets those of its tests that take long too.
+        # A selected kind includes its long tests.
         elif left_out := sorted(kinds - only - ({"slow"} if only else set())):
             need, command = KINDS[left_out[0]]
             # First: a test of a kind may have a reason of its own to be skipped.

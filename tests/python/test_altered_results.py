@@ -110,7 +110,7 @@ def is_declared(way):
 
 
 def is_free(way):
-    """Whether the key is somebody's choice: the name of a job in `baselines`."""
+    """Whether the key is free: the name of a job in `baselines`."""
     return len(way) == 2 and way[0] == "baselines"
 
 

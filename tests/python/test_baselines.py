@@ -90,7 +90,7 @@ def test_the_slowdowns_are_the_two_runs_held_against_each_other(together):
             assert rows[job][f"{column}_together_s"] == other
             assert rows[job][f"{column}_ratio"] == other / one
         assert rows[job]["elapsed_ratio"] > 0.99
-    # Who does no I/O has no I/O that could be slowed down.
+    # A job without I/O has no I/O slowdown.
     assert math.isnan(rows["halo"]["io_bandwidth_ratio"])
     assert math.isnan(rows["halo"]["io_message_latency_p50_alone_s"])
     assert rows["saver"]["io_bandwidth_ratio"] > 0
@@ -262,7 +262,7 @@ def test_one_process_changes_nothing_and_traffic_that_others_stop_waits_for_the_
 
 
 def test_traffic_that_others_stop_is_not_run_alone_if_the_run_failed(shell):
-    """The devices are too small for the checkpoint, so nobody tells the traffic to stop."""
+    """The devices are too small for the checkpoint, so nothing tells the traffic to stop."""
     shell.write(RULES.replace('capacity = "1 GB"', 'capacity = "1 MB"'))
     done = shell("run", "scenario.toml", "-o", "out", "--baselines")
     assert done.code == 3

@@ -221,7 +221,7 @@ def test_the_matrix_of_a_resource_a_place_or_a_class():
 
 
 def test_waits_of_fsync_are_charged_to_who_has_the_blocks_in_flight(tmp_path):
-    """Two jobs write to the same buffers, and one of them synchronises down to the file system."""
+    """Two jobs write to the same buffers, and one of them synchronizes down to the file system."""
     scenario = """
 [machine.dragonfly]
 groups = 5

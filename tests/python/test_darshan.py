@@ -487,7 +487,7 @@ def test_real_logs_are_replayed_with_their_bytes_and_operations(shell, tmp_path,
     origin = json.loads((out / "origin.json").read_text())
     ranks, accesses_ = origin["job"]["nprocs"], origin["reads_and_writes"]
     if ranks > 64 or accesses_ > 10_000:
-        # Those are for whoever has an hour: `odonata run` takes them too.
+        # Longer than an hour, but `odonata run` accepts them too.
         return
     per_node = max(1, -(-ranks // 30))
     scenario = tmp_path / "s.toml"

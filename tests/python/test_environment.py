@@ -224,7 +224,7 @@ def test_numbers_that_are_none_are_named(results, server, arguments, said):
 
 
 def test_what_is_an_error_of_odonata_is_told_in_a_line(results):
-    """And in full to whoever asks the interpreter to be talkative."""
+    """And in full if the interpreter is in development mode."""
     script = (
         "import sys\n"
         "from odonata import cli; from odonata.analysis import summary\n"

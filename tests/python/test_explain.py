@@ -88,7 +88,7 @@ def test_the_chain_is_followed_backwards_and_slack_takes_the_same_share_of_all()
 
 def test_what_slack_of_other_ranks_takes_up_is_taken_off_the_whole_chain():
     # Alone, rank 3 would have been last, at 94 s instead of rank 2's 90 s: 6 of the 10 s are lost to others.
-    # It has waited for nobody, so that nothing is lost to itself.
+    # It has waited for no other rank, so that nothing is lost to itself.
     other = ((3, 1, "end", -1, 0.0, 94.0, 3, 0), [inherited(0.0)])
     (chain,) = explain.of_jobs(results([*WAITS, other]))
     assert (chain.rank, chain.lost_s) == (2, 6.0)

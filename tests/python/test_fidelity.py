@@ -138,7 +138,7 @@ def test_a_job_by_the_analytic_model_beside_packets_is_mixed_too():
     assert [tier["refused"] for tier in tiers.values()] == [None] * 4
     first, second = tiers["mixed"]["jobs"]
     assert second["elapsed_s"] == tiers["analytic"]["jobs"][1]["elapsed_s"]
-    # Nobody is in the way of the first one: it takes what it takes alone, on the same nodes.
+    # The first job meets no other traffic: it takes its time alone, on the same nodes.
     alone = odonata.run(two_jobs(placement="random"), baselines=True).slowdown()["exchange"]["elapsed"].alone
     assert first["elapsed_s"] == alone
 

@@ -140,7 +140,7 @@ def test_half_a_run_is_not_a_completed_one():
     assert rules(oracle.whole_rules("run", run, whole, {"a": 19})) == ["half is called whole"]
     half = [{"job": "a", "ranks": 4, "ranks_finished": 3}]
     assert rules(oracle.whole_rules("run", run, half, {"a": 20})) == ["half is called whole"]
-    # Who asks for a time to stop gets what has been sent by then.
+    # Traffic with a stop time has the bytes sent by then.
     traffic["stop"] = "1 us"
     assert oracle.whole_rules("run", run, whole, {"a": 3}) == []
 

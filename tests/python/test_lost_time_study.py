@@ -42,7 +42,7 @@ def test_errors_are_shares_of_the_time_alone():
     said = table.verdict([one, *others], False)
     # Sorted: 1%, 2%, 10%, 30%.
     assert said == "6.0% | at most 2%: missed | +30.0% (a of *x*) | 4"
-    # Nobody holds up one that takes as long alone.
+    # A job that takes as long alone was not delayed.
     alone = dataclasses.replace(one, together_s=1.0, predicted_s=1.0)
     assert table.verdict([one, *others, alone], False) == said
     adaptive = [dataclasses.replace(of, adaptive=True) for of in others[:2]]

@@ -114,7 +114,7 @@ def exchanges(operations: pyarrow.Table) -> list[tuple[int, int]]:
         elif kind in ("wait", "wait_all"):
             waits[rank] += 1
     longest = max(waits.values())
-    # The number of an exchange among all: of ranks that take part in all of them, and of whom they talk to.
+    # The number of an exchange among all: for ranks that take part in all of them, and for their partners.
     place = {(rank, number): number for rank in waits if waits[rank] == longest for number in range(longest)}
     messages = [
         ((source, number), (to, taken), count)

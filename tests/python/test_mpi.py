@@ -5,8 +5,8 @@ import pytest
 from odonata.errors import InputError
 from odonata.running import mpi
 
-#: Variables that launchers set, and who that was: rank, size, a word of its name. From runs under MPICH 4.0
-#: and Open MPI 4.1, and from the sources of Slurm (src/plugins/mpi) and its manual page of srun.
+#: Variables that launchers set, and the launch: rank, size, a word of the launcher's name. From runs under
+#: MPICH 4.0 and Open MPI 4.1, and from the sources of Slurm (src/plugins/mpi) and its manual page of srun.
 STARTED = {
     "mpirun of MPICH": (
         {"PMI_RANK": "2", "PMI_SIZE": "4", "PMI_FD": "7", "MPI_LOCALNRANKS": "4"},

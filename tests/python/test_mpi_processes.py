@@ -1,4 +1,6 @@
-"""Python's side of several processes: who speaks, how they agree on an error, and how one error ends all."""
+"""Python's side of several processes: the printing process, agreement on an error, and the end of all by one
+error.
+"""
 
 import os
 import sys

@@ -130,13 +130,13 @@ def test_streams_wait_for_the_events_that_are_recorded(tmp_path):
     export.kernel("first", 1000, 2000, launched=100)
     export.record(5, 7, at=110)
     export.kernel("second", 2000, 3000, launched=120)
-    # The same event is recorded anew for somebody else, after the wait has been called.
+    # The same event is recorded again, for another stream, after the wait has been called.
     export.wait(5, 9, at=130)
     export.record(5, 7, at=140)
     # The host waits for an event: that is no stream.
     export.wait(5, 9, at=145, kind=1)
     export.kernel("third", 3500, 4000, stream=9, launched=150)
-    # A wait for what is not recorded, and a kernel that waits for nobody.
+    # A wait for an unrecorded event, and a kernel without a wait.
     export.wait(6, 9, at=160)
     export.kernel("fourth", 4000, 5000, stream=9, launched=170)
     program, said = converted(export.close(), tmp_path / "x.program")

@@ -295,7 +295,7 @@ def test_servers_stand_with_the_busiest_first(report, results):
 
 
 def test_what_is_between_iterations_is_said_to_count_for_the_second(report, server, tmp_path):
-    """A checkpoint between two all-reduces is no iteration, and nobody has held up the one after it."""
+    """A checkpoint between two all-reduces is no iteration, and has not delayed the next one."""
     shell = Shell(tmp_path, server)
     phases = (
         '[{ allreduce = { bytes = "8 B", iterations = 2 } }, '

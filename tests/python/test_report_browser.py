@@ -186,7 +186,7 @@ def test_the_map_is_filtered_by_class_measure_and_job(opened):
         "document.getElementById('machine-map').data.find((trace) => trace.marker?.cmin === 0).marker.color"
     )
     data = tab.evaluate("JSON.parse(document.getElementById('report-data').textContent)['machine-map'].data")
-    # Somebody who waited for somebody else.
+    # A job that waited for another.
     victim, culprit = max(data["waits"], key=lambda row: (row[2] != row[3]) * row[4])[2:4]
     shown = []
     for choices in (
@@ -319,7 +319,7 @@ def test_on_paper_it_is_light_and_whole(opened, tmp_path):
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not tab.locator("nav").is_visible()
     assert tab.evaluate("getComputedStyle(document.querySelector('.scroll')).maxHeight") == "none"
-    # A4 less margins of 15 mm at 96 dots an inch: no chart is cut off, though nobody resizes them for paper.
+    # A4 less margins of 15 mm at 96 dots an inch: no chart is cut off, though nothing resizes them for paper.
     room = (210 - 2 * 15) / 25.4 * 96
     widths = "[...document.querySelectorAll('.plot')].map((one) => one._fullLayout.width)"
     on_paper = tab.evaluate(widths)

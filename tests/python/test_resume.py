@@ -110,7 +110,7 @@ def test_another_scenario_seed_or_setting_is_refused_by_name(shell):
         assert changed in refused.err
         assert "--force" in refused.err
     assert shell.files() == before
-    # How often it is saved is nobody else's business.
+    # The interval of snapshots is free.
     done = shell(
         "run", "scenario.toml", "-o", "out", "-q", "--resume", "--set", "run.checkpoint_interval=1 h"
     )
@@ -380,7 +380,7 @@ def test_a_lock_is_held_by_one_and_let_go_with_its_file(tmp_path):
     os.close(first)
     second = hold(path)
     assert second is not None
-    # Whoever waits for a lock that is removed with its folder gets one that others see.
+    # A process that waits for a lock whose folder is removed would hold a lock that others cannot see.
     shutil.rmtree(path.parent)
     third = hold(path)
     assert hold(path) is None
@@ -396,7 +396,7 @@ def test_a_run_that_has_become_another_is_prepared_without_touching_anything(tmp
     place_of(tmp_path / "out").mkdir()
     with pytest.raises(InputError, match="unfinished"):
         prepare(task, tmp_path / "out")
-    # Without an interval, too, the one who is told to begin anew clears up.
+    # Without an interval, too, a new run with the option to replace clears up.
     folder, _ = prepare(task, tmp_path / "out", replace=True)
     with folder:
         (folder.path / "run.json").write_text("{}")

@@ -62,7 +62,7 @@ def test_times_of_a_rank_add_up(small):
 
 def test_what_the_jobs_move_is_what_the_scenario_says(small):
     jobs = {job["job"]: job for job in pq.read_table(small / "jobs.parquet").to_pylist()}
-    # 16 ranks with 4 neighbours of 16 KiB and an all-reduce of 8 B (4 rounds of doubling), 5 times.
+    # 16 ranks with 4 neighbors of 16 KiB and an all-reduce of 8 B (4 rounds of doubling), 5 times.
     assert jobs["halo"]["bytes_sent"] == 16 * 5 * (4 * 16384 + 4 * 8)
     assert jobs["training"]["bytes_read"] == 8 * 2 * 2**20
     assert jobs["saver"]["bytes_written"] == 2 * 16_000_000

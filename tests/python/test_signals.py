@@ -199,7 +199,7 @@ def test_a_program_that_goes_on_for_ever_at_one_instant_ends_with_its_name(shell
     ), run["detail"]
 
 
-#: Rank 1 waits for a file that somebody removes: no simulation depends on it.
+#: Rank 1 waits until the test removes a file: no simulation depends on it.
 HELD = """\
 from pathlib import Path
 from odonata.operations import compute, mark

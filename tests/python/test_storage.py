@@ -1,4 +1,4 @@
-"""Where files are, who waits for whom there, and collective access, from scenarios and rank programs."""
+"""Placement of files, waits there, and collective access, from scenarios and rank programs."""
 
 import pytest
 

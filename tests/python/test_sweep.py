@@ -265,7 +265,7 @@ def test_seeds_are_added_until_intervals_are_narrow(shell):
     assert done.code == 0, done.err
     found = odonata.Sweep.load(shell.folder / "out").intervals("elapsed_s").to_pylist()
     random, contiguous = (row for row in found if row["job"] == "halo")
-    # A stencil on neighbouring nodes, beside which nothing else crosses, takes the same time with all seeds.
+    # A stencil on neighboring nodes, without other traffic, takes the same time with all seeds.
     assert contiguous["seeds"] == 3
     assert 3 < random["seeds"] <= 40
     assert random["half_width"] <= 0.05 * random["mean"] or random["seeds"] == 40

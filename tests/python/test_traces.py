@@ -105,7 +105,7 @@ def test_a_trace_that_is_not_whole_is_used_by_nobody_who_does_not_ask_for_it(she
     lint = shell("trace", "lint", str(ring), "--json")
     assert lint.code == 1
     assert [finding["check"] for finding in json.loads(lint.out)] == ["complete"] * RANKS
-    # Who asks for it gets what there is, and hears that it is not all.
+    # With the option, the output has the existing part, and a note that it is incomplete.
     found = json.loads(shell("trace", "info", str(ring), "--json", "--incomplete").out)
     assert found["total_sends"] == whole["total_sends"]
     assert "ring-0003.bin" in found["ranks"][3]["incomplete"]

@@ -136,7 +136,7 @@ def test_claims_on_few_nodes_hold_of_what_was_run_now(quick):
     assert verdict("shared-file", quick) is Verdict.HOLDS
     assert verdict("two-per-node", slower(quick, 0.5)) is Verdict.NOT
     assert verdict("shared-file", slower(quick, 0.5, files="N-1")) is Verdict.NOT
-    # Nobody has run what these are about.
+    # Claims without runs.
     assert verdict("buffers-cap", quick) is verdict("local-links", quick) is Verdict.UNKNOWN
 
 

@@ -1,4 +1,4 @@
-"""`odonata presets`, `odonata init`, and what is said to whoever runs a preset."""
+"""`odonata presets`, `odonata init`, and the message about running a preset."""
 
 import json
 import os

@@ -1,8 +1,8 @@
-"""Writes GOAL schedules in both forms, and what a reader and the LogGOPS model have to find in them.
+"""Writes GOAL schedules in both forms, with the results that a reader and the LogGOPS model must find.
 
-The forms are those of LogGOPSim (`text.rs` and `binary.rs` of `crates/formats/odonata-goal/src` describe
-them). The writer counts what it writes and shares nothing with Odonata's reader. `schedules.py` has the
-schedules, with the closed form of the time at which each rank ends.
+The forms are those of LogGOPSim (see `crates/formats/odonata-goal/src/text.rs` and `binary.rs`). The writer
+counts its records and shares nothing with Odonata's reader. `schedules.py` has the schedules, with the closed
+form of each rank's end.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ class Export:
         self._add("CUPTI_ACTIVITY_KIND_CUDA_EVENT", *row)
 
     def wait(self, event: int, stream: int, *, at: int, kind: int = 2, pid: int = 1, device: int = 0) -> None:
-        """`cudaStreamWaitEvent`; another synchronisation by another kind."""
+        """`cudaStreamWaitEvent`; another kind of synchronization by `kind`."""
         row = (at, at + 5, device, 1, None, stream, self.launch(pid, at), process(pid), kind, event, None)
         self._add("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", *row)
 

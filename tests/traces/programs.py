@@ -96,7 +96,7 @@ def halo(rank: Rank, ranks: int) -> None:
 
 
 def solver(rank: Rank, ranks: int) -> None:
-    """Persistent requests around a ring, a datatype, results to rank 0 from whoever comes first."""
+    """Persistent requests around a ring, a datatype, results to rank 0 from the first sender."""
     begin(rank, ranks)
     own = FIRST_TYPE
     rank.sizes.append(24)

@@ -24,7 +24,7 @@ def with_units(text: str) -> str:
     """`text` with unbreakable spaces between numbers and their units.
 
     >>> with_units("9% of 12 ms, on 3 links, at 25 GiB/s").split(" ")
-    ['9%', 'of', '12\xa0ms,', 'on', '3', 'links,', 'at', '25\xa0GiB/s']
+    ['9%', 'of', '12\\xa0ms,', 'on', '3', 'links,', 'at', '25\\xa0GiB/s']
     """
     return _BEFORE_UNIT.sub(UNBROKEN, text)
 

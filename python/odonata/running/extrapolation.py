@@ -128,7 +128,7 @@ def _repeated(job: Mapping[str, Any], run: Mapping[str, Any], task: runner.Task)
 def _line_of_job(text: str, entry: int) -> int | None:
     """The line of a job's table if `[[jobs]]` has a line of its own; None for other notations.
 
-    >>> _line_of_job('name = "x"\n[[jobs]]\nranks = 1\n[[ jobs ]] # second', 1)
+    >>> _line_of_job('name = "x"\\n[[jobs]]\\nranks = 1\\n[[ jobs ]] # second', 1)
     4
     """
     lines = [

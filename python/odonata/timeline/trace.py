@@ -44,7 +44,7 @@ def ps(seconds: float) -> int:
 def shortened(name: str) -> str:
     """A name, cut to `LONGEST_NAME` and on one line.
 
-    >>> shortened("a" * 300)[-3:], shortened("two\nlines")
+    >>> shortened("a" * 300)[-3:], shortened("two\\nlines")
     ('aa…', 'two lines')
     """
     name = "".join(character if character.isprintable() else " " for character in name[: LONGEST_NAME + 1])

@@ -1,9 +1,14 @@
 """The header of a Darshan log: whether a file is a log, and whether it is complete.
 
 Layout of `struct darshan_header` (darshan-log-format.h), in the byte order of the writing machine, which the
-magic number reveals: 8 bytes of version ("3.21"), the magic number 6567223 (8 bytes), the kind of compression
-(1 byte, and padding), flags of incomplete modules (4 bytes; 8 since 3.41), then offset and length (8 bytes
-each) of the compressed names and of each of 16 modules (64 since 3.41). The job record precedes the names.
+magic number reveals:
+
+- 8 bytes of version ("3.21") and the magic number 6567223 (8 bytes);
+- the kind of compression (1 byte, and padding);
+- flags of incomplete modules (4 bytes; 8 since 3.41);
+- offset and length (8 bytes each) of the compressed names, and of each of 16 modules (64 since 3.41).
+
+The job record precedes the names.
 """
 
 from __future__ import annotations
