@@ -27,7 +27,7 @@ def test_comments_of_rust_sources_are_plain():
     faults = [
         f"{name}:{line}: {fault}"
         for name in names
-        for line, fault in prose.comment_faults((ROOT / name).read_text(encoding="utf-8"))
+        for line, fault in prose.source_faults(name, (ROOT / name).read_text(encoding="utf-8"))
     ]
     assert faults == []
 
