@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-#: Pages made from sources that have rules of their own: types, help texts, docstrings, templates of studies.
+#: Files generated from sources with rules of their own: types, help texts, docstrings, templates of studies.
 GENERATED = {
     *(f"docs/{name}.md" for name in ("api", "commands", "operations", "results", "scenario")),
     "python/odonata/scenario/objects.py",
@@ -35,12 +35,12 @@ GENERATED = {
     "studies/real_machines/table.md",
 }
 
-#: Pages that are not yet written by these rules. A page that has no fault left goes from here.
+#: Pages that do not follow the rules yet. Remove a page when its last fault is gone.
 PENDING = {
     "studies/booksim/reference/README.md",
 }
 
-#: Sources in these crates whose comments are not yet written by these rules.
+#: Sources in these crates whose comments do not follow the rules yet.
 PENDING_SOURCES = tuple(
     f"crates/system/odonata-system/src/{name}" for name in ("estimate", "memory", "schedule")
 )
@@ -54,7 +54,7 @@ LONGEST_GUIDE = 1_500
 LONGEST_CHANGELOG = 1_200
 LONGEST_README = 120
 
-#: Pages of `docs` that are no guides: to look things up in, or to understand them. They may be longer.
+#: Reference and explanation pages in `docs`, which may be longer than guides.
 LONG = {
     f"docs/{name}.md"
     for name in (
@@ -87,7 +87,7 @@ END = re.compile(r"(?<=[.!?])[\"')\]*]*\s+(?=[\"'(\[*]*[A-Z])")
 
 
 def pages() -> list[str]:
-    """All hand-written pages that are held to the rules."""
+    """All hand-written pages that are checked."""
     found = [ROOT / name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md")]
     for folder in ("benches", "docs", "programs", "studies"):
         found += sorted((ROOT / folder).rglob("*.md"))
@@ -197,7 +197,7 @@ def words(sentence: str) -> int:
 
 
 def faults(text: str) -> Iterator[tuple[int, str]]:
-    """Line and fault of everything in a page that breaks a rule.
+    """Line and description of every fault in a page.
 
     >>> list(faults("# Who waits?\\n\\nA packet that nobody sends has a colour."))
     [(1, 'a heading is a question'), (3, 'name the thing, not "nobody"'), (3, 'American spelling: "colour"')]
@@ -221,7 +221,7 @@ def faults(text: str) -> Iterator[tuple[int, str]]:
 
 
 def comment_faults(code: str) -> Iterator[tuple[int, str]]:
-    """Line and fault of comments that break a rule for names or spelling; their sentences may be longer.
+    """Line and description of every fault of names and spelling in comments; sentences may be longer.
 
     >>> list(comment_faults("// " + "word " * 36 + "\\n\\n/// Nobody's."))
     [(3, 'name the thing, not "Nobody"')]
@@ -235,7 +235,7 @@ def comment_faults(code: str) -> Iterator[tuple[int, str]]:
 
 
 def python_faults(code: str) -> Iterator[tuple[int, str]]:
-    """Line and fault of comments and docstrings that break a rule; sentences of comments may be longer.
+    """Line and description of every fault in comments and docstrings; sentences of comments may be longer.
 
     >>> list(python_faults("# Nobody's.\\nclass A:\\n    'A neighbour.'"))
     [(1, 'name the thing, not "Nobody"'), (3, 'American spelling: "neighbour"')]
@@ -246,7 +246,7 @@ def python_faults(code: str) -> Iterator[tuple[int, str]]:
 
 
 def source_faults(name: str, text: str) -> Iterator[tuple[int, str]]:
-    """Line and fault of everything in a source that breaks a rule."""
+    """Line and description of every fault in a source."""
     return python_faults(text) if name.endswith(".py") else comment_faults(text)
 
 
@@ -262,7 +262,7 @@ def statistics(text: str) -> tuple[int, int, int]:
 
 
 def size_fault(name: str, text: str) -> str | None:
-    """What is too long about a page as a whole.
+    """The fault of a page's size; None without one.
 
     >>> size_fault("README.md", "line\\n" * 121)
     '121 lines, more than 120'
@@ -280,7 +280,7 @@ def size_fault(name: str, text: str) -> str | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Prints what is asked for."""
+    """Prints the faults or statistics."""
     chosen = [name for name in arguments if not name.startswith("--")] or pages() + sources()
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in chosen}
     codes = {name: texts.pop(name) for name in chosen if name.endswith((".rs", ".py"))}

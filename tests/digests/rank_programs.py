@@ -76,9 +76,9 @@ def all_collectives(rank: int, ranks: int, *, size: int = 4_000, later: bool = F
 
 
 def point_to_point(rank: int, ranks: int, *, size: int = 9_000) -> Iterator[Operation]:
-    """Sends of every kind, receives from anybody, probes, waits for one, some and all; around a ring."""
+    """Sends of every kind, receives from any source, probes, waits for one, some and all; around a ring."""
     right, left = (rank + 1) % ranks, (rank - 1) % ranks
-    # Unexpected: received long after they have come.
+    # Unexpected: received long after arrival.
     yield ops.isend(right, size, request=0, tag=1)
     yield ops.isend(right, 40, request=1, tag=2)
     yield ops.compute(30e-6)
@@ -129,7 +129,7 @@ def anybody(rank: int, ranks: int, *, size: int = 2_000) -> Iterator[Operation]:
 
 
 def persistent(rank: int, ranks: int, *, size: int = 5_000, rounds: int = 5) -> Iterator[Operation]:
-    """Persistent requests: alone, together, freed while they are under way."""
+    """Persistent requests: alone, together, freed in flight."""
     right, left = (rank + 1) % ranks, (rank - 1) % ranks
     yield ops.recv_init(left, size, request=0, tag=1)
     yield ops.recv_init(right, size, request=1, tag=2)
@@ -230,7 +230,7 @@ def stuck(rank: int, ranks: int) -> Iterator[Operation]:
 
 
 def fails(rank: int, ranks: int) -> Iterator[Operation]:
-    """Rank 3 raises an error in the midst of the run."""
+    """Rank 3 raises an error during the run."""
     yield ops.sendrecv((rank + 1) % ranks, 9_000, (rank - 1) % ranks, 9_000)
     if rank == 3:
         raise LookupError("on purpose")

@@ -25,9 +25,9 @@ from odonata.scenario import reading
 
 NAME = "scenario.toml"
 PROGRAM = "rank_program.py"
-#: Events of a run beyond which it is left: eight more such runs would cost too much.
+#: Events above which a run is skipped: eight more such runs would cost too much.
 EVENTS = 400_000
-#: Wall time between two looks at whether it is time to be saved, in seconds.
+#: Wall time between two checks for a snapshot, in seconds.
 MOMENT_S = 1e-4
 
 
@@ -39,7 +39,7 @@ class Digests(Campaign):
 
     def make(self, lot: random.Random, folder: Path) -> Trial:
         """A machine, a network, jobs, and ways to run them."""
-        # Loads that routers tell each other are read at instants of their own: more of these than chance has.
+        # More published loads than by chance: routers read them at times of their own.
         published = lot.random() < 0.2
         family = one_of(lot, "dragonfly", "dragonfly-2d", "dragonfly-plus") if published else None
         machine = networks.draw_machine(lot, family)
@@ -73,7 +73,7 @@ class Digests(Campaign):
         return Trial(commands, {"ways": ways})
 
     def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
-        """The reference, and all other ways."""
+        """Runs the reference, and all variants."""
         before = calls.contents(folder)
         tell("one queue")
         first = oracle.attempt(
@@ -109,7 +109,7 @@ Measured = tuple[dict[str, Any], str]
 def _run(folder: Path, settings: list[str], most: int | None, saved: Path | None = None) -> Measured | None:
     """run.json and the fingerprint of a run; None if it has more than `most` events.
 
-    With `saved`, it is saved in that folder as soon as there is something, and another simulation goes on.
+    With `saved`, it is saved in that folder as soon as possible, and another simulation continues.
     """
     path = folder / NAME
     text = reading.read_scenario(path)
@@ -145,7 +145,7 @@ def _settings(way: list[str]) -> str:
 
 
 def _ways(lot: random.Random) -> dict[str, list[str]]:
-    """Eight ways to run it."""
+    """Eight variants of the run."""
 
     def parts() -> str:
         return f"run.parts={lot.randint(2, 8)}"
@@ -183,7 +183,7 @@ def _recorded(lot: random.Random, network: networks.Network) -> dict[str, Any]:
 
 
 def _faults(lot: random.Random, machine: networks.Machine, network: networks.Network) -> dict[str, Any]:
-    """Slow cables, and failed ones where there is a way around them."""
+    """Slow cables, and failed ones if a detour exists."""
     chance = lot.random()
     cables = networks.cables_of(machine) if chance < 0.6 else []
     if not cables:
@@ -230,7 +230,7 @@ def _storage(lot: random.Random, machine: networks.Machine, servers: int) -> dic
 
 
 def _crowd(lot: random.Random, nodes: int) -> list[dict[str, Any]]:
-    """All nodes, with much to send."""
+    """All nodes, with many messages."""
     keys = {"load": one_of(lot, 0.5, 0.9, 1.0), "messages": lot.randint(5, 30)}
     return [{"name": "crowd", "ranks": nodes, "workload": {one_of(lot, "uniform", "next-group"): keys}}]
 
@@ -258,7 +258,7 @@ def _jobs(lot: random.Random, nodes: int, network: networks.Network, storage: bo
 
 
 def _work(lot: random.Random, storage: bool) -> dict[str, Any]:
-    """What a job does."""
+    """The work of a job."""
     size = one_of(lot, "0 B", "64 B", "3000 B", "8 KiB", "40 KiB")
     compute = one_of(lot, "0 ns", "1 us", "1.7 us")
     kinds = ["program", "program", "stencil", "traffic", "traffic", "milc", "phases"]

@@ -25,7 +25,7 @@ SCHEDULES = {
     "threads": ["run.scheduler=conservative", "run.threads=2", "run.parts=3"],
     "ahead": ["run.scheduler=optimistic", "run.threads=2", "run.parts=4"],
 }
-#: What has to be equal.
+#: Keys that must be equal.
 EQUAL = ("outcome", "detail", "digest")
 
 
@@ -36,7 +36,7 @@ class Programs(Campaign):
     patience_s = 10.0
 
     def make(self, lot: random.Random, folder: Path) -> Trial:
-        """A program that goes wrong somewhere."""
+        """A program with an error."""
         files = lot.random() < 0.5
         args: dict[str, Any] = {"seed": lot.randrange(100_000), "faults": one_of(lot, 1, 5, 20)}
         args |= {"files": files, "rounds": lot.randint(1, 6)}
@@ -59,7 +59,7 @@ class Programs(Campaign):
             (folder / path.name).write_bytes(path.read_bytes())
         ways = enumerate(SCHEDULES.values())
         commands = [f"odonata run {NAME} -o {number} {_shown(way)}" for number, way in ways]
-        # A rank that yields nothing for ever never hands over: the limit of CPU time ends it.
+        # A rank that never yields never returns control: the limit of CPU time ends it.
         return Trial(commands, endless=args.get("end") == "nothing")
 
     def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:

@@ -17,7 +17,7 @@ from hostile import bases, calls, mutations, oracle, toml_writer
 from hostile.campaign import Campaign, Tell, Trial, Verdict
 from hostile.oracle import Finding
 
-#: Events of a run; what has more is not run by the command.
+#: Events of a run; the command does not run larger ones.
 EVENTS = 100_000
 NAME = "scenario.toml"
 

@@ -18,7 +18,7 @@ KINDS = {SEND: "sends", RECV: "recvs", CALC: "calcs"}
 
 
 class Rank:
-    """The tasks of a rank, and which of them wait for the end of which others."""
+    """The tasks of a rank, and their dependencies."""
 
     def __init__(self) -> None:
         self.tasks: list[tuple[int, int, int]] = []  # kind, peer, bytes or ns
@@ -81,7 +81,7 @@ class Rank:
 
 
 def write(folder: Path, ranks: list[Rank], ends: list[dict[str, Any]]) -> None:
-    """Writes both forms and the truth; `ends` are parameters with the time in ns at which each rank ends."""
+    """Writes both forms and the expected results; `ends` are parameters with the end of each rank in ns."""
     folder.mkdir(parents=True)
     text = "".join(f"\nrank {number} {{\n{rank.text()}}}\n" for number, rank in enumerate(ranks))
     (folder / f"{folder.name}.goal").write_text(f"num_ranks {len(ranks)}\n{text}", encoding="ascii")
