@@ -1,4 +1,4 @@
-"""The guard of `tests/digests`: it finds what differs, and says in what."""
+"""The check of `tests/digests`: it finds and describes differences."""
 
 import json
 import sys
@@ -20,7 +20,7 @@ def check(*arguments):
 
 @pytest.fixture
 def recorded(tmp_path):
-    """The recorded results in a file of their own, to be changed."""
+    """The recorded results in a separate file, which tests may change."""
     path = tmp_path / "expected.json"
 
     def change(edit):

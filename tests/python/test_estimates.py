@@ -1,4 +1,4 @@
-"""What `odonata check` says that a run will take, held against the run: ten different scenarios and more."""
+"""Estimates of `odonata check`, compared with the runs: ten different scenarios and more."""
 
 import sys
 
@@ -8,7 +8,7 @@ from conftest import ROOT
 sys.path.insert(0, str(ROOT / "benches"))
 import estimates
 
-#: Shorter than the bench's own: all of them take some seconds. None of it is about how fast they are.
+#: Shorter than the bench's own: all take some seconds. None of them tests the speed.
 SHORTER = {
     "stencil": "jobs.stencil.workload.stencil.iterations=20",
     "allreduce": "jobs.training.workload.allreduce.iterations=2",

@@ -1,4 +1,4 @@
-"""How a process finds out that it is one of several, and what it says if it cannot join them."""
+"""Detection of several processes, and the error of a process that cannot join them."""
 
 import pytest
 
@@ -53,7 +53,7 @@ ALONE = {
 
 @pytest.fixture
 def start(monkeypatch):
-    """Makes this process look as if it had been started with these variables, by a build for `library`."""
+    """Makes this process look as if started with these variables, by a build for `library`."""
 
     def start(variables, library=None):
         for _, rank, sizes in mpi._LAUNCHERS:
@@ -120,7 +120,7 @@ def test_library_that_finds_fewer_processes_than_were_started_is_refused(start, 
 
 
 class Others:
-    """Plays the other processes of a group: what each of them has for every minimum."""
+    """Plays the other processes of a group: their value for every minimum."""
 
     def __init__(self, monkeypatch, *values):
         self.values = list(values)

@@ -1,4 +1,4 @@
-"""Hand-written pages are plain English, and what is not is found."""
+"""The check of plain English passes for all pages and sources, and finds faults."""
 
 import doctest
 
@@ -8,7 +8,7 @@ from conftest import ROOT
 
 
 def test_the_examples_of_the_check_are_right():
-    """Each rule finds a fault of its kind."""
+    """Each rule finds its fault."""
     found = doctest.testmod(prose)
     assert found.attempted >= 7
     assert found.failed == 0
